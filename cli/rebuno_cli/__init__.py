@@ -1,0 +1,1 @@
+"""The `rebuno` command: parse arguments, one library call, render, exit code."""

@@ -1,0 +1,226 @@
+"""Every exception that Rebuno raises, in one tree; each carries fields, not only text.
+
+    RebunoError
+    ├── APIError (code, status_code)      the kernel refuses a call; the same over HTTP and in process
+    │   ├── ValidationError               400  the call itself is malformed
+    │   ├── UnauthorizedError             401
+    │   ├── ForbiddenError                403
+    │   ├── NotFoundError                 404
+    │   ├── ConflictError (holder)        409  same id with another input, decided already, or held by a live process
+    │   ├── LeaseSuperseded               409  another attempt owns the execution now
+    │   └── PolicyError (reason, rule_id) 403  a step was denied
+    ├── ToolError (error, step_id)        a step's body failed, on this run or on the recorded one
+    ├── RateLimited (reason)              a limit is used up; nothing was recorded
+    ├── Blocked (step_id, approval_id)    a person must decide first; the attempt ends
+    ├── Terminated                        the execution has ended
+    ├── BundleError (diagnostics)         a bundle with errors gives no policy
+    ├── NetworkError                      the kernel cannot be reached
+    └── StoreError (path)                 the store cannot be used, for the reason that the subclass names
+        ├── StoreBusy, StoreFull, StoreReadOnly, StoreCorrupt, StoreUnreachable
+        └── SchemaTooNew (found, known)
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+
+class RebunoError(Exception):
+    """The base of every exception of this package."""
+
+
+class APIError(RebunoError):
+    """A call that the kernel refused.
+
+    `code` is one of the protocol's error codes, `status_code` the HTTP status that carries it.
+    """
+
+    code = "internal_error"
+    status_code = 500
+
+    def __init__(self, message: str, *, code: str | None = None, status_code: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or type(self).code
+        self.status_code = status_code or type(self).status_code
+
+
+class ValidationError(APIError):
+    """The call is malformed: bad JSON, an empty target, an unknown kind."""
+
+    code = "validation_error"
+    status_code = 400
+
+
+class UnauthorizedError(APIError):
+    """The caller did not prove who it is."""
+
+    code = "unauthorized"
+    status_code = 401
+
+
+class ForbiddenError(APIError):
+    """The caller is known and may not do this."""
+
+    code = "forbidden"
+    status_code = 403
+
+
+class NotFoundError(APIError):
+    """There is no such execution, step or approval."""
+
+    code = "not_found"
+    status_code = 404
+
+
+class ConflictError(APIError):
+    """The call contradicts what is recorded: another input under the same id, a live holder, a resolved approval.
+
+    `holder` says who runs the execution, where that is the reason.
+    """
+
+    code = "conflict"
+    status_code = 409
+
+    def __init__(self, message: str, *, holder: str | None = None) -> None:
+        super().__init__(message)
+        self.holder = holder
+
+
+class LeaseSuperseded(APIError):
+    """Another attempt owns the execution now; this one must stop where it stands."""
+
+    code = "lease_superseded"
+    status_code = 409
+
+    def __init__(self, message: str = "another attempt owns this execution now") -> None:
+        super().__init__(message)
+
+
+class PolicyError(APIError):
+    """A step was denied, by a rule or by a person; `reason` is what the agent is told."""
+
+    code = "policy_denied"
+    status_code = 403
+
+    def __init__(self, reason: str, *, rule_id: str = "", step_id: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.rule_id = rule_id
+        self.step_id = step_id
+
+
+class ToolError(RebunoError):
+    """A step's body failed; `error` is the recorded object, the same on the first run and on every replay."""
+
+    def __init__(self, error: dict[str, Any], *, target: str = "", step_id: str = "") -> None:
+        text = error.get("message") or error.get("reason") or "failed"
+        super().__init__(f"{target}: {text}" if target else str(text))
+        self.error = error
+        self.target = target
+        self.step_id = step_id
+
+    @property
+    def reason(self) -> str:
+        """The kernel's own reason (`indeterminate`, `cancelled`), else an empty string."""
+        reason = self.error.get("reason", "")
+        return reason if isinstance(reason, str) else ""
+
+
+class RateLimited(RebunoError):
+    """A limit is used up. Nothing was recorded, so a later attempt may be answered differently: retry or give up."""
+
+    def __init__(self, reason: str = "rate_limit_exceeded") -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Blocked(RebunoError):
+    """The step waits for a person. Let it pass: the run ends as `blocked` and resumes after the answer."""
+
+    def __init__(self, step_id: str = "", approval_id: str = "") -> None:
+        super().__init__("the execution waits for an approval")
+        self.step_id = step_id
+        self.approval_id = approval_id
+
+
+class Terminated(RebunoError):
+    """The execution has ended; nothing can be submitted to it any more."""
+
+    def __init__(self, message: str = "the execution has ended") -> None:
+        super().__init__(message)
+
+
+class BundleError(RebunoError):
+    """A bundle has errors and gives no policy at all.
+
+    `diagnostics` holds every finding (`rebuno.policy.diagnostics.Diagnostic`), in the order of the file.
+    """
+
+    def __init__(self, diagnostics: Sequence[Any]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        count = len(self.diagnostics)
+        lines = "\n".join(f"  {d}" for d in self.diagnostics)
+        super().__init__(f"{count} error{'s' if count != 1 else ''}:\n{lines}")
+
+
+class NetworkError(RebunoError):
+    """The kernel could not be reached."""
+
+
+class StoreError(RebunoError):
+    """The store cannot be used. `path` names it."""
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class StoreBusy(StoreError):
+    """Another process kept the store locked for longer than the patience given."""
+
+
+class StoreFull(StoreError):
+    """The disk is full; nothing of the failed write is kept."""
+
+
+class StoreReadOnly(StoreError):
+    """The store may not be written."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is not a Rebuno store, or damaged."""
+
+
+class StoreUnreachable(StoreError):
+    """The store cannot be opened: it is a directory, its folder is missing, the server is away."""
+
+
+class SchemaTooNew(StoreError):
+    """The store was written by a newer version."""
+
+    def __init__(self, *, found: int, known: int, path: str = "") -> None:
+        super().__init__(
+            f"the store `{path}` has schema version {found}, this version of rebuno knows up to {known}; upgrade rebuno",
+            path=path,
+        )
+        self.found = found
+        self.known = known
+
+
+_TOKEN = re.compile(r"[a-z0-9_]+\Z")
+
+
+def failure_reason(error: BaseException) -> str:
+    """The `failure_reason` of an execution whose handler raised `error`: a token, or a token, a colon and text.
+
+    A one-word reason of a policy denial stands for itself, as in the published SDK.
+    """
+    if isinstance(error, PolicyError):
+        return error.reason if _TOKEN.match(error.reason) else f"policy_denied: {error.reason}"
+    if isinstance(error, RateLimited):
+        return error.reason
+    if isinstance(error, ToolError):
+        return f"tool_error: {error}"
+    text = str(error)
+    return f"agent_error: {type(error).__name__}: {text}" if text else f"agent_error: {type(error).__name__}"

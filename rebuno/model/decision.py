@@ -1,0 +1,55 @@
+"""A decision: what a policy says about one submission. Built when the bundle is compiled, never while deciding."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class Verdict(StrEnum):
+    """What a policy can say, the strictest first."""
+
+    DENY = "deny"
+    APPROVAL = "require_approval"
+    ALLOW = "allow"
+
+
+STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.APPROVAL: 1, Verdict.DENY: 2}
+
+# Rule ids where no rule of a bundle decided.
+DEFAULT: Final = "default"
+LOCAL: Final = "local"
+PERMISSIVE: Final = "permissive"
+INDETERMINATE_RETRY: Final = "__indeterminate_retry"
+NESTED_WAIT: Final = "__nested_wait"
+
+
+class Decision:
+    """One verdict with what it rests on. Shared between calls: treat it as frozen.
+
+    `rule_id` is the deciding rule's id or one of the fixed ids, `reason` its `because` (may be empty), `bundle` the
+    bundle's name, `digest` the hex digest of the whole policy, `message` what an approver is shown, `line` the line of
+    the deciding statement in the bundle's text (1-based, 0 where there is none).
+    """
+
+    __slots__ = ("bundle", "digest", "line", "message", "reason", "rule_id", "verdict")
+
+    def __init__(
+        self,
+        verdict: Verdict,
+        rule_id: str,
+        reason: str = "",
+        *,
+        bundle: str = "",
+        digest: str = "",
+        message: str = "",
+        line: int = 0,
+    ) -> None:
+        self.verdict = verdict
+        self.rule_id = rule_id
+        self.reason = reason
+        self.bundle = bundle
+        self.digest = digest
+        self.message = message
+        self.line = line
+
+    def __repr__(self) -> str:
+        return f"Decision({self.verdict.value}, rule_id={self.rule_id!r}, reason={self.reason!r})"

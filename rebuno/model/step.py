@@ -1,0 +1,56 @@
+"""A step: one effect of an agent, and the states that it goes through."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class Kind(StrEnum):
+    """What a step does; the values are those of the wire."""
+
+    TOOL = "tool_call"
+    LLM = "llm_call"
+    LOCAL = "local"
+
+
+class Idempotency(StrEnum):
+    """Whether a body may run again when nobody knows how it ended."""
+
+    SAFE = "safe_to_retry"
+    ONCE = "at_most_once"
+
+    def stricter(self, other: "Idempotency") -> "Idempotency":
+        """The one of the two that promises more."""
+        return Idempotency.ONCE if Idempotency.ONCE in (self, other) else Idempotency.SAFE
+
+
+class StepStatus(StrEnum):
+    """The states of a step."""
+
+    PROPOSED = "proposed"
+    AWAITING = "awaiting_approval"
+    ALLOWED = "allowed"
+    EXECUTING = "executing"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    DENIED = "denied"
+    CANCELLED = "cancelled"
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the state is final."""
+        return not STEP_TRANSITIONS[self]
+
+
+# INVARIANT: a state without successors is never overwritten.
+STEP_TRANSITIONS: Final[dict[StepStatus, frozenset[StepStatus]]] = {
+    StepStatus.PROPOSED: frozenset({StepStatus.EXECUTING, StepStatus.DENIED, StepStatus.AWAITING}),
+    StepStatus.AWAITING: frozenset({StepStatus.ALLOWED, StepStatus.DENIED}),
+    StepStatus.ALLOWED: frozenset({StepStatus.EXECUTING, StepStatus.DENIED, StepStatus.AWAITING}),
+    StepStatus.EXECUTING: frozenset(
+        {StepStatus.SUCCEEDED, StepStatus.FAILED, StepStatus.CANCELLED, StepStatus.AWAITING, StepStatus.EXECUTING}
+    ),
+    StepStatus.SUCCEEDED: frozenset(),
+    StepStatus.FAILED: frozenset(),
+    StepStatus.DENIED: frozenset(),
+    StepStatus.CANCELLED: frozenset(),
+}

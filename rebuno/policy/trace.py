@@ -1,0 +1,114 @@
+"""The explanation of one decision, as plain data: rules in order, each test with the value it saw, its answer and why.
+
+The JSON form (`Trace.to_json`) is stable and documented in `docs/policy-test.md`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from rebuno.model.decision import Decision
+
+
+class Answer(StrEnum):
+    """The three values of a test."""
+
+    YES = "yes"
+    NO = "no"
+    MAYBE = "maybe"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One test, or a connective over others.
+
+    `text` is the source as written (one line), `line` where it stands. `answer` is what it came to; `why` says so in
+    words (`args.amount is 12, which is <= 2500`). `seen` holds the values that the test looked at, JSON values, at most
+    eight; empty for connectives. `label` is `and`, `or`, `not`, `condition NAME` or empty for a plain test.
+    `counted` is False where an earlier part had settled the answer already and this one is shown for the reader only.
+    """
+
+    text: str
+    line: int
+    answer: Answer
+    why: str
+    seen: tuple[Any, ...] = ()
+    label: str = ""
+    children: tuple["Node", ...] = ()
+    counted: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """The node as JSON data."""
+        out: dict[str, Any] = {"text": self.text, "line": self.line, "answer": self.answer.value, "why": self.why}
+        if self.seen:
+            out["seen"] = list(self.seen)
+        if self.label:
+            out["label"] = self.label
+        if not self.counted:
+            out["counted"] = False
+        if self.children:
+            out["children"] = [child.to_json() for child in self.children]
+        return out
+
+
+class Outcome(StrEnum):
+    """What became of a rule."""
+
+    DECIDED = "decided"
+    OTHER_SUBJECT = "other subject"
+    NO_MATCH = "no match"
+    NOT_REACHED = "not reached"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTrace:
+    """One rule. `verdict` is what it would say; `tests` is its `when` and `unless`, empty where the subject differs or
+    an earlier rule decided. `answer` is what the conditions came to (yes where there are none)."""
+
+    rule_id: str
+    verdict: str
+    line: int
+    outcome: Outcome
+    subject: str
+    answer: Answer | None = None
+    tests: tuple[Node, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The rule as JSON data."""
+        out: dict[str, Any] = {
+            "rule": self.rule_id,
+            "verdict": self.verdict,
+            "line": self.line,
+            "outcome": self.outcome.value,
+            "subject": self.subject,
+        }
+        if self.answer is not None:
+            out["answer"] = self.answer.value
+        if self.tests:
+            out["tests"] = [node.to_json() for node in self.tests]
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Why one submission got its decision. `source` is the deciding statement's line of the bundle as written."""
+
+    decision: Decision
+    rules: tuple[RuleTrace, ...]
+    source: str = ""
+    path: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The trace as JSON data: `{"version": 1, "decision": …, "rule": …, "reason": …, "bundle": …, "line": …,
+        "source": …, "rules": […]}`."""
+        d = self.decision
+        return {
+            "version": 1,
+            "decision": d.verdict.value,
+            "rule": d.rule_id,
+            "reason": d.reason,
+            "bundle": d.bundle,
+            "line": d.line,
+            "source": self.source,
+            "rules": [rule.to_json() for rule in self.rules],
+        }
