@@ -1,23 +1,23 @@
 """Every exception that Rebuno raises, in one tree; each carries fields, not only text.
 
-    RebunoError
-    ├── APIError (code, status_code)      the kernel refuses a call; the same over HTTP and in process
-    │   ├── ValidationError               400  the call itself is malformed
-    │   ├── UnauthorizedError             401
-    │   ├── ForbiddenError                403
-    │   ├── NotFoundError                 404
-    │   ├── ConflictError (holder)        409  same id with another input, decided already, or held by a live process
-    │   ├── LeaseSuperseded               409  another attempt owns the execution now
-    │   └── PolicyError (reason, rule_id) 403  a step was denied
-    ├── ToolError (error, step_id)        a step's body failed, on this run or on the recorded one
-    ├── RateLimited (reason)              a limit is used up; nothing was recorded
-    ├── Blocked (step_id, approval_id)    a person must decide first; the attempt ends
-    ├── Terminated                        the execution has ended
-    ├── BundleError (diagnostics)         a bundle with errors gives no policy
-    ├── NetworkError                      the kernel cannot be reached
-    └── StoreError (path)                 the store cannot be used, for the reason that the subclass names
-        ├── StoreBusy, StoreFull, StoreReadOnly, StoreCorrupt, StoreUnreachable
-        └── SchemaTooNew (found, known)
+RebunoError
+├── APIError (code, status_code)      the kernel refuses a call; the same over HTTP and in process
+│   ├── ValidationError               400  the call itself is malformed
+│   ├── UnauthorizedError             401
+│   ├── ForbiddenError                403
+│   ├── NotFoundError                 404
+│   ├── ConflictError (holder)        409  same id with another input, decided already, or held by a live process
+│   ├── LeaseSuperseded               409  another attempt owns the execution now
+│   └── PolicyError (reason, rule_id) 403  a step was denied
+├── ToolError (error, step_id)        a step's body failed, on this run or on the recorded one
+├── RateLimited (reason)              a limit is used up; nothing was recorded
+├── Blocked (step_id, approval_id)    a person must decide first; the attempt ends
+├── Terminated                        the execution has ended
+├── BundleError (diagnostics)         a bundle with errors gives no policy
+├── NetworkError                      the kernel cannot be reached
+└── StoreError (path)                 the store cannot be used, for the reason that the subclass names
+    ├── StoreBusy, StoreFull, StoreReadOnly, StoreCorrupt, StoreUnreachable
+    └── SchemaTooNew (found, known)
 """
 
 import re

@@ -13,7 +13,9 @@ class Evidence:
 
     __slots__ = ("approved", "args", "kind", "result", "seq", "target")
 
-    def __init__(self, seq: int, kind: str, target: str, args: Any, result: Any = None, *, approved: bool = False) -> None:
+    def __init__(
+        self, seq: int, kind: str, target: str, args: Any, result: Any = None, *, approved: bool = False
+    ) -> None:
         self.seq = seq
         self.kind = kind
         self.target = target
