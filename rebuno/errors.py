@@ -201,7 +201,7 @@ class SchemaTooNew(StoreError):
 
     def __init__(self, *, found: int, known: int, path: str = "") -> None:
         super().__init__(
-            f"the store `{path}` has schema version {found}, this version of rebuno knows up to {known}; upgrade rebuno",
+            f"the store `{path}` has schema version {found}, this rebuno knows up to {known}; upgrade rebuno",
             path=path,
         )
         self.found = found

@@ -1,4 +1,4 @@
-"""What is wrong with a bundle: a code, a sentence, a place and a hint; collected and sorted, never raised one by one."""
+"""What is wrong with a bundle: a code, a sentence, a place and a hint; collected and sorted, not raised one by one."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -184,8 +184,8 @@ Right = Literal | NullLiteral | ListLiteral | Name | Operand
 class Test:
     """*operand predicate*.
 
-    `negated` is the `not` inside the predicate (`not in`, `is not`; `!=` is an operator of its own). `right` is None for
-    `given` and `missing`, a `Literal` with the type's name for `is`, and for `has` the block stands in `block`.
+    `negated` is the `not` inside the predicate (`not in`, `is not`; `!=` is an operator of its own). `right` is None
+    for `given` and `missing`, a `Literal` with the type's name for `is`, and for `has` the block stands in `block`.
     """
 
     operand: Operand
