@@ -1,0 +1,1 @@
+"""What is durable: executions, steps, approvals and the chained events, behind one `Store` interface."""

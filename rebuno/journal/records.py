@@ -1,0 +1,189 @@
+"""The rows of the journal, and the batch in which all writes of one execution travel."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import Idempotency, Kind, StepStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One immutable record. `occurred_at` is RFC 3339 UTC with `Z`, `hash` chains it to the one before (32 bytes)."""
+
+    execution_id: str
+    event_seq: int
+    type: str
+    payload: dict[str, Any]
+    occurred_at: str
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event that the store has yet to number, stamp with the time of the write, and chain."""
+
+    type: str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who runs an execution: `owner` names one open store, on `host`, in process `pid`."""
+
+    owner: str
+    host: str
+    pid: int
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One run. `input` and `output` are canonical JSON texts (`output` None until it completes), `key` the caller's
+    own id (None: none given), `digest` that of the policy it started under, `attempt` counts its runs from 1 (0: none
+    yet), `lease_until` is seconds since 1970, `head_seq` and `head_hash` are those of its newest event."""
+
+    id: str
+    agent_id: str
+    key: str | None
+    status: ExecutionStatus
+    input: str
+    digest: str
+    output: str | None = None
+    failure_reason: str = ""
+    attempt: int = 0
+    holder: Holder | None = None
+    lease_until: float = 0.0
+    head_seq: int = 0
+    head_hash: bytes = bytes(32)
+    created_at: float = 0.0
+    updated_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One effect. `args`, `result` and `error` are canonical JSON texts; `parent_id` is the step in whose body it was
+    submitted, or empty; `verdict`, `rule_id`, `bundle`, `digest` and `reason` are those of its first decision. The
+    three numbers are those of the events that decided, last started and settled it (0: not yet), the three times their
+    times in seconds since 1970; `attempt` is the run that last started it; `approval_id` its newest approval."""
+
+    step_id: str
+    execution_id: str
+    parent_id: str
+    kind: Kind
+    target: str
+    args: str
+    args_hash: str
+    occurrence: int
+    idempotency: Idempotency
+    status: StepStatus
+    verdict: str
+    rule_id: str
+    bundle: str
+    digest: str
+    reason: str
+    attempt: int = 0
+    result: str | None = None
+    error: str | None = None
+    approval_id: str = ""
+    decided_seq: int = 0
+    started_seq: int = 0
+    outcome_seq: int = 0
+    decided_at: float = 0.0
+    started_at: float = 0.0
+    completed_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A question to a person about a step. `cause` is `policy` (the step waits) or `revoked` (it succeeded or failed,
+    and today's bundle, `digest`, denies it). `status` is pending, granted, denied, expired or withdrawn;
+    `requested_seq` and `resolved_seq` are event numbers (0: not yet)."""
+
+    id: str
+    execution_id: str
+    step_id: str
+    cause: str
+    status: str
+    message: str
+    rule_id: str
+    digest: str
+    scope: str = "once"
+    decided_by: str = ""
+    rationale: str = ""
+    created_at: float = 0.0
+    decided_at: float = 0.0
+    requested_seq: int = 0
+    resolved_seq: int = 0
+
+
+@dataclass(slots=True)
+class Lease:
+    """The right of one attempt to write to its execution. `lost` and `poison` are set by the store's own thread: the
+    row says that another attempt owns the execution, or a write failed and everything after it must fail likewise."""
+
+    execution_id: str
+    attempt: int
+    owner: str
+    lost: bool = False
+    poison: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepWrite:
+    """A step's whole row as it shall be. `decided`, `started` and `settled` say which event of the batch (from 0) gives
+    the number and the time; where they are None the numbers and times in `step` stand."""
+
+    step: Step
+    decided: int | None = None
+    started: int | None = None
+    settled: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalWrite:
+    """An approval's whole row as it shall be; `requested` and `resolved` are events of the batch, as in `StepWrite`."""
+
+    approval: Approval
+    requested: int | None = None
+    resolved: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionWrite:
+    """What becomes of the execution's row, besides its head. `attempt`, `holder` and `lease_until` change together;
+    `attempt` None leaves the three as they are."""
+
+    status: ExecutionStatus
+    output: str | None = None
+    failure_reason: str = ""
+    attempt: int | None = None
+    holder: Holder | None = None
+    lease_until: float = 0.0
+
+
+@dataclass(slots=True)
+class Batch:
+    """All that one change writes to one execution, in one transaction.
+
+    `base` is the number of the newest event that the writer's judgement rests on (None: it rests on none, the batch
+    holds whatever came between). With a `lease` the row must still say that this attempt owns the execution. `deferred`
+    allows the commit to wait for the next batch of the execution, 2 ms at most. `committed` becomes the number of the
+    batch's last event, or the error.
+    """
+
+    execution_id: str
+    events: tuple[NewEvent, ...]
+    steps: tuple[StepWrite, ...] = ()
+    approvals: tuple[ApprovalWrite, ...] = ()
+    execution: ExecutionWrite | None = None
+    base: int | None = None
+    lease: Lease | None = None
+    deferred: bool = False
+    committed: "asyncio.Future[int]" = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.committed = asyncio.get_running_loop().create_future()

@@ -1,0 +1,106 @@
+"""The promises that every store keeps, in words and as a protocol."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rebuno.errors import RebunoError
+from rebuno.journal.records import Approval, Batch, Event, Execution, Holder, Lease, NewEvent, Step
+
+
+class Stale(RebunoError):
+    """The execution's log has grown past the event that a batch rests on: read again, judge again, repeat."""
+
+
+class Store(Protocol):
+    """Where executions live.
+
+    A batch is written whole or not at all, its events numbered without gap and chained to the row's head in the same
+    transaction. The batches of one execution are committed in the order of `write`; one that fails takes no other
+    execution's with it. After an error other than `Stale`, all later batches under the same lease fail with that error,
+    so that what is lost is always the end of a log. What `committed` answered is on the disk.
+
+    All methods are called from the event loop's thread. Every method may raise a `StoreError`.
+    """
+
+    @property
+    def holder(self) -> Holder:
+        """Who this open store is, for the leases that it takes."""
+        ...
+
+    async def create(self, execution: Execution, events: Sequence[NewEvent]) -> bool:
+        """Adds an execution with its first events; the row's `holder` takes its lease. False if the agent has one under
+        this key already."""
+        ...
+
+    def write(self, batch: Batch) -> None:
+        """Hands over a batch and returns at once; `batch.committed` is set in the event loop.
+
+        It fails with `Stale` (the log moved past `base`, or a step or approval to be written has settled meanwhile),
+        `Terminated` (the execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
+        """
+        ...
+
+    def keep(self, lease: Lease) -> None:
+        """Renews this lease in the background until `drop`."""
+        ...
+
+    def drop(self, lease: Lease) -> None:
+        """Stops renewing."""
+        ...
+
+    def alive(self, execution: Execution) -> bool:
+        """Whether the holder of this execution's lease still lives: on this host as the operating system says,
+        elsewhere until `lease_until`."""
+        ...
+
+    async def execution(self, execution_id: str) -> Execution:
+        """The execution with this id, else `NotFoundError`."""
+        ...
+
+    async def find(self, agent_id: str, key: str) -> Execution | None:
+        """The agent's execution under the caller's own id."""
+        ...
+
+    async def named(self, key: str) -> list[Execution]:
+        """Every agent's execution under the caller's own id."""
+        ...
+
+    async def executions(
+        self, *, agent_id: str | None = None, status: str | None = None, before: str | None = None, limit: int = 50
+    ) -> list[Execution]:
+        """Newest first, those older than the execution `before`."""
+        ...
+
+    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Step]:
+        """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`."""
+        ...
+
+    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """A page of an execution's events, those numbered above `after`."""
+        ...
+
+    async def approvals(
+        self, *, execution_id: str | None = None, status: str | None = None, limit: int = 1000
+    ) -> list[Approval]:
+        """Approvals, oldest first."""
+        ...
+
+    async def approval(self, approval_id: str) -> Approval:
+        """The approval with this id, else `NotFoundError`."""
+        ...
+
+    async def step(self, step_id: str) -> Step:
+        """The step with this id, else `NotFoundError`."""
+        ...
+
+    async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
+        """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""
+        ...
+
+    async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
+        """The sources kept under a digest, or None."""
+        ...
+
+    async def close(self) -> None:
+        """Writes what is deferred and lets go of the store."""
+        ...
