@@ -168,6 +168,18 @@ class NetworkError(RebunoError):
     """The kernel could not be reached."""
 
 
+class NotJSON(RebunoError, TypeError):
+    """A value that JSON cannot hold. `path` leads to it (`args.items[3].when`)."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(f"`{path}` is {what}, which JSON cannot hold")
+        self.path = path
+
+
+class Stale(RebunoError):
+    """The execution's log has grown past the event that a write rests on: read again, judge again, repeat."""
+
+
 class StoreError(RebunoError):
     """The store cannot be used. `path` names it."""
 

@@ -3,12 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from rebuno.errors import RebunoError
 from rebuno.journal.records import Approval, Batch, Event, Execution, Holder, Lease, NewEvent, Step
-
-
-class Stale(RebunoError):
-    """The execution's log has grown past the event that a batch rests on: read again, judge again, repeat."""
 
 
 class Store(Protocol):
@@ -35,7 +30,7 @@ class Store(Protocol):
     def write(self, batch: Batch) -> None:
         """Hands over a batch and returns at once; `batch.committed` is set in the event loop.
 
-        It fails with `Stale` (the log moved past `base`, or a step or approval to be written has settled meanwhile),
+        It fails with `rebuno.errors.Stale` (the log moved past `base`, or a step or approval to be written has settled meanwhile),
         `Terminated` (the execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
         """
         ...
