@@ -15,6 +15,7 @@ RebunoError
 ├── Terminated                        the execution has ended
 ├── BundleError (diagnostics)         a bundle with errors gives no policy
 ├── NetworkError                      the kernel cannot be reached
+├── NotJSON (path)                    a value that JSON cannot hold; a `TypeError` too
 └── StoreError (path)                 the store cannot be used, for the reason that the subclass names
     ├── StoreBusy, StoreFull, StoreReadOnly, StoreCorrupt, StoreUnreachable
     └── SchemaTooNew (found, known)
@@ -178,6 +179,14 @@ class NotJSON(RebunoError, TypeError):
 
 class Stale(RebunoError):
     """The execution's log has grown past the event that a write rests on: read again, judge again, repeat."""
+
+
+class NotJSON(RebunoError, TypeError):
+    """A Python value that JSON cannot hold. `path` says where it stands: `args.items[3].when`."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"`{path}` {why}")
+        self.path = path
 
 
 class StoreError(RebunoError):

@@ -1,0 +1,58 @@
+"""What time it is: the wall clock, a clock that stands still for tests, and RFC 3339 texts."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+class Clock(Protocol):
+    """Where the time comes from."""
+
+    def now(self) -> float:
+        """Seconds since 1970, UTC."""
+        ...
+
+
+class WallClock:
+    """The clock of this machine. It may be set back."""
+
+    def now(self) -> float:
+        """Seconds since 1970, UTC."""
+        return time.time()
+
+
+class FixedClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self, at: float | str = "2026-01-01T00:00:00Z") -> None:
+        """`at`: seconds since 1970, or an RFC 3339 text."""
+        self._now = from_rfc3339(at) if isinstance(at, str) else at
+
+    def now(self) -> float:
+        """Seconds since 1970, UTC."""
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Moves on by so many seconds; back, where they are negative."""
+        self._now += seconds
+
+
+def rfc3339(seconds: float) -> str:
+    """Seconds since 1970 as `2026-01-31T08:30:00.000000Z`: always UTC and six digits, so that texts sort like times."""
+    moment = _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment.year >= 1000 else moment.isoformat()
+
+
+def from_rfc3339(text: str) -> float:
+    """The seconds since 1970 of an RFC 3339 text.
+
+    Raises:
+        ValueError: it is none, or has no offset from UTC.
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"`{text}` has no offset from UTC; end it with `Z`")
+    return (moment - _EPOCH) / _MICROSECOND / 1_000_000

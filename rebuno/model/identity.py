@@ -1,0 +1,234 @@
+"""Who a step is: canonical JSON to the byte, the hash of its arguments, and the id built on them.
+
+`canonical` writes Python values, `parse` reads JSON texts; both hold to the same bounds (128 levels, 10 MiB), so that
+whatever was written can be read again.
+"""
+
+import json
+import re
+from hashlib import sha256
+from itertools import accumulate
+from math import isfinite
+from typing import Any, Final, NoReturn
+
+from rebuno.errors import NotJSON, ValidationError
+from rebuno.model.bigint import SAFE_DIGITS, from_digits, to_digits
+
+MAX_DEPTH: Final = 128
+MAX_BYTES: Final = 10 * 1024 * 1024
+
+# ---------------------------------------------------------------- writing
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_ESCAPED: Final = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_SHORT: Final = re.compile(r"\\[bf\\]")
+_SHORT_TO: Final = {"\\b": "\\u0008", "\\f": "\\u000c", "\\\\": "\\\\"}
+_encode: Final = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+).encode
+
+
+def canonical(value: object, root: str = "$") -> str:
+    """`value` as canonical JSON.
+
+    Keys stand in the order of their code points, without spaces; characters outside ASCII are kept, `<` `>` `&` U+2028
+    U+2029 are written `\\uXXXX`, `"` `\\` and line feed, carriage return, tab short, other characters below U+0020
+    `\\u00xx`; integers are exact, reals as `repr` writes them.
+
+    Taken are dict with string keys, list, tuple (as a list), str, int, float, bool and None. A subclass (an `IntEnum`,
+    an `OrderedDict`, a named tuple) is written as the built-in value that it is, whatever methods it overrides.
+
+    Raises:
+        NotJSON: anything else, NaN, an infinity, a lone surrogate, more than 128 levels or 10 MiB. It names the path
+            to the value, from `root` on.
+    """
+    text = _fast(value) if _plain(value, MAX_DEPTH) else None
+    if text is None:
+        text = _write(value, root, MAX_DEPTH)
+    if len(text) * 4 > MAX_BYTES and (size := len(text.encode())) > MAX_BYTES:
+        raise NotJSON(root, f"takes {size:,} bytes as JSON, and at most {MAX_BYTES:,} are taken; pass a reference")
+    return text
+
+
+def _plain(value: object, levels: int) -> bool:
+    """Whether `value` is made of exact built-in types only, so that the encoder in C writes what `_write` would."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return True
+    if levels == 0:
+        return False
+    if isinstance(value, dict) and kind is dict:
+        for key, item in value.items():
+            if type(key) is not str or not (type(item) in _SCALARS or _plain(item, levels - 1)):
+                return False
+        return True
+    if isinstance(value, list | tuple) and (kind is list or kind is tuple):
+        return all(type(item) in _SCALARS or _plain(item, levels - 1) for item in value)
+    return False
+
+
+def _fast(value: object) -> str | None:
+    """The text of plain values, or None where the slow writer must look: NaN, a long integer, a lone surrogate."""
+    try:
+        text = _encode(value)
+        if not text.isascii():
+            text.encode()
+    except ValueError:
+        return None
+    return _escape(text)
+
+
+def _escape(text: str) -> str:
+    for character, escaped in _ESCAPED.items():
+        if character in text:
+            text = text.replace(character, escaped)
+    if "\\b" in text or "\\f" in text:
+        text = _SHORT.sub(lambda match: _SHORT_TO[match[0]], text)
+    return text
+
+
+def _write(value: object, path: str, levels: int) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _write_string(value, path)
+    if isinstance(value, int):
+        return to_digits(int.__index__(value))
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise NotJSON(path, f"is {float.__repr__(value)}, which JSON cannot hold")
+        return float.__repr__(value)
+    if not isinstance(value, dict | list | tuple):
+        kind = type(value).__name__
+        article = "an" if kind[0] in "aeiouAEIOU" else "a"
+        raise NotJSON(path, f"is {article} {kind}, which JSON cannot hold; pass text, numbers, lists or objects")
+    if levels == 0:
+        raise NotJSON(path, f"is nested more than {MAX_DEPTH} levels deep")
+    if isinstance(value, dict):
+        return _write_object(value, path, levels)
+    items = list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value)
+    return "[" + ",".join(_write(item, f"{path}[{i}]", levels - 1) for i, item in enumerate(items)) + "]"
+
+
+def _write_object(value: dict[Any, Any], path: str, levels: int) -> str:
+    members: dict[str, str] = {}
+    for key, item in dict.items(value):
+        if not isinstance(key, str):
+            raise NotJSON(path, f"has the key {key!r}, and JSON's keys are strings")
+        name = str.__str__(key)
+        written = _write_string(name, path)
+        if name in members:
+            raise NotJSON(path, f"has the key {written} twice")
+        where = f"{path}.{name}" if name.isidentifier() else f"{path}[{written}]"
+        members[name] = f"{written}:{_write(item, where, levels - 1)}"
+    return "{" + ",".join(members[name] for name in sorted(members)) + "}"
+
+
+def _write_string(value: str, path: str) -> str:
+    text = _escape(_encode(str.__str__(value)))
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            code = f"U+{ord(text[error.start]):04X}"
+            raise NotJSON(path, f"holds the lone surrogate {code}, which is no character") from None
+    return text
+
+
+# ---------------------------------------------------------------- reading
+
+# INVARIANT: matches at every quote (an unclosed string reaches to the end), or the search would be quadratic.
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_STEP: Final = tuple(1 if byte in b"[{" else -1 if byte in b"]}" else 0 for byte in range(256))
+
+
+def parse(text: str | bytes) -> Any:
+    """The value of a JSON text (bytes: UTF-8), as strict as `canonical` is.
+
+    Raises:
+        ValidationError: it is no JSON, repeats a key, is over 10 MiB or 128 levels, or holds NaN, an infinity, a number
+            that overflows a double, or a lone surrogate.
+    """
+    try:
+        data, text = (text, text.decode()) if isinstance(text, bytes) else (text.encode(), text)
+    except UnicodeDecodeError as error:
+        raise ValidationError(f"not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}") from None
+    except UnicodeEncodeError as error:
+        raise ValidationError(f"a lone surrogate at offset {error.start}, which is no character") from None
+    if len(data) > MAX_BYTES:
+        raise ValidationError(f"{len(data):,} bytes of JSON, and at most {MAX_BYTES:,} are taken")
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _depth(data) > MAX_DEPTH:
+        raise ValidationError(f"JSON nested more than {MAX_DEPTH} levels deep")
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        why = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        raise ValidationError(f"not JSON: {why} at line {error.lineno}, column {error.colno}") from None
+    if _SURROGATE.search(text):
+        try:
+            _write(value, "$", MAX_DEPTH)
+        except NotJSON as error:
+            raise ValidationError(str(error)) from None
+    return value
+
+
+def _depth(data: bytes) -> int:
+    brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
+    return max(accumulate(_STEP[byte] for byte in brackets), default=0)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                shown = key[:100].encode(errors="backslashreplace").decode()
+                raise ValidationError(f"the key `{shown}` is repeated in one JSON object")
+            seen.add(key)
+    return members
+
+
+def _real(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValidationError(f"the number `{text[:40]}` is too large for a double")
+    return value
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= SAFE_DIGITS else from_digits(text)
+
+
+def _constant(text: str) -> NoReturn:
+    raise ValidationError(f"`{text}` is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_float=_real, parse_int=_integer, parse_constant=_constant
+)
+
+# ---------------------------------------------------------------- identity
+
+
+def args_hash(canonical_text: str) -> str:
+    """The hex SHA-256 of a canonical JSON text."""
+    return sha256(canonical_text.encode()).hexdigest()
+
+
+def step_id(scope_id: str, kind: str, target: str, args_hash: str, occurrence: int) -> str:
+    """The hex SHA-256 that names a step.
+
+    `scope_id` is the execution's id, or the id of the step in whose body this one is submitted; `occurrence` counts the
+    identical submissions before it in that scope, from 0. Each field is hashed as its length in bytes, a colon, and
+    its bytes, so that no two lists of fields run together.
+    """
+    digest = sha256()
+    for field in (scope_id, kind, target, args_hash, str(occurrence)):
+        data = field.encode()
+        digest.update(b"%d:%b" % (len(data), data))
+    return digest.hexdigest()
