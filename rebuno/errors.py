@@ -16,6 +16,7 @@ RebunoError
 ├── BundleError (diagnostics)         a bundle with errors gives no policy
 ├── NetworkError                      the kernel cannot be reached
 ├── NotJSON (path)                    a value that JSON cannot hold; a `TypeError` too
+├── Stale                             the log has grown past what a write rests on; the kernel reads again
 └── StoreError (path)                 the store cannot be used, for the reason that the subclass names
     ├── StoreBusy, StoreFull, StoreReadOnly, StoreCorrupt, StoreUnreachable
     └── SchemaTooNew (found, known)
@@ -170,23 +171,15 @@ class NetworkError(RebunoError):
 
 
 class NotJSON(RebunoError, TypeError):
-    """A value that JSON cannot hold. `path` leads to it (`args.items[3].when`)."""
-
-    def __init__(self, path: str, what: str) -> None:
-        super().__init__(f"`{path}` is {what}, which JSON cannot hold")
-        self.path = path
-
-
-class Stale(RebunoError):
-    """The execution's log has grown past the event that a write rests on: read again, judge again, repeat."""
-
-
-class NotJSON(RebunoError, TypeError):
     """A Python value that JSON cannot hold. `path` says where it stands: `args.items[3].when`."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"`{path}` {why}")
         self.path = path
+
+
+class Stale(RebunoError):
+    """The execution's log has grown past the event that a write rests on: read again, judge again, repeat."""
 
 
 class StoreError(RebunoError):
