@@ -22,6 +22,10 @@ class Store(Protocol):
         """Who this open store is, for the leases that it takes."""
         ...
 
+    def now(self) -> float:
+        """The time by the clock that this store stamps its rows with, in seconds since 1970."""
+        ...
+
     async def create(self, execution: Execution, events: Sequence[NewEvent]) -> bool:
         """Adds an execution with its first events; the row's `holder` takes its lease. False if the agent has one under
         this key already."""
@@ -58,6 +62,10 @@ class Store(Protocol):
 
     async def named(self, key: str) -> list[Execution]:
         """Every agent's execution under the caller's own id."""
+        ...
+
+    async def beginning(self, prefix: str) -> list[Execution]:
+        """The executions whose ids begin so, ten at most."""
         ...
 
     async def executions(
