@@ -1,0 +1,166 @@
+"""Whole tokens and numbers in what a user wrote."""
+
+import re
+from decimal import Decimal
+from typing import Any, Final
+
+from rebuno.policy.values import Tri, is_number, type_name, valid
+
+# Beyond either bound what is not found is maybe.
+MAX_TEXT: Final = 1 << 20
+MAX_VALUES: Final = 1 << 20
+
+_QUOTES: Final = "\"'`´“”‘’„‚«»‹›"
+_OPENING: Final = "([{<（［｛〈《「『【"
+_CLOSING: Final = ")]}>）］｝〉》」』】"
+_BEFORE: Final = frozenset(_QUOTES + _OPENING + ",;")
+_AFTER: Final = frozenset(_QUOTES + _CLOSING)
+_STOPS: Final = ",;:!?."
+# A run of stops longer than this is no end of a sentence; without a bound the search would not be linear.
+_MAX_STOPS: Final = 8
+
+
+def occurs(text: str, value: str) -> bool:
+    """Whether `value` stands in `text` as a whole token.
+
+    Before it: the start, white space, a quote, an opening bracket, `,` or `;`. After it: the end, white space, a
+    quote or a closing bracket, where up to eight of `, ; : ! ? .` may come between. A blank value never occurs.
+    """
+    if not value.strip():
+        return False
+    position = text.find(value)
+    while position >= 0:
+        if _starts(text, position) and _ends(text, position + len(value)):
+            return True
+        position = text.find(value, position + 1)
+    return False
+
+
+def _starts(text: str, position: int) -> bool:
+    return position == 0 or text[position - 1] in _BEFORE or text[position - 1].isspace()
+
+
+def _ends(text: str, position: int) -> bool:
+    for _ in range(_MAX_STOPS + 1):
+        if position == len(text) or text[position] in _AFTER or text[position].isspace():
+            return True
+        if text[position] not in _STOPS:
+            return False
+        position += 1
+    return False
+
+
+_EDGE: Final = re.escape(_QUOTES)
+_SIGN: Final = "[+\\-−]?"
+_CURRENCY: Final = "[$€£¥₹₩₽₺₪฿¢]?"
+# INVARIANT: a digit group beside another one (a card, a telephone number, an IBAN) is no number, nor is a part of
+# `12,50`, of `1'100`, of `1.2.3` or of what begins with a needless zero.
+_NUMBER: Final = re.compile(
+    rf"(?<![^\s{_EDGE}{re.escape(_OPENING)},;])(?<![0-9][,;.'’`´])(?<![0-9][ \u00a0\u202f])"
+    rf"(?P<sign>{_SIGN}){_CURRENCY}(?P<second>{_SIGN})"
+    r"(?P<digits>(?:[1-9][0-9]{0,2}(?:,[0-9]{3})++|0|[1-9][0-9]*+)(?:\.[0-9]++)?+)"
+    rf"{_CURRENCY}"
+    r"(?![ \u00a0\u202f][0-9])(?!['’`´][0-9])"
+    rf"(?=[{re.escape(_STOPS)}]{{0,{_MAX_STOPS}}}(?:[\s{_EDGE}{re.escape(_CLOSING)}]|\Z))"
+)
+_MONTH: Final = (
+    "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    "|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE: Final = re.compile(
+    rf"\b{_MONTH}\.?\s(?:[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,?\s[0-9]{{4}})?|[0-9]{{4}})\b"
+    rf"|\b[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}\b\.?(?:,?\s[0-9]{{4}}\b)?",
+    re.IGNORECASE,
+)
+
+
+def numbers(text: str) -> set[Decimal]:
+    """The numbers that stand in `text` as whole tokens, exactly as written.
+
+    A sign, a currency sign directly before or after, and thousands separators (`1,100` is 1100) are read. Parts of
+    dates, of codes and of groups of digits are none, nor is `5k`.
+    """
+    dates = [match.span() for match in _DATE.finditer(text)]
+    found: set[Decimal] = set()
+    current = 0
+    for match in _NUMBER.finditer(text):
+        start, end = match.span("digits")
+        while current < len(dates) and dates[current][1] <= start:
+            current += 1
+        if current < len(dates) and dates[current][0] < end:
+            continue
+        signs = match["sign"] + match["second"]
+        if len(signs) > 1:
+            continue
+        number = Decimal(match["digits"].replace(",", ""))
+        found.add(-number if signs in ("-", "−") and signs else number)
+    return found
+
+
+class Texts:
+    """The texts and numbers of one JSON value, ready to be searched.
+
+    What lies beyond 1,048,576 characters of text or as many values, text that is not valid Unicode, and what is no
+    JSON are left out; what is then not found is maybe.
+    """
+
+    __slots__ = ("_folded", "_numbers", "_partial", "_written", "texts")
+
+    def __init__(self, values: list[Any]) -> None:
+        self.texts: list[str] = []
+        self._numbers: set[int | float] = set()
+        self._partial = False
+        self._folded: list[str] | None = None
+        self._written: set[Decimal] | None = None
+        self._read(values)
+
+    def _read(self, values: list[Any]) -> None:
+        # Depth first and in order, so that what falls to the bound does not depend on chance.
+        stack = values[::-1]
+        room, left = MAX_TEXT, MAX_VALUES
+        while stack:
+            value = stack.pop()
+            left -= 1
+            if left < 0:
+                self._partial = True
+                return
+            if type(value) is str:
+                room -= len(value)
+                if room >= 0 and valid(value):
+                    self.texts.append(value)
+                else:
+                    self._partial = True
+            elif is_number(value):
+                self._numbers.add(value)
+            elif type(value) is list:
+                stack.extend(reversed(value))
+            elif type(value) is dict:
+                stack.extend(reversed(value.values()))
+            elif not type_name(value) or type(value) is float:
+                self._partial = True
+
+    def find(self, value: str | int | float, *, fold: bool = False) -> Tri:
+        """Whether the value occurs: text as a whole token, a number as a JSON number or as one in a text.
+
+        Text that differs only in upper and lower case is maybe, with `fold` yes.
+        """
+        if not isinstance(value, str):
+            return self._find_number(value)
+        if not fold and any(occurs(text, value) for text in self.texts):
+            return True
+        if self._folded is None:
+            self._folded = [text.casefold() for text in self.texts]
+        folded = value.casefold()
+        if any(occurs(text, folded) for text in self._folded):
+            return True if fold else None
+        return None if self._partial else False
+
+    def _find_number(self, value: int | float) -> Tri:
+        if value in self._numbers:
+            return True
+        if self._written is None:
+            self._written = set().union(*(numbers(text) for text in self.texts))
+        # A real stands for the decimal that its shortest form writes: 0.1 is the 0.1 of a text.
+        if (Decimal(repr(value)) if type(value) is float else value) in self._written:
+            return True
+        return None if self._partial else False
