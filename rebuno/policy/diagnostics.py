@@ -1,9 +1,13 @@
 """What is wrong with a bundle: a code, a sentence, a place and a hint; collected and sorted, not raised one by one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from rebuno.policy.syntax import Span
+
+MOST: Final = 100  # findings that are listed for one file
 
 
 class Severity(StrEnum):
@@ -13,9 +17,67 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
+class Code(StrEnum):
+    """Every kind of finding; each has a section in `docs/diagnostics.md`."""
+
+    # The file
+    UNREADABLE_FILE = "unreadable-file"
+    NOT_UTF8 = "not-utf8"
+    FILE_TOO_BIG = "file-too-big"
+    TOO_MANY_ERRORS = "too-many-errors"
+    # Syntax
+    BAD_CHARACTER = "bad-character"
+    BAD_STRING = "bad-string"
+    BAD_NUMBER = "bad-number"
+    BAD_DURATION = "bad-duration"
+    SYNTAX = "syntax"
+    MIXED_AND_OR = "mixed-and-or"
+    NOT_CLOSED = "not-closed"
+    TOO_DEEP = "too-deep"
+    # Names
+    UNKNOWN_NAME = "unknown-name"
+    UNKNOWN_ROOT = "unknown-root"
+    UNKNOWN_FACET = "unknown-facet"
+    UNKNOWN_KIND = "unknown-kind"
+    UNKNOWN_TYPE = "unknown-type"
+    RESERVED_NAME = "reserved-name"
+    WRONG_SORT = "wrong-sort"
+    CYCLE = "cycle"
+    # Twice, or in the wrong place
+    DUPLICATE_ID = "duplicate-id"
+    DUPLICATE_NAME = "duplicate-name"
+    DUPLICATE_CLAUSE = "duplicate-clause"
+    DUPLICATE_LINE = "duplicate-line"
+    MISPLACED_BUNDLE = "misplaced-bundle"
+    MISPLACED_CLAUSE = "misplaced-clause"
+    MISPLACED_ROOT = "misplaced-root"
+    MISPLACED_TEST = "misplaced-test"
+    UNKNOWN_VERSION = "unknown-version"
+    # Tests
+    WRONG_TYPE = "wrong-type"
+    NULL_COMPARISON = "null-comparison"
+    BAD_LIST = "bad-list"
+    BAD_PATH = "bad-path"
+    BAD_REGEX = "bad-regex"
+    BAD_GLOB = "bad-glob"
+    MISSING_QUANTIFIER = "missing-quantifier"
+    SUPERFLUOUS = "superfluous"
+    BAD_SOURCE = "bad-source"
+    MISSING_AT = "missing-at"
+    BAD_QUORUM = "bad-quorum"
+    BAD_LIMIT = "bad-limit"
+    NOT_BUILT_YET = "not-built-yet"
+    # Warnings
+    NO_DEFAULT = "no-default"
+    NO_BECAUSE = "no-because"
+    ALLOW_EVERYTHING = "allow-everything"
+    OPTIONAL_UNLESS = "optional-unless"
+    UNUSED_NAME = "unused-name"
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. `code` names its page in `docs/diagnostics.md`, `path` is the file as the user named it."""
+    """One finding. `code` names its section in `docs/diagnostics.md`, `path` is the file as the user named it."""
 
     code: str
     message: str
@@ -30,6 +92,13 @@ class Diagnostic:
         return f"{where}{self.span.line}:{self.span.column}: {self.severity.value}[{self.code}]: {self.message}{hint}"
 
 
-def ordered(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """The findings in the order of the file, each once."""
-    return sorted(set(diagnostics), key=lambda d: (d.path, d.span.start, d.span.end, d.code, d.message))
+def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The findings in the order of the file, each once; beyond the first hundred a last one says so."""
+    found = sorted(set(diagnostics), key=lambda d: (d.path, d.span.start, d.span.end, d.code, d.message))
+    if len(found) <= MOST:
+        return found
+    last = found[MOST - 1]
+    more = Diagnostic(
+        Code.TOO_MANY_ERRORS, f"only the first {MOST} findings are listed", last.span, last.path, "mend these first"
+    )
+    return [*found[:MOST], more]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rebuno.errors import BundleError
-from rebuno.policy.diagnostics import Diagnostic
+from rebuno.policy.diagnostics import Code, Diagnostic
 from rebuno.policy.syntax import Span
 
 NOWHERE = Span(1, 1, 1, 1, 0, 0)
@@ -30,7 +30,7 @@ def read(path: str | Path) -> Source:
         data = Path(path).read_bytes()
     except OSError as error:
         why = (error.strerror or "cannot be read").lower()
-        raise BundleError([Diagnostic("unreadable-file", f"cannot read `{shown}`: {why}", NOWHERE, shown)]) from None
+        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, f"cannot read `{shown}`: {why}", NOWHERE, shown)]) from None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -38,5 +38,5 @@ def read(path: str | Path) -> Source:
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         span = Span(line, column, line, column + 1, error.start, error.start + 1)
         message = f"the file is not UTF-8: byte 0x{data[error.start]:02x}"
-        raise BundleError([Diagnostic("not-utf8", message, span, shown, "save it as UTF-8")]) from None
+        raise BundleError([Diagnostic(Code.NOT_UTF8, message, span, shown, "save it as UTF-8")]) from None
     return Source(text, shown, Path(path).stem)

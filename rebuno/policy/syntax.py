@@ -422,7 +422,7 @@ class Default:
 @dataclass(frozen=True, slots=True)
 class Let:
     name: Name
-    value: Literal | ListLiteral | FileValue
+    value: Literal | NullLiteral | ListLiteral | FileValue
     span: Span = _place()
 
 
@@ -475,10 +475,16 @@ Statement = BundleLine | Default | Let | Use | Workdir | Home | Known | Conditio
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A whole file. `name` is the `bundle` line's, else the file's stem; `path` is what diagnostics print."""
+    """A whole file. `name` is the `bundle` line's, else the file's stem; `path` is what diagnostics print.
+
+    After a syntax error `whole` is False, the statements are those that could be read, and `broken` holds the names
+    that the others would have defined.
+    """
 
     name: str
     statements: tuple[Statement, ...]
     comments: tuple[Comment, ...] = ()
     path: str = field(default="", compare=False)
     text: str = field(default="", compare=False, repr=False)
+    whole: bool = field(default=True, compare=False)
+    broken: frozenset[str] = field(default=frozenset(), compare=False)
