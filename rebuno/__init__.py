@@ -1,1 +1,111 @@
-"""Rebuno."""
+"""The kernel between an AI agent and its effects: a compiled policy first, a durable replay journal second.
+
+`open` a kernel, `run` a handler in it, wrap effects in `tool` and `step`. Names are loaded on first use, so that
+`import rebuno` stays cheap.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rebuno.embedded import PERMISSIVE, Execution, Kernel, Question, open, operate, run_sync
+    from rebuno.errors import (
+        APIError,
+        Blocked,
+        BundleError,
+        ConflictError,
+        ForbiddenError,
+        LeaseSuperseded,
+        NetworkError,
+        NotFoundError,
+        NotJSON,
+        PolicyError,
+        RateLimited,
+        RebunoError,
+        ResultError,
+        SchemaTooNew,
+        StoreBusy,
+        StoreCorrupt,
+        StoreError,
+        StoreFull,
+        StoreReadOnly,
+        StoreUnreachable,
+        Terminated,
+        ToolError,
+        UnauthorizedError,
+        ValidationError,
+        failure_reason,
+    )
+    from rebuno.kernel.operator import Operator
+    from rebuno.sdk.execution import execution
+    from rebuno.sdk.step import step
+    from rebuno.sdk.tool import tool
+
+__version__ = "0.1.0"
+
+_EMBEDDED = ("PERMISSIVE", "Execution", "Kernel", "Question", "open", "operate", "run_sync")
+_HOMES = {
+    **dict.fromkeys(_EMBEDDED, "rebuno.embedded"),
+    "Operator": "rebuno.kernel.operator",
+    "execution": "rebuno.sdk.execution",
+    "step": "rebuno.sdk.step",
+    "tool": "rebuno.sdk.tool",
+}
+
+__all__ = [
+    "PERMISSIVE",
+    "APIError",
+    "Blocked",
+    "BundleError",
+    "ConflictError",
+    "Execution",
+    "ForbiddenError",
+    "Kernel",
+    "LeaseSuperseded",
+    "NetworkError",
+    "NotFoundError",
+    "NotJSON",
+    "Operator",
+    "PolicyError",
+    "Question",
+    "RateLimited",
+    "RebunoError",
+    "ResultError",
+    "SchemaTooNew",
+    "StoreBusy",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreUnreachable",
+    "Terminated",
+    "ToolError",
+    "UnauthorizedError",
+    "ValidationError",
+    "execution",
+    "failure_reason",
+    "open",
+    "operate",
+    "run_sync",
+    "step",
+    "tool",
+]
+
+if (Path(__file__).parent / "_kernel.py").exists():
+    raise ImportError(
+        "the published SDK `rebuno` and `rebuno-kernel` are installed in one environment and share the import name;"
+        " uninstall both and install one, or give each an environment of its own"
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module `rebuno` has no attribute `{name}`")
+    value = getattr(import_module(_HOMES.get(name, "rebuno.errors")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

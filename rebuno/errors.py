@@ -129,6 +129,10 @@ class ToolError(RebunoError):
         return reason if isinstance(reason, str) else ""
 
 
+class ResultError(ToolError, TypeError):
+    """A step's body gave something that JSON cannot hold; the message names the path to the value."""
+
+
 class RateLimited(RebunoError):
     """A limit is used up. Nothing was recorded, so a later attempt may be answered differently: retry or give up."""
 

@@ -1,0 +1,224 @@
+"""One run of a handler as the kernel sees it: the journal in memory, who runs, and what this run has asked so far."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+
+from rebuno.errors import LeaseSuperseded, Stale, Terminated
+from rebuno.journal.records import (
+    Approval,
+    ApprovalWrite,
+    Batch,
+    Execution,
+    ExecutionWrite,
+    Lease,
+    NewEvent,
+    Step,
+    StepWrite,
+)
+from rebuno.journal.store import Store
+from rebuno.kernel import facts
+from rebuno.model import identity
+from rebuno.model.decision import Decision, Verdict
+from rebuno.model.step import Idempotency, StepStatus
+from rebuno.policy.decide import Policy
+from rebuno.policy.facts import Evidence
+
+# Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
+NEWEST = 2**62
+
+
+async def load(store: Store, execution_id: str) -> tuple[dict[str, Step], dict[str, Approval]]:
+    """Every step and approval of an execution, in the order of the log."""
+    steps: dict[str, Step] = {}
+    after = 0
+    while page := await store.steps(execution_id, after=after):
+        steps.update((step.step_id, step) for step in page)
+        after = page[-1].decided_seq
+    approvals = {approval.id: approval for approval in await store.approvals(execution_id=execution_id)}
+    return steps, approvals
+
+
+class Attempt:
+    """One run of one execution's handler.
+
+    INVARIANT: everything here is touched from the event loop's thread only, and `steps` and `approvals` change in the
+    same breath as the batch that writes the change is handed to the store.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy,
+        execution: Execution,
+        lease: Lease,
+        steps: dict[str, Step],
+        approvals: dict[str, Approval],
+    ) -> None:
+        self.store = store
+        self.policy = policy
+        self.execution = execution
+        self.lease = lease
+        self.steps = steps
+        self.approvals = approvals
+        self.input = identity.parse(execution.input)
+        self.history = facts.history(steps.values(), approvals.values())
+        self.head = execution.head_seq
+        self.blocked = False
+        self.ended = False
+        # The bodies that this attempt has started and not yet settled.
+        self.bodies: set[str] = set()
+        # Recorded steps that this attempt answered from the journal.
+        self.replayed: set[str] = set()
+        self._counts: Counter[tuple[str, str, str, str]] = Counter()
+        self._judged: dict[str, Decision] = {}
+        self._unknown = _unknown(steps.values())
+        self._stale = False
+        self._writes = 0
+        self._in_flight: set[asyncio.Future[int]] = set()
+        self._rereading: asyncio.Task[None] | None = None
+
+    # ------------------------------------------------------------ identity
+
+    def count(self, scope: str, kind: str, target: str, args_hash: str) -> int:
+        """How many identical submissions came before this one; counts it."""
+        key = (scope, kind, target, args_hash)
+        occurrence = self._counts[key]
+        self._counts[key] += 1
+        return occurrence
+
+    def uncount(self, scope: str, kind: str, target: str, args_hash: str) -> None:
+        """Takes back a submission that was refused without being recorded."""
+        self._counts[scope, kind, target, args_hash] -= 1
+
+    # ------------------------------------------------------------ judging
+
+    def today(self, step: Step) -> Decision:
+        """What today's bundle says about a recorded step, on the facts of its first submission."""
+        if step.digest == self.policy.digest:
+            return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
+        if step.step_id not in self._judged:
+            known = facts.of_known(step, agent=self.execution.agent_id, input=self.input, past=self.history)
+            self._judged[step.step_id] = self.policy.decide(known)
+        return self._judged[step.step_id]
+
+    def inside_once(self, parent_id: str) -> bool:
+        """Whether a step submitted in the body of `parent_id` is inside the body of an `at_most_once` step."""
+        while parent_id:
+            parent = self.steps[parent_id]
+            if parent.idempotency is Idempotency.ONCE:
+                return True
+            parent_id = parent.parent_id
+        return False
+
+    def pending(self) -> list[Approval]:
+        """The questions that nobody has answered yet."""
+        return [approval for approval in self.approvals.values() if approval.status == "pending"]
+
+    # ------------------------------------------------------------ writing
+
+    def check(self) -> None:
+        """Refuses what comes after the end, a lost lease or a failed write.
+
+        Raises:
+            Terminated, LeaseSuperseded, StoreError
+        """
+        if self.lease.poison is not None:
+            raise self.lease.poison
+        if self.lease.lost:
+            raise LeaseSuperseded
+        if self.ended:
+            raise Terminated("the handler has ended; nothing can be submitted by what outlived it")
+
+    def write(
+        self,
+        events: Iterable[NewEvent],
+        *,
+        steps: Iterable[StepWrite] = (),
+        approvals: Iterable[ApprovalWrite] = (),
+        execution: ExecutionWrite | None = None,
+        judged: bool,
+        deferred: bool = False,
+    ) -> "asyncio.Future[int]":
+        """Hands a change to the store and to this memory. A `judged` change rests on the log as this attempt knows it,
+        and fails with `Stale` where another process has added to it."""
+        batch = Batch(
+            self.execution.id,
+            tuple(events),
+            tuple(steps),
+            tuple(approvals),
+            execution,
+            base=self.head if judged else None,
+            lease=self.lease,
+            deferred=deferred,
+        )
+        self.head += len(batch.events)
+        self._writes += 1
+        for change in batch.steps:
+            self.steps[change.step.step_id] = change.step
+            self._unknown |= _unknown((change.step,))
+        for question in batch.approvals:
+            self.approvals[question.approval.id] = question.approval
+        self._in_flight.add(batch.committed)
+        batch.committed.add_done_callback(self._settled)
+        self.store.write(batch)
+        return batch.committed
+
+    def _settled(self, committed: "asyncio.Future[int]") -> None:
+        self._in_flight.discard(committed)
+        # Every other error is in the lease's `poison` already.
+        if not committed.cancelled() and isinstance(committed.exception(), Stale):
+            self._stale = True
+
+    async def current(self) -> None:
+        """Returns once this memory holds what other processes have added to the log."""
+        while self._stale:
+            if self._rereading is None:
+                self._rereading = asyncio.create_task(self._reread())
+            await asyncio.shield(self._rereading)
+
+    async def _reread(self) -> None:
+        try:
+            while True:
+                if self._in_flight:
+                    await asyncio.wait(self._in_flight)
+                seen = self._writes
+                execution = await self.store.execution(self.execution.id)
+                steps, approvals = await load(self.store, self.execution.id)
+                if self._writes == seen and not self._in_flight:
+                    break
+            if execution.status.terminal:
+                self.ended = True
+            past = facts.history(steps.values(), approvals.values())
+            self.execution, self.head = execution, execution.head_seq
+            self.steps, self.approvals, self.history = steps, approvals, past
+            self._judged.clear()
+            self._unknown = _unknown(steps.values())
+            self._stale = False
+        finally:
+            self._rereading = None
+
+    def succeeded(self, step: Step, args: object, result: object) -> None:
+        """Adds a success of this attempt to the evidence."""
+        self.history.append(Evidence(NEWEST, step.kind, step.target, args, result))
+
+    def unsettled(self) -> list[Step]:
+        """The steps that have no end yet."""
+        return [step for step in self.steps.values() if not step.status.terminal]
+
+    def unknown_twin(self, kind: str, target: str, args_hash: str) -> bool:
+        """Whether an `at_most_once` step of this very content started once and nobody knows how it ended."""
+        return (kind, target, args_hash) in self._unknown
+
+
+def _outcome_unknown(step: Step) -> bool:
+    if step.idempotency is not Idempotency.ONCE:
+        return False
+    if step.status is not StepStatus.FAILED:
+        return step.status is StepStatus.CANCELLED
+    error = identity.parse(step.error or "null")
+    return isinstance(error, dict) and error.get("reason") in ("indeterminate", "policy_revoked", "cancelled")
+
+
+def _unknown(steps: Iterable[Step]) -> set[tuple[str, str, str]]:
+    return {(step.kind, step.target, step.args_hash) for step in steps if _outcome_unknown(step)}

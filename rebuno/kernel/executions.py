@@ -1,0 +1,284 @@
+"""The life of an execution: begun or taken over, ended, suspended, let go."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import uuid_utils
+
+from rebuno.errors import ConflictError, Stale
+from rebuno.journal.records import (
+    Approval,
+    ApprovalWrite,
+    Batch,
+    Execution,
+    ExecutionWrite,
+    Lease,
+    NewEvent,
+    Step,
+    StepWrite,
+)
+from rebuno.journal.store import Store
+from rebuno.kernel import facts, words
+from rebuno.kernel.attempt import Attempt, load
+from rebuno.kernel.submit import refuse, withdraw
+from rebuno.model import identity
+from rebuno.model.decision import Decision, Verdict
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import StepStatus
+from rebuno.policy.decide import Policy
+
+# How long a lease holds without being renewed, in seconds.
+LEASE = 30.0
+
+
+@dataclass(slots=True)
+class Changes:
+    """What is about to be written to one execution, gathered piece by piece."""
+
+    events: list[NewEvent] = field(default_factory=list)
+    steps: list[StepWrite] = field(default_factory=list)
+    approvals: list[ApprovalWrite] = field(default_factory=list)
+
+    def add(
+        self, events: Iterable[NewEvent], steps: Iterable[StepWrite] = (), approvals: Iterable[ApprovalWrite] = ()
+    ) -> None:
+        """Adds changes whose event numbers count from the first of their own events."""
+        base = len(self.events)
+
+        def moved(position: int | None) -> int | None:
+            return None if position is None else position + base
+
+        self.events.extend(events)
+        self.steps.extend(
+            replace(s, decided=moved(s.decided), started=moved(s.started), settled=moved(s.settled)) for s in steps
+        )
+        self.approvals.extend(replace(a, requested=moved(a.requested), resolved=moved(a.resolved)) for a in approvals)
+
+
+async def begin(store: Store, policy: Policy, *, agent_id: str, input: str, key: str | None) -> Attempt | Execution:
+    """Starts an execution, or takes over where an earlier run of it stopped.
+
+    Returns the execution itself where no handler may run: it has ended, or still waits for a person.
+
+    Raises:
+        ConflictError: the id belongs to another input, or a live process runs it (`holder` names it).
+        StoreError
+    """
+    while True:
+        execution = await store.find(agent_id, key) if key is not None else None
+        if execution is None:
+            execution = _new(store, policy, agent_id=agent_id, input=input, key=key)
+            events = (
+                words.execution(
+                    "created",
+                    agent_id=agent_id,
+                    **({"key": key} if key is not None else {}),
+                    digest=policy.digest,
+                    input_hash=identity.args_hash(input),
+                ),
+                _started(execution, policy),
+            )
+            if not await store.create(execution, events):
+                continue
+            execution = await store.execution(execution.id)
+            return _attempt(store, policy, execution, {}, {})
+        if execution.input != input:
+            raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
+        if execution.status.terminal:
+            return execution
+        if execution.holder is not None and store.alive(execution):
+            raise ConflictError(
+                f"the execution `{key}` is running in {execution.holder}; wait for it to end",
+                holder=str(execution.holder),
+            )
+        try:
+            return await _take_over(store, policy, execution)
+        except Stale:
+            continue
+
+
+def _new(store: Store, policy: Policy, *, agent_id: str, input: str, key: str | None) -> Execution:
+    return Execution(
+        id=str(uuid_utils.uuid7()),
+        agent_id=agent_id,
+        key=key,
+        status=ExecutionStatus.RUNNING,
+        input=input,
+        digest=policy.digest,
+        attempt=1,
+        holder=store.holder,
+        lease_until=store.now() + LEASE,
+    )
+
+
+def _started(execution: Execution, policy: Policy) -> NewEvent:
+    holder = execution.holder
+    assert holder is not None
+    return words.execution("started", attempt=execution.attempt, host=holder.host, pid=holder.pid, digest=policy.digest)
+
+
+def _attempt(
+    store: Store, policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval]
+) -> Attempt:
+    lease = Lease(execution.id, execution.attempt, store.holder.owner)
+    store.keep(lease)
+    return Attempt(store, policy, execution, lease, steps, approvals)
+
+
+async def _take_over(store: Store, policy: Policy, execution: Execution) -> Attempt | Execution:
+    steps, approvals = await load(store, execution.id)
+    changes = _judge_waiting(policy, execution, steps, approvals)
+    gone = {write.approval.id for write in changes.approvals}
+    waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())
+    if waits:
+        if not changes.events and execution.status is ExecutionStatus.BLOCKED:
+            return execution
+        if execution.status is not ExecutionStatus.BLOCKED:
+            changes.add((words.execution("blocked", attempt=execution.attempt, reason="awaiting_steps", replayed=0),))
+        write = ExecutionWrite(ExecutionStatus.BLOCKED, attempt=execution.attempt)
+    else:
+        if execution.status is ExecutionStatus.BLOCKED:
+            changes.add((words.execution("resumed"),))
+        write = ExecutionWrite(
+            ExecutionStatus.RUNNING,
+            attempt=execution.attempt + 1,
+            holder=store.holder,
+            lease_until=store.now() + LEASE,
+        )
+        changes.add((_started(replace(execution, attempt=execution.attempt + 1, holder=store.holder), policy),))
+    batch = Batch(
+        execution.id,
+        tuple(changes.events),
+        tuple(changes.steps),
+        tuple(changes.approvals),
+        write,
+        base=execution.head_seq,
+    )
+    store.write(batch)
+    await batch.committed
+    execution = await store.execution(execution.id)
+    if waits:
+        return execution
+    if changes.steps or changes.approvals:
+        steps, approvals = await load(store, execution.id)
+    return _attempt(store, policy, execution, steps, approvals)
+
+
+def _judge_waiting(
+    policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval]
+) -> Changes:
+    """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies."""
+    changes = Changes()
+    past = facts.history(steps.values(), approvals.values())
+    input = identity.parse(execution.input)
+    for question in approvals.values():
+        if question.status != "pending":
+            continue
+        step = steps[question.step_id]
+        if step.digest == policy.digest:
+            verdict = Verdict(step.verdict)
+            today = Decision(verdict, step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
+        else:
+            today = policy.decide(facts.of_known(step, agent=execution.agent_id, input=input, past=past))
+        if question.cause == "policy" and today.verdict is Verdict.DENY:
+            changes.add(*withdraw(question, step, today))
+        elif question.cause == "revoked" and today.verdict is not Verdict.DENY:
+            changes.add(
+                (words.approval("withdrawn", question),),
+                (),
+                (ApprovalWrite(replace(question, status="withdrawn"), resolved=0),),
+            )
+    return changes
+
+
+def close(steps: Iterable[Step], approvals: Iterable[Approval], status: ExecutionStatus) -> Changes:
+    """What any end of an execution does to what it leaves open: nobody is asked any more, nothing starts any more."""
+    changes = Changes()
+    for question in approvals:
+        if question.status == "pending":
+            changes.add(
+                (words.approval("withdrawn", question),),
+                (),
+                (ApprovalWrite(replace(question, status="withdrawn"), resolved=0),),
+            )
+    for step in steps:
+        if step.status is StepStatus.EXECUTING:
+            row = replace(step, status=StepStatus.CANCELLED)
+            changes.add((words.cancelled(row),), (StepWrite(row, settled=0),))
+        elif not step.status.terminal:
+            reason = f"execution_{status.value}"
+            changes.add((words.refused(step, reason),), (StepWrite(refuse(step, reason), settled=0),))
+    return changes
+
+
+async def finish(attempt: Attempt, *, output: str | None = None, failure_reason: str = "") -> Execution:
+    """Ends the execution with an output, or with the reason of its failure. Committed when this returns.
+
+    Raises:
+        Terminated, LeaseSuperseded, StoreError: it has ended otherwise, or could not be written.
+    """
+    status = ExecutionStatus.FAILED if output is None else ExecutionStatus.COMPLETED
+    number, replayed = attempt.lease.attempt, len(attempt.replayed)
+    while True:
+        await attempt.current()
+        attempt.check()
+        changes = close(attempt.unsettled(), attempt.pending(), status)
+        if output is None:
+            end = words.execution("failed", attempt=number, reason=failure_reason, replayed=replayed)
+        else:
+            end = words.execution(
+                "completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed
+            )
+        changes.add((end,))
+        write = ExecutionWrite(status, output=output, failure_reason=failure_reason, attempt=number)
+        try:
+            await attempt.write(
+                changes.events, steps=changes.steps, approvals=changes.approvals, execution=write, judged=True
+            )
+        except Stale:
+            continue
+        return await _let_go(attempt)
+
+
+async def suspend(attempt: Attempt) -> Execution | None:
+    """Ends a blocked attempt. None where everything it waited for was answered meanwhile: run the handler again."""
+    while True:
+        await attempt.current()
+        attempt.check()
+        if attempt.pending():
+            status = ExecutionStatus.BLOCKED
+            event = words.execution(
+                "blocked",
+                attempt=attempt.lease.attempt,
+                reason="awaiting_steps",
+                replayed=len(attempt.replayed),
+            )
+        else:
+            status = ExecutionStatus.RUNNING
+            event = words.execution("resumed")
+        write = ExecutionWrite(status, attempt=attempt.lease.attempt)
+        try:
+            await attempt.write((event,), execution=write, judged=True)
+        except Stale:
+            continue
+        execution = await _let_go(attempt)
+        return execution if status is ExecutionStatus.BLOCKED else None
+
+
+async def abandon(attempt: Attempt) -> None:
+    """Lets go of an execution whose attempt ended without an outcome; the next one takes it over at once.
+
+    A store that fails here changes nothing: the lease then runs out by itself.
+    """
+    attempt.ended = True
+    attempt.store.drop(attempt.lease)
+    if attempt.lease.poison is None and not attempt.lease.lost:
+        await attempt.write(
+            (), execution=ExecutionWrite(ExecutionStatus.RUNNING, attempt=attempt.lease.attempt), judged=False
+        )
+
+
+async def _let_go(attempt: Attempt) -> Execution:
+    attempt.ended = True
+    attempt.store.drop(attempt.lease)
+    return await attempt.store.execution(attempt.execution.id)

@@ -1,0 +1,71 @@
+"""The kernel: one door for every submission, whichever way it came."""
+
+import asyncio
+from dataclasses import replace
+
+from rebuno.errors import NotFoundError
+from rebuno.journal.records import Execution, Step, StepWrite
+from rebuno.journal.store import Store
+from rebuno.kernel import executions, submit, words
+from rebuno.kernel.attempt import Attempt
+from rebuno.model import identity
+from rebuno.model.answer import Answer, Submission
+from rebuno.model.step import Idempotency, StepStatus
+from rebuno.policy.decide import Policy
+
+
+class Kernel:
+    """Policy first, journal second, over one store. `strict` syncs every outcome before it is returned.
+
+    Every method may raise a `StoreError`; those that take an attempt also `LeaseSuperseded` and `Terminated`.
+    """
+
+    def __init__(self, store: Store, policy: Policy, *, strict: bool = False) -> None:
+        self.store = store
+        self.policy = policy
+        self.strict = strict
+        self._saved = False
+
+    async def begin(self, *, agent_id: str, input: str, key: str | None = None) -> Attempt | Execution:
+        """Starts or takes over an execution of `input` (canonical JSON text); see `executions.begin`."""
+        if not self._saved:
+            await self.store.save_bundle(self.policy.digest, [(s.path, s.text) for s in self.policy.sources])
+            self._saved = True
+        return await executions.begin(self.store, self.policy, agent_id=agent_id, input=input, key=key)
+
+    async def submit(self, attempt: Attempt, submission: Submission) -> Answer:
+        """Identifies, decides, settles one submission; see `submit.submit`."""
+        return await submit.submit(attempt, submission)
+
+    async def succeed(self, attempt: Attempt, step_id: str, result: str, value: object) -> None:
+        """Records the result of a body, `result` as canonical JSON text and `value` as what that text reads as."""
+        step = self._running(attempt, step_id)
+        row = replace(step, status=StepStatus.SUCCEEDED, result=result)
+        attempt.succeeded(row, identity.parse(row.args), value)
+        await self._settle(attempt, row)
+
+    async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True) -> None:
+        """Records that a body failed, `error` as canonical JSON text of an object. With `wait` False the commit is left
+        to happen by itself."""
+        row = replace(self._running(attempt, step_id), status=StepStatus.FAILED, error=error)
+        await self._settle(attempt, row, wait=wait)
+
+    def release(self, attempt: Attempt, step_id: str) -> None:
+        """A body ended and says nothing about its step, which stays started."""
+        attempt.bodies.discard(step_id)
+
+    def _running(self, attempt: Attempt, step_id: str) -> Step:
+        attempt.check()
+        step = attempt.steps.get(step_id)
+        if step is None or step_id not in attempt.bodies:
+            raise NotFoundError(f"the step `{step_id}` is not running in this attempt")
+        return step
+
+    async def _settle(self, attempt: Attempt, row: Step, *, wait: bool = True) -> None:
+        attempt.bodies.discard(row.step_id)
+        deferred = row.idempotency is Idempotency.SAFE and not self.strict
+        event = words.succeeded(row) if row.status is StepStatus.SUCCEEDED else words.failed(row)
+        committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
+        if wait and not deferred:
+            # The commit goes on whatever becomes of the caller.
+            await asyncio.shield(committed)

@@ -1,0 +1,88 @@
+"""What an operator may see and do on a store: look at executions, read their story, answer approvals."""
+
+from rebuno.errors import ConflictError, NotFoundError
+from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.journal.store import Store
+from rebuno.kernel import approvals
+from rebuno.kernel.attempt import load
+from rebuno.kernel.story import Story, tell
+
+# A shorter prefix of an id would sooner or later name an execution that was not meant.
+SHORTEST_PREFIX = 4
+
+
+class Operator:
+    """The operator's view of one store. Needs no policy: what waits was judged already.
+
+    Every method may raise a `StoreError`.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def executions(
+        self, *, agent_id: str | None = None, status: str | None = None, limit: int = 50
+    ) -> list[Execution]:
+        """The newest executions, newest first."""
+        return await self._store.executions(agent_id=agent_id, status=status, limit=limit)
+
+    async def execution(self, ref: str) -> Execution:
+        """The execution with this id, this beginning of an id (at least 4 characters), or this id of the caller's own.
+
+        Raises:
+            NotFoundError: there is none.
+            ConflictError: there are several.
+        """
+        try:
+            return await self._store.execution(ref)
+        except NotFoundError:
+            found = await self._store.named(ref)
+        if not found and len(ref) >= SHORTEST_PREFIX:
+            found = await self._store.beginning(ref)
+        if not found:
+            raise NotFoundError(f"there is no execution `{ref}`")
+        if len(found) > 1:
+            ids = ", ".join(execution.id for execution in found[:3])
+            raise ConflictError(f"`{ref}` names {len(found)} executions ({ids}…); give the whole id")
+        return found[0]
+
+    async def steps(self, execution_id: str) -> list[Step]:
+        """Every step of an execution, in the order of the log."""
+        steps, _ = await load(self._store, execution_id)
+        return list(steps.values())
+
+    async def events(self, execution_id: str) -> list[Event]:
+        """Every event of an execution."""
+        events: list[Event] = []
+        while page := await self._store.events(execution_id, after=events[-1].event_seq if events else 0):
+            events += page
+        return events
+
+    async def approvals(self, *, status: str | None = None, execution_id: str | None = None) -> list[Approval]:
+        """Questions to people, oldest first."""
+        return await self._store.approvals(status=status, execution_id=execution_id)
+
+    async def approval(self, approval_id: str) -> Approval:
+        """One question, else `NotFoundError`."""
+        return await self._store.approval(approval_id)
+
+    async def grant(self, approval_id: str, *, decided_by: str, rationale: str = "") -> Approval:
+        """Lets the step go ahead, in the next run of its execution.
+
+        Raises:
+            NotFoundError, ConflictError (answered already, or the execution has ended), ValidationError
+        """
+        return await approvals.resolve(
+            self._store, approval_id, granted=True, decided_by=decided_by, rationale=rationale
+        )
+
+    async def deny(self, approval_id: str, *, decided_by: str, rationale: str = "") -> Approval:
+        """Refuses the step; the agent receives `rationale` as the reason. Raises as `grant` does."""
+        return await approvals.resolve(
+            self._store, approval_id, granted=False, decided_by=decided_by, rationale=rationale
+        )
+
+    async def story(self, ref: str) -> Story:
+        """The story of one execution. Raises as `execution` does."""
+        execution = await self.execution(ref)
+        return await tell(self._store, execution.id)

@@ -1,0 +1,82 @@
+"""The events that the kernel writes, each payload in one place."""
+
+from rebuno.journal.records import Approval, NewEvent, Step
+from rebuno.model import identity
+from rebuno.model.decision import Decision
+
+
+def _step(type: str, step: Step, **more: object) -> NewEvent:
+    return NewEvent(type, {"step_id": step.step_id, "step_type": step.kind.value, "target": step.target, **more})
+
+
+def _decision(decision: Decision) -> dict[str, object]:
+    return {
+        "rule_id": decision.rule_id,
+        "bundle": decision.bundle,
+        "digest": decision.digest,
+        "reason": decision.reason,
+    }
+
+
+def _first(step: Step) -> dict[str, object]:
+    # What the first event of a step says besides: enough to recompute its identity.
+    nested = {"parent_step_id": step.parent_id} if step.parent_id else {}
+    return {"args_hash": step.args_hash, "occurrence": step.occurrence, **nested}
+
+
+def proposed(step: Step) -> NewEvent:
+    return _step("step.proposed", step, **_first(step))
+
+
+def executing(step: Step, decision: Decision, *, first: bool) -> NewEvent:
+    return _step(
+        "step.executing",
+        step,
+        **_decision(decision),
+        attempt=step.attempt,
+        idempotency=step.idempotency.value,
+        **(_first(step) if first else {}),
+    )
+
+
+def denied(step: Step, decision: Decision, *, first: bool) -> NewEvent:
+    return _step("step.denied", step, **_decision(decision), **(_first(step) if first else {}))
+
+
+def refused(step: Step, reason: str) -> NewEvent:
+    """A waiting step that a person, or the end of the execution, denies."""
+    return _step("step.denied", step, reason=reason)
+
+
+def awaiting(step: Step, decision: Decision, approval_id: str) -> NewEvent:
+    return _step("step.awaiting_approval", step, **_decision(decision), approval_id=approval_id)
+
+
+def allowed(step: Step, approval_id: str) -> NewEvent:
+    return _step("step.allowed", step, approval_id=approval_id)
+
+
+def succeeded(step: Step) -> NewEvent:
+    return _step("step.succeeded", step, outcome_hash=identity.args_hash(step.result or "null"))
+
+
+def failed(step: Step) -> NewEvent:
+    return _step("step.failed", step, outcome_hash=identity.args_hash(step.error or "null"))
+
+
+def cancelled(step: Step) -> NewEvent:
+    return _step("step.cancelled", step)
+
+
+def revoked(step: Step, decision: Decision) -> NewEvent:
+    return _step("step.revoked", step, **_decision(decision))
+
+
+def approval(type: str, question: Approval, **more: object) -> NewEvent:
+    """`approval.requested`, `.granted`, `.denied`, `.expired` or `.withdrawn`."""
+    return NewEvent(f"approval.{type}", {"approval_id": question.id, "step_id": question.step_id, **more})
+
+
+def execution(type: str, **payload: object) -> NewEvent:
+    """`execution.created`, `.started`, `.blocked`, `.resumed`, `.completed`, `.failed` or `.cancelled`."""
+    return NewEvent(f"execution.{type}", payload)

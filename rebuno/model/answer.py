@@ -1,0 +1,40 @@
+"""The kernel's answer to one submission: what the caller must do now."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Say(StrEnum):
+    """The answers; the values are those of the wire."""
+
+    PROCEED = "proceed"
+    REPLAY = "replay"
+    DENIED = "denied"
+    BLOCKED = "blocked"
+    EXECUTION_BLOCKED = "execution_blocked"
+    EXECUTION_TERMINAL = "execution_terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`result` and `error` are canonical JSON texts, and belong to `replay`; `reason` is never empty on `denied`.
+    An answer that was not recorded has no `step_id`."""
+
+    say: Say
+    step_id: str = ""
+    result: str | None = None
+    error: str | None = None
+    reason: str = ""
+    rule_id: str = ""
+    approval_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What an agent wants to do. `args` is canonical JSON text; `parent_id` the step in whose body it is submitted."""
+
+    kind: str
+    target: str
+    args: str
+    idempotency: str
+    parent_id: str = ""

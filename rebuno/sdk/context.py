@@ -1,0 +1,222 @@
+"""Carries a handler's effects to its kernel and carries out the answers: the same over every transport."""
+
+import asyncio
+import contextvars
+import inspect
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any, Final
+
+from rebuno.errors import (
+    Blocked,
+    LeaseSuperseded,
+    NotJSON,
+    PolicyError,
+    ResultError,
+    StoreError,
+    Terminated,
+    ToolError,
+)
+from rebuno.model import identity
+from rebuno.model.answer import Answer, Say, Submission
+from rebuno.sdk.transport import Transport
+
+# What ends an attempt says nothing about the step in whose body it surfaced.
+_ENDS_ATTEMPT: Final = (Blocked, Terminated, LeaseSuperseded, StoreError)
+_CANCELLED: Final = identity.canonical({"reason": "cancelled", "message": "the body was cancelled"})
+
+
+class _Scope:
+    """The body that runs now: the parent of every step submitted in it."""
+
+    __slots__ = ("blocked", "context", "parent", "step_id")
+
+    def __init__(self, context: "ExecutionContext", step_id: str = "", parent: "_Scope | None" = None) -> None:
+        self.context = context
+        self.step_id = step_id
+        self.parent = parent
+        self.blocked = False
+
+
+_scope: contextvars.ContextVar[_Scope | None] = contextvars.ContextVar("rebuno_scope", default=None)
+
+
+def current() -> "ExecutionContext | None":
+    """The context of the handler that runs here, or None outside of one."""
+    scope = _scope.get()
+    return scope.context if scope is not None else None
+
+
+def required(what: str) -> "ExecutionContext":
+    """The context of the handler that runs here.
+
+    Raises:
+        RuntimeError: there is none; says what was called and why that may be.
+    """
+    context = current()
+    if context is None:
+        raise RuntimeError(
+            f"{what} was called outside an execution; call it in a handler that a kernel runs"
+            " (executor pools, callbacks and tasks made at import lose the execution's context)"
+        )
+    return context
+
+
+class ExecutionContext:
+    """One attempt of a handler.
+
+    `id` is the execution's id, `agent_id` its agent, `input` its input as a JSON value. `blocked` tells that a step of
+    this attempt waits for a person: the handler's return value then counts for nothing, whatever it made of `Blocked`.
+    """
+
+    def __init__(
+        self, transport: Transport, executor: Executor, *, execution_id: str, agent_id: str, input: Any
+    ) -> None:
+        self.id = execution_id
+        self.agent_id = agent_id
+        self.input = input
+        self.blocked = False
+        self._transport = transport
+        self._executor = executor
+        self._loop = asyncio.get_running_loop()
+        self._bodies: set[asyncio.Task[Any]] = set()
+        self._ending = False
+
+    async def run(self, handler: Callable[[], Any]) -> Any:
+        """Runs the handler, in a thread if it is no coroutine function, with this context in force."""
+        _scope.set(_Scope(self))
+        return await self._call(handler)
+
+    async def settle(self) -> None:
+        """Waits for the bodies that this attempt has started."""
+        while self._bodies:
+            await asyncio.wait(self._bodies)
+
+    def end(self) -> None:
+        """Stops the bodies that still run; nothing is recorded about them any more."""
+        self._ending = True
+        for body in self._bodies:
+            body.cancel()
+
+    async def invoke(
+        self,
+        kind: str,
+        target: str,
+        args: dict[str, Any],
+        body: Callable[[], Any],
+        *,
+        idempotency: str,
+    ) -> Any:
+        """Submits one effect, and runs `body` if and only if the kernel says so.
+
+        Returns what the recorded result reads as, on the first run and on every later one.
+
+        Raises:
+            NotJSON: an argument is something that JSON cannot hold; nothing was submitted.
+            PolicyError, Blocked, RateLimited, Terminated, ToolError: as the kernel answered.
+            RuntimeError: called from another event loop than the handler's.
+        """
+        scope = _scope.get()
+        if scope is None or asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError(
+                f"the step `{target}` was submitted from another event loop than its handler's; await it there"
+            )
+        text = identity.canonical(args, "args")
+        answer = await self._transport.submit(Submission(kind, target, text, idempotency, scope.step_id))
+        match answer.say:
+            case Say.PROCEED:
+                return await self._proceed(target, answer.step_id, body, scope)
+            case Say.REPLAY:
+                return await _replay(target, answer)
+            case Say.DENIED:
+                raise PolicyError(answer.reason, rule_id=answer.rule_id, step_id=answer.step_id)
+            case Say.BLOCKED | Say.EXECUTION_BLOCKED:
+                raise self._block(scope, answer)
+            case Say.EXECUTION_TERMINAL:
+                raise Terminated
+
+    def _block(self, scope: _Scope, answer: Answer) -> Blocked:
+        self.blocked = True
+        outer: _Scope | None = scope
+        while outer is not None:
+            outer.blocked = True
+            outer = outer.parent
+        return Blocked(answer.step_id, answer.approval_id)
+
+    # ------------------------------------------------------------ bodies
+
+    async def _proceed(self, target: str, step_id: str, body: Callable[[], Any], scope: _Scope) -> Any:
+        # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
+        task = asyncio.create_task(self._body(target, step_id, body, _Scope(self, step_id, scope)))
+        self._bodies.add(task)
+        task.add_done_callback(self._forget)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not self.blocked:
+                task.cancel()
+            raise
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._bodies.discard(task)
+        if not task.cancelled():
+            # The caller may be gone; its error has been recorded.
+            task.exception()
+
+    async def _body(self, target: str, step_id: str, body: Callable[[], Any], scope: _Scope) -> Any:
+        _scope.set(scope)
+        try:
+            value = await self._call(body)
+            if scope.blocked:
+                # Whatever the body made of the refusal inside it is no result.
+                raise Blocked(step_id)
+            text = identity.canonical(value, "result")
+        except _ENDS_ATTEMPT:
+            self._transport.release(step_id)
+            raise
+        except asyncio.CancelledError:
+            if self._ending:
+                self._transport.release(step_id)
+            else:
+                await self._transport.fail(step_id, _CANCELLED, wait=False)
+            raise
+        except Exception as error:
+            if scope.blocked:
+                self._transport.release(step_id)
+                raise Blocked(step_id) from error
+            said = {"type": type(error).__name__, "message": str(error)}
+            await self._transport.fail(step_id, _recordable(said))
+            raise _failure(said, target, step_id) from error
+        recorded = identity.parse(text)
+        await self._transport.succeed(step_id, text, recorded)
+        return identity.parse(text)
+
+    async def _call(self, function: Callable[[], Any]) -> Any:
+        if inspect.iscoroutinefunction(function):
+            return await function()
+        # A plain function must not stop the loop. Contextvars are copied in, and do not come out.
+        run = contextvars.copy_context().run
+        value = await self._loop.run_in_executor(self._executor, run, function)
+        return await value if inspect.isawaitable(value) else value
+
+
+def _recordable(said: dict[str, str]) -> str:
+    try:
+        return identity.canonical(said)
+    except NotJSON:
+        return identity.canonical({key: text.encode("utf-8", "replace").decode() for key, text in said.items()})
+
+
+async def _replay(target: str, answer: Answer) -> Any:
+    if answer.error is None:
+        return identity.parse(answer.result or "null")
+    error = identity.parse(answer.error)
+    if error.get("reason") == "cancelled":
+        # The first run was cancelled here; another exception now would send the handler down another path.
+        await asyncio.get_running_loop().create_future()
+    raise _failure(error, target, answer.step_id)
+
+
+def _failure(error: dict[str, Any], target: str, step_id: str) -> ToolError:
+    kind = ResultError if error.get("type") == NotJSON.__name__ else ToolError
+    return kind(error, target=target, step_id=step_id)

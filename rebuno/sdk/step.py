@@ -1,0 +1,34 @@
+"""Records local work once, so that it replays identically."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rebuno.model.step import Kind
+from rebuno.sdk import context
+
+
+async def step(
+    name: str,
+    fn: Callable[..., Any],
+    args: dict[str, Any] | None = None,
+    idempotency: str = "safe_to_retry",
+) -> Any:
+    """Runs `fn(**args)` once and records what it gives; a resumed execution gets the recorded value.
+
+    For whatever decides which effects come next and is no tool or model call: the time, a random choice, a fresh id.
+    `fn` may be a plain function (run in a thread) or a coroutine function; its result must be JSON. `name` is the
+    step's target in policies; a `local` step that no rule matches is allowed whatever the bundle's default.
+    `idempotency` is `safe_to_retry`, or `at_most_once` for local work that must not run again when a crash left its
+    outcome unknown.
+
+    Raises:
+        RuntimeError: outside an execution.
+        NotJSON: an argument is something that JSON cannot hold (a `TypeError`; it names the path to the value).
+        ToolError: `fn` raised, now or on the recorded run; where its result was not JSON, also a `TypeError`.
+        PolicyError: a rule or a person denied the step.
+        Blocked: a person must decide first; let it pass.
+    """
+    execution = context.required(f"step(`{name}`)")
+    payload = dict(args) if args else {}
+    return await execution.invoke(Kind.LOCAL, name, payload, partial(fn, **payload), idempotency=idempotency)
