@@ -1,0 +1,181 @@
+"""What one change does inside an open transaction: number and chain its events, move the head, put its rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import apsw
+
+from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, Terminated
+from rebuno.journal.chain import START, payload_hash
+from rebuno.journal.migrate import queries
+from rebuno.journal.records import Batch, Execution, ExecutionWrite, Holder, Lease
+from rebuno.journal.sqlite.rows import Row, approval_values, step_values
+from rebuno.model.clock import Clock, rfc3339
+from rebuno.model.execution import ExecutionStatus
+
+SQL: Final = queries(__package__)
+_ADVANCE, _ADD_EVENT, _PUT_STEP = SQL["advance"], SQL["add-event"], SQL["put-step"]
+# Heads are a few hundred bytes each.
+_MOST_HEADS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest event of an execution."""
+
+    seq: int
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An event with the canonical text of its payload."""
+
+    type: str
+    payload: str
+
+
+class Changes:
+    """Writes to one connection. Used by one thread.
+
+    INVARIANT: a head kept here is an offer only; the row decides, in the statement that moves it.
+    """
+
+    def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._heads: dict[str, Head] = {}
+        self._moved: dict[str, Head] = {}
+
+    def keep(self) -> None:
+        """After the commit: what moved is where the heads are."""
+        self._heads.update(self._moved)
+        self._moved.clear()
+        if len(self._heads) > _MOST_HEADS:
+            self._heads.clear()
+
+    def forget(self) -> None:
+        """After a rollback: no head is known any more."""
+        self._heads.clear()
+        self._moved.clear()
+
+    def create(self, execution: Execution, events: Sequence[Written]) -> bool:
+        """Adds an execution; False where the agent has one under its key."""
+        now = round(self._clock.now(), 6)
+        rows, head = _chained(execution.id, Head(0, START), events, rfc3339(now))
+        added = self._execute(
+            SQL["add-execution"],
+            (
+                execution.id,
+                execution.agent_id,
+                execution.key,
+                execution.status,
+                execution.digest,
+                execution.failure_reason,
+                execution.attempt,
+                *_holder_values(execution.holder),
+                execution.lease_until,
+                head.seq,
+                head.hash,
+                now,
+            ),
+        )
+        if not added:
+            return False
+        self._execute(SQL["add-contents"], (execution.input, execution.output))
+        for row in rows:
+            self._execute(_ADD_EVENT, row)
+        self._moved[execution.id] = head
+        return True
+
+    def write(self, batch: Batch, events: Sequence[Written]) -> int:
+        """Writes a batch; the number of its last event (the head's, where it has none).
+
+        Raises:
+            Stale, Terminated, LeaseSuperseded, NotFoundError: as `Store.write` says. Rows may have been written.
+        """
+        execution_id = batch.execution_id
+        now = round(self._clock.now(), 6)
+        at = rfc3339(now)
+        head = self._moved.get(execution_id) or self._heads.get(execution_id)
+        moved = None
+        if head is not None and batch.base in (None, head.seq):
+            moved = self._advance(batch, head, events, now, at)
+        if moved is None:
+            head = self._row_head(batch)
+            if batch.base not in (None, head.seq):
+                raise Stale(f"execution `{execution_id}` is at event {head.seq}, the batch rests on {batch.base}")
+            moved = self._advance(batch, head, events, now, at)
+            assert moved is not None
+        rows, moved_to = moved
+        for row in rows:
+            self._execute(_ADD_EVENT, row)
+        self._put_rows(batch, moved_to.seq - len(rows) + 1, now)
+        self._moved[execution_id] = moved_to
+        return moved_to.seq
+
+    def renew(self, lease: Lease, until: float) -> bool:
+        """Extends a lease; False if the attempt does not have it any more."""
+        return self._execute(SQL["renew"], (lease.execution_id, lease.attempt, lease.owner, until)) == 1
+
+    def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
+        """Keeps a policy's files."""
+        for position, (path, text) in enumerate(sources):
+            self._execute(SQL["add-source"], (digest, position, path, text))
+
+    def _advance(
+        self, batch: Batch, head: Head, events: Sequence[Written], now: float, at: str
+    ) -> tuple[list[Row], Head] | None:
+        """The rows of the events and the new head, or None where the row is not what `head` and the lease say."""
+        rows, moved = _chained(batch.execution_id, head, events, at)
+        attempt, owner = (batch.lease.attempt, batch.lease.owner) if batch.lease else (None, None)
+        values = (moved.seq, moved.hash, now, batch.execution_id, head.seq, head.hash, attempt, owner)
+        return (rows, moved) if self._execute(_ADVANCE, values) else None
+
+    def _row_head(self, batch: Batch) -> Head:
+        row = self._connection.execute(SQL["head"], (batch.execution_id,)).fetchone()
+        if row is None:
+            raise NotFoundError(f"there is no execution `{batch.execution_id}`")
+        seq, head_hash, status, attempt, owner = row
+        if ExecutionStatus(status).terminal:
+            raise Terminated(f"execution `{batch.execution_id}` has ended: it is {status}")
+        if batch.lease is not None and (attempt, owner) != (batch.lease.attempt, batch.lease.owner):
+            raise LeaseSuperseded
+        return Head(seq, head_hash)
+
+    def _put_rows(self, batch: Batch, first_seq: int, now: float) -> None:
+        for step in batch.steps:
+            if not self._execute(_PUT_STEP, step_values(step, first_seq, now)):
+                raise Stale(f"step `{step.step.step_id}` has settled meanwhile")
+        for approval in batch.approvals:
+            if not self._execute(SQL["put-approval"], approval_values(approval, first_seq, now)):
+                raise Stale(f"approval `{approval.approval.id}` was resolved meanwhile")
+        if batch.execution is not None:
+            self._put_execution(batch.execution_id, batch.execution)
+
+    def _put_execution(self, execution_id: str, write: ExecutionWrite) -> None:
+        self._execute(SQL["set-status"], (execution_id, write.status, write.failure_reason))
+        if write.output is not None:
+            self._execute(SQL["set-output"], (execution_id, write.output))
+        if write.attempt is not None:
+            holder = _holder_values(write.holder)
+            self._execute(SQL["set-lease"], (execution_id, write.attempt, *holder, write.lease_until))
+
+    def _execute(self, sql: str, values: Row) -> int:
+        self._connection.execute(sql, values)
+        return self._connection.changes()
+
+
+def _holder_values(holder: Holder | None) -> tuple[str | None, str | None, int | None]:
+    return (None, None, None) if holder is None else (holder.owner, holder.host, holder.pid)
+
+
+def _chained(execution_id: str, head: Head, events: Sequence[Written], at: str) -> tuple[list[Row], Head]:
+    rows: list[Row] = []
+    seq, previous = head.seq, head.hash
+    for event in events:
+        seq += 1
+        previous = payload_hash(previous, execution_id, seq, event.type, event.payload, at)
+        rows.append((execution_id, seq, event.type, event.payload, at, previous))
+    return rows, Head(seq, previous)

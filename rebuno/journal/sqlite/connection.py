@@ -1,0 +1,136 @@
+"""Opens the file: is it ours, is it writable, is its schema the one we know."""
+
+import os
+import random
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from rebuno.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.journal.migrate import migrations
+from rebuno.journal.sqlite.failures import named
+
+MEMORY: Final = ":memory:"
+# "rbno": tells our files from another application's.
+APPLICATION_ID: Final = 0x72626E6F
+# Before it, two connections that write and checkpoint at once can lose committed writes.
+OLDEST_SQLITE: Final = (3, 51, 3)
+_MIGRATIONS: Final = migrations(__package__)
+
+
+def connect(path: str, *, patience: float, create: bool, vfs: str | None) -> apsw.Connection:
+    """An open connection to the store at `path`, with its schema up to date.
+
+    `patience` is how many seconds to wait for another process's write. Blocks.
+
+    Raises:
+        StoreUnreachable: it is a directory, its folder is missing, or it does not exist and `create` is False.
+        StoreReadOnly, StoreCorrupt, SchemaTooNew, StoreBusy: as they say. Nothing of another's file is changed.
+    """
+    _check_library(path)
+    if path != MEMORY:
+        _check_place(Path(path), path, create)
+    with named(path):
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(path, flags=flags, vfs=vfs)
+        try:
+            connection.set_busy_handler(_patient(patience))
+            _recognise(connection, path)
+            _prepare(connection, path, patience)
+            _migrate(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _check_library(path: str) -> None:
+    version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+    if version < OLDEST_SQLITE:
+        wanted = ".".join(map(str, OLDEST_SQLITE))
+        raise StoreError(
+            f"apsw carries SQLite {apsw.sqlite_lib_version()}, {wanted} is needed; upgrade apsw", path=path
+        )
+
+
+def _check_place(file: Path, path: str, create: bool) -> None:
+    if file.is_dir():
+        raise StoreUnreachable(f"the store `{path}` is a directory; name a file in it", path=path)
+    folder = file.resolve().parent
+    if not folder.is_dir():
+        raise StoreUnreachable(f"the store `{path}` has no folder: `{folder}` does not exist; make it first", path=path)
+    exists = file.exists()
+    if not exists and not create:
+        raise StoreUnreachable(f"there is no store at `{path}`; check the path", path=path)
+    # WAL needs its companions beside the file, so the folder must be writable too.
+    for place in (file, folder) if exists else (folder,):
+        if not os.access(place, os.W_OK):
+            raise StoreReadOnly(f"the store `{path}` cannot be written: `{place}` is read-only", path=path)
+
+
+def _patient(seconds: float) -> Callable[[int], bool]:
+    """Asks again every millisecond or so; SQLite's own handler sleeps up to 100 ms and starves beside a busy writer."""
+    start = 0.0
+
+    def again(tries: int) -> bool:
+        nonlocal start
+        if tries == 0:
+            start = time.monotonic()
+        if time.monotonic() - start >= seconds:
+            return False
+        time.sleep(random.uniform(0.0003, 0.0015))
+        return True
+
+    return again
+
+
+def _recognise(connection: apsw.Connection, path: str) -> None:
+    application, version = connection.pragma("application_id"), connection.pragma("user_version")
+    empty = application == 0 and version == 0 and not connection.pragma("schema_version")
+    if application != APPLICATION_ID and not empty:
+        raise StoreCorrupt(f"`{path}` is an SQLite file of another application; name another one", path=path)
+    known = len(_MIGRATIONS)
+    if version > known:
+        raise SchemaTooNew(found=version, known=known, path=path)
+
+
+def _prepare(connection: apsw.Connection, path: str, patience: float) -> None:
+    # SQLite does not ask the busy handler when two connections change to WAL at once.
+    until = time.monotonic() + patience
+    while True:
+        try:
+            mode = connection.pragma("journal_mode", "wal")
+            break
+        except apsw.BusyError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.005)
+    if mode != "wal" and path != MEMORY:
+        raise StoreUnreachable(f"the store `{path}` is where WAL does not work; use a local disk", path=path)
+    connection.pragma("synchronous", "full")
+    connection.pragma("foreign_keys", True)
+    connection.pragma("journal_size_limit", 64 * 1024 * 1024)
+
+
+def _migrate(connection: apsw.Connection, path: str) -> None:
+    if connection.pragma("user_version") == len(_MIGRATIONS):
+        return
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have been faster.
+            _recognise(connection, path)
+            version = connection.pragma("user_version")
+            for migration in _MIGRATIONS[version:]:
+                cursor.execute(migration.sql)
+                connection.pragma("user_version", migration.number)
+            connection.pragma("application_id", APPLICATION_ID)
+            cursor.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                cursor.execute("ROLLBACK")
+            raise

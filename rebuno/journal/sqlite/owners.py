@@ -1,0 +1,109 @@
+"""Who lives: each open store keeps a lock on a file of its own, which the operating system drops when the process dies.
+
+The lock is `flock`: it works between processes of one machine, containers included, and not on network file systems.
+"""
+
+import fcntl
+import os
+import socket
+import weakref
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from rebuno.journal.records import Holder
+
+
+def this_host() -> str:
+    """The machine's name and the start of its boot id, so that equal names are told apart where the system has one."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()[:8]
+    except OSError:
+        boot = ""
+    return f"{socket.gethostname()}/{boot}" if boot else socket.gethostname()
+
+
+class Owner:
+    """This open store as a holder of leases. `folder` is None for a store in memory, which has no file."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Raises `OSError` where the file cannot be made."""
+        self.holder: Final = Holder(uuid4().hex, this_host(), os.getpid())
+        self._folder = folder
+        self._file: int | None = None
+        if folder is not None:
+            folder.mkdir(exist_ok=True)
+            self._sweep()
+            self._file = self._locked_file(folder / self.holder.owner)
+            _OPEN.add(self)
+
+    def alive(self, holder: Holder) -> bool | None:
+        """Whether the holder's process lives; None: it is of another host, and only its lease can tell."""
+        if holder.owner == self.holder.owner:
+            return True
+        if holder.host != self.holder.host:
+            return None
+        if self._folder is None or Path(holder.owner).name != holder.owner:
+            return False
+        return not _abandoned(self._folder / holder.owner)
+
+    def close(self) -> None:
+        """Removes the file and lets go of the lock."""
+        if self._folder is not None and self._file is not None:
+            (self._folder / self.holder.owner).unlink(missing_ok=True)
+        self.forget()
+
+    def forget(self) -> None:
+        """Closes this process's hold on the file; the lock goes with the last one."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _locked_file(self, path: Path) -> int:
+        # INVARIANT: a file under its final name is locked, so one that can be locked is a dead store's.
+        hidden = path.with_name(f".{path.name}")
+        file = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            hidden.rename(path)
+        except OSError:
+            os.close(file)
+            hidden.unlink(missing_ok=True)
+            raise
+        return file
+
+    def _sweep(self) -> None:
+        assert self._folder is not None
+        for path in self._folder.iterdir():
+            if not path.name.startswith("."):
+                _abandoned(path)
+
+
+def _abandoned(path: Path) -> bool:
+    """Whether nobody holds the file; then it is removed."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except PermissionError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink(missing_ok=True)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
+_OPEN: Final[weakref.WeakSet[Owner]] = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    # A forked child shares the lock: were it to keep the file, its dead parent would seem to live.
+    for owner in list(_OPEN):
+        owner.forget()
+
+
+os.register_at_fork(after_in_child=_in_child)

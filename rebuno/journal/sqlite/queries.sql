@@ -1,0 +1,168 @@
+-- name: begin
+-- Takes the write lock at once: a transaction that reads first may be refused it later.
+BEGIN IMMEDIATE
+
+-- name: commit
+-- Makes the group durable.
+COMMIT
+
+-- name: rollback
+-- Gives the whole group up.
+ROLLBACK
+
+-- name: savepoint
+-- Opens one member of a group.
+SAVEPOINT member
+
+-- name: release
+-- Keeps a member's rows.
+RELEASE member
+
+-- name: undo
+-- Takes a member's rows back; the group goes on.
+ROLLBACK TO member
+
+-- name: advance
+-- Moves an execution's head, if the row still is what the batch was built on and, under a lease, still that attempt's.
+UPDATE executions
+SET head_seq = ?1, head_hash = ?2, updated_at = ?3
+WHERE id = ?4 AND head_seq = ?5 AND head_hash = ?6
+  AND status NOT IN ('completed', 'failed', 'cancelled')
+  AND (?7 IS NULL OR (attempt = ?7 AND owner = ?8))
+
+-- name: head
+-- What `advance` found changed.
+SELECT head_seq, head_hash, status, attempt, owner FROM executions WHERE id = ?1
+
+-- name: add-execution
+-- Adds an execution, unless the agent has one under this key.
+INSERT INTO executions (id, agent_id, key, status, digest, failure_reason, attempt, owner, host, pid, lease_until,
+                        head_seq, head_hash, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)
+ON CONFLICT (agent_id, key) WHERE key IS NOT NULL DO NOTHING
+
+-- name: add-contents
+-- Adds the input of the execution added last.
+INSERT INTO contents (n, input, output) VALUES (last_insert_rowid(), ?1, ?2)
+
+-- name: add-event
+-- Adds one event.
+INSERT INTO events (execution_id, event_seq, type, payload, occurred_at, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+
+-- name: put-step
+-- Adds a step or changes it, unless it has settled: a terminal row is never overwritten.
+INSERT INTO steps (step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status,
+                   verdict, rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq,
+                   started_seq, outcome_seq, decided_at, started_at, completed_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
+        ?25)
+ON CONFLICT (step_id) DO UPDATE
+SET idempotency = ?9, status = ?10, verdict = ?11, rule_id = ?12, bundle = ?13, digest = ?14, reason = ?15,
+    attempt = ?16, result = ?17, error = ?18, approval_id = ?19, decided_seq = ?20, started_seq = ?21,
+    outcome_seq = ?22, decided_at = ?23, started_at = ?24, completed_at = ?25
+WHERE execution_id = ?2 AND status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
+
+-- name: put-approval
+-- Adds an approval or changes it, unless it is resolved.
+INSERT INTO approvals (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale,
+                       created_at, decided_at, requested_seq, resolved_seq)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+ON CONFLICT (id) DO UPDATE
+SET status = ?5, message = ?6, rule_id = ?7, digest = ?8, scope = ?9, decided_by = ?10, rationale = ?11,
+    created_at = ?12, decided_at = ?13, requested_seq = ?14, resolved_seq = ?15
+WHERE execution_id = ?2 AND status = 'pending'
+
+-- name: set-status
+-- Changes an execution's state; `advance` has made sure that it has not ended.
+UPDATE executions SET status = ?2, failure_reason = ?3 WHERE id = ?1
+
+-- name: set-output
+-- Keeps what an execution came to.
+UPDATE contents SET output = ?2 WHERE n = (SELECT n FROM executions WHERE id = ?1)
+
+-- name: set-lease
+-- Gives an execution to an attempt and its holder, or to nobody.
+UPDATE executions SET attempt = ?2, owner = ?3, host = ?4, pid = ?5, lease_until = ?6 WHERE id = ?1
+
+-- name: renew
+-- Extends a lease, if the attempt still has it.
+UPDATE executions SET lease_until = ?4
+WHERE id = ?1 AND attempt = ?2 AND owner = ?3 AND status NOT IN ('completed', 'failed', 'cancelled')
+
+-- name: execution
+-- One execution.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at
+FROM execution_rows WHERE id = ?1
+
+-- name: execution-by-key
+-- An agent's execution under the caller's own id.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at
+FROM execution_rows WHERE agent_id = ?1 AND key = ?2
+
+-- name: executions-by-key
+-- Every agent's execution under the caller's own id.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at
+FROM execution_rows WHERE key = ?1 ORDER BY n
+
+-- name: executions
+-- A page of executions, newest first; an empty filter takes all.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at
+FROM execution_rows
+WHERE (?1 IS NULL OR agent_id = ?1) AND (?2 IS NULL OR status = ?2)
+  AND (?3 IS NULL OR n < (SELECT n FROM executions WHERE id = ?3))
+ORDER BY n DESC LIMIT ?4
+
+-- name: steps
+-- A page of an execution's steps as they were decided.
+SELECT step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status, verdict,
+       rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq, started_seq, outcome_seq,
+       decided_at, started_at, completed_at
+FROM steps WHERE execution_id = ?1 AND decided_seq > ?2 ORDER BY decided_seq LIMIT ?3
+
+-- name: step
+-- One step.
+SELECT step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status, verdict,
+       rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq, started_seq, outcome_seq,
+       decided_at, started_at, completed_at
+FROM steps WHERE step_id = ?1
+
+-- name: events
+-- A page of an execution's events.
+SELECT execution_id, event_seq, type, payload, occurred_at, hash
+FROM events WHERE execution_id = ?1 AND event_seq > ?2 ORDER BY event_seq LIMIT ?3
+
+-- name: approval
+-- One approval.
+SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+       decided_at, requested_seq, resolved_seq
+FROM approvals WHERE id = ?1
+
+-- name: approvals
+-- All approvals.
+SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+       decided_at, requested_seq, resolved_seq
+FROM approvals ORDER BY n LIMIT ?1
+
+-- name: approvals-by-status
+-- The approvals in one state.
+SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+       decided_at, requested_seq, resolved_seq
+FROM approvals WHERE status = ?1 ORDER BY n LIMIT ?2
+
+-- name: approvals-by-execution
+-- The approvals of one execution; an empty state takes all.
+SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+       decided_at, requested_seq, resolved_seq
+FROM approvals WHERE execution_id = ?1 AND (?2 IS NULL OR status = ?2) ORDER BY n LIMIT ?3
+
+-- name: add-source
+-- Keeps one file of a policy; a second time is no change.
+INSERT INTO bundle_sources (digest, position, path, text) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING
+
+-- name: sources
+-- The files of a policy, in order.
+SELECT path, text FROM bundle_sources WHERE digest = ?1 ORDER BY position

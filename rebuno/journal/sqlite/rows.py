@@ -1,0 +1,102 @@
+"""Rows to records and back; the columns stand in the order of the records' fields."""
+
+from typing import Any
+
+from rebuno.errors import StoreCorrupt, ValidationError
+from rebuno.journal.records import Approval, ApprovalWrite, Event, Execution, Holder, Step, StepWrite
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.identity import parse
+from rebuno.model.step import Idempotency, Kind, StepStatus
+
+Row = tuple[Any, ...]
+
+
+def execution(row: Row) -> Execution:
+    """A row of `execution_rows` without its `n`."""
+    owner, host, pid = row[9:12]
+    holder = None if owner is None else Holder(owner, host, pid)
+    fields: Row = (*row[:3], ExecutionStatus(row[3]), *row[4:9], holder, *row[12:])
+    return Execution(*fields)
+
+
+def event(row: Row) -> Event:
+    """A row of `events` without its `n`. Raises `StoreCorrupt` where the payload is no JSON."""
+    try:
+        fields: Row = (*row[:3], parse(row[3]), *row[4:])
+    except ValidationError as error:
+        raise StoreCorrupt(f"event {row[1]} of execution `{row[0]}` is damaged: {error}; restore a copy") from None
+    return Event(*fields)
+
+
+def step(row: Row) -> Step:
+    """A row of `steps` without its `n`."""
+    fields: Row = (*row[:3], Kind(row[3]), *row[4:8], Idempotency(row[8]), StepStatus(row[9]), *row[10:])
+    return Step(*fields)
+
+
+def approval(row: Row) -> Approval:
+    """A row of `approvals` without its `n`."""
+    return Approval(*row)
+
+
+def step_values(write: StepWrite, first_seq: int, now: float) -> Row:
+    """The parameters of `put-step`; `first_seq` is the number of the batch's first event, `now` its time."""
+    step = write.step
+    decided_seq, decided_at = _mark(write.decided, step.decided_seq, step.decided_at, first_seq, now)
+    started_seq, started_at = _mark(write.started, step.started_seq, step.started_at, first_seq, now)
+    outcome_seq, completed_at = _mark(write.settled, step.outcome_seq, step.completed_at, first_seq, now)
+    return (
+        step.step_id,
+        step.execution_id,
+        step.parent_id,
+        step.kind,
+        step.target,
+        step.args,
+        step.args_hash,
+        step.occurrence,
+        step.idempotency,
+        step.status,
+        step.verdict,
+        step.rule_id,
+        step.bundle,
+        step.digest,
+        step.reason,
+        step.attempt,
+        step.result,
+        step.error,
+        step.approval_id,
+        decided_seq,
+        started_seq,
+        outcome_seq,
+        decided_at,
+        started_at,
+        completed_at,
+    )
+
+
+def approval_values(write: ApprovalWrite, first_seq: int, now: float) -> Row:
+    """The parameters of `put-approval`, as in `step_values`."""
+    approval = write.approval
+    requested_seq, created_at = _mark(write.requested, approval.requested_seq, approval.created_at, first_seq, now)
+    resolved_seq, decided_at = _mark(write.resolved, approval.resolved_seq, approval.decided_at, first_seq, now)
+    return (
+        approval.id,
+        approval.execution_id,
+        approval.step_id,
+        approval.cause,
+        approval.status,
+        approval.message,
+        approval.rule_id,
+        approval.digest,
+        approval.scope,
+        approval.decided_by,
+        approval.rationale,
+        created_at,
+        decided_at,
+        requested_seq,
+        resolved_seq,
+    )
+
+
+def _mark(event: int | None, seq: int, at: float, first_seq: int, now: float) -> tuple[int, float]:
+    return (seq, at) if event is None else (first_seq + event, now)

@@ -1,0 +1,298 @@
+"""The thread that owns the connection: it takes what is queued, commits it as one group, and only then answers."""
+
+import asyncio
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+import apsw
+
+from rebuno.errors import LeaseSuperseded, RebunoError, Stale, StoreError
+from rebuno.journal.records import Lease
+from rebuno.journal.sqlite.changes import SQL, Changes
+from rebuno.journal.sqlite.failures import typed
+from rebuno.model.clock import Clock
+
+# How long a deferred outcome may wait for the next submission of its execution.
+DEFER_SECONDS: Final = 0.002
+LEASE_SECONDS: Final = 30.0
+RENEW_SECONDS: Final = 10.0
+
+Answer = tuple["asyncio.Future[Any]", Any, Exception | None]
+
+
+@dataclass(slots=True)
+class Change:
+    """One member of a group: `run` writes inside the transaction, `answer` gets what it returns."""
+
+    run: Callable[[], Any]
+    answer: "asyncio.Future[Any]"
+    execution_id: str = ""
+    lease: Lease | None = None
+    deferred: bool = False
+
+
+@dataclass(slots=True)
+class Read:
+    """A question to the connection, asked outside any transaction and after everything handed over before it."""
+
+    run: Callable[[], Any]
+    answer: "asyncio.Future[Any]"
+
+
+@dataclass(slots=True)
+class Keep:
+    """Starts (`on`) or stops renewing a lease."""
+
+    lease: Lease
+    on: bool
+
+
+@dataclass(slots=True)
+class Stop:
+    """Writes what is left and closes the connection."""
+
+    answer: "asyncio.Future[None]"
+
+
+Job = Change | Read | Keep | Stop
+
+
+class Writer:
+    """Takes jobs from the event loop's thread; runs them in its own.
+
+    INVARIANT: the changes of one execution run in the order of `submit`.
+    """
+
+    def __init__(
+        self, connection: apsw.Connection, changes: Changes, clock: Clock, path: str, renew_seconds: float
+    ) -> None:
+        self._connection = connection
+        self._changes = changes
+        self._clock = clock
+        self._path = path
+        self._renew_seconds = renew_seconds
+        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._ready: list[Change] = []
+        self._deferred: dict[str, list[Change]] = {}
+        self._due = 0.0
+        self._reads: list[Read] = []
+        self._leases: list[Lease] = []
+        self._renew_at = time.monotonic() + renew_seconds
+        self._stop: Stop | None = None
+        self._ended = False
+        threading.Thread(target=self._work, name="rebuno-sqlite", daemon=True).start()
+
+    def submit(self, job: Job) -> None:
+        """Hands a job over. Its answer comes in the event loop of its future."""
+        self._jobs.put(job)
+        # INVARIANT: the thread sets `_ended` before it empties the queue a last time, so one of the two sees the job.
+        if self._ended:
+            self._refuse()
+
+    # ---------------------------------------------------------------- the thread
+
+    def _work(self) -> None:
+        try:
+            while self._stop is None:
+                self._take()
+                now = time.monotonic()
+                if self._deferred and now >= self._due:
+                    self._release_deferred()
+                if self._ready:
+                    self._commit_group()
+                if self._reads:
+                    self._read()
+                if self._leases and now >= self._renew_at:
+                    self._renew()
+            self._close(self._stop)
+        finally:
+            # Also where a fault of ours ends the thread: nobody may wait for it for ever.
+            self._ended = True
+            self._refuse()
+
+    def _take(self) -> None:
+        """Waits for a job or for what is due, then takes all that is queued."""
+        waits = []
+        if self._deferred:
+            waits.append(self._due)
+        if self._leases:
+            waits.append(self._renew_at)
+        try:
+            job = self._jobs.get(timeout=max(0.0, min(waits) - time.monotonic()) if waits else None)
+            self._sort(job)
+            while self._stop is None:
+                self._sort(self._jobs.get_nowait())
+        except Empty:
+            return
+
+    def _sort(self, job: Job) -> None:
+        match job:
+            case Change(deferred=True):
+                if not self._deferred:
+                    self._due = time.monotonic() + DEFER_SECONDS
+                self._deferred.setdefault(job.execution_id, []).append(job)
+            case Change():
+                self._ready += self._deferred.pop(job.execution_id, ())
+                self._ready.append(job)
+            case Read():
+                self._release_deferred()
+                self._reads.append(job)
+            case Keep(lease, True):
+                if not self._leases:
+                    self._renew_at = time.monotonic() + self._renew_seconds
+                self._leases.append(lease)
+            case Keep(lease, False):
+                self._leases = [kept for kept in self._leases if kept is not lease]
+            case Stop():
+                self._release_deferred()
+                self._stop = job
+
+    def _release_deferred(self) -> None:
+        for changes in self._deferred.values():
+            self._ready += changes
+        self._deferred.clear()
+
+    # ---------------------------------------------------------------- a group
+
+    def _commit_group(self) -> None:
+        group = self._ready
+        answers: list[Answer] = []
+        try:
+            self._connection.execute(SQL["begin"])
+            answers = [self._member(change, alone=len(group) == 1) for change in group]
+            if self._connection.in_transaction:
+                self._connection.execute(SQL["commit"])
+            self._changes.keep()
+        except apsw.Error as error:
+            self._give_up()
+            failure = typed(error, self._path)
+            answers = [_failed(change, failure) for change in group]
+        self._ready = []
+        _give(answers)
+
+    def _member(self, change: Change, *, alone: bool) -> Answer:
+        """Runs one change so that, failing, it takes back its own rows only. The answer is not given yet.
+
+        Raises:
+            apsw.Error: SQLite gave up the whole transaction by itself, as it may where the disk is full.
+        """
+        if change.lease is not None and change.lease.poison is not None:
+            return change.answer, None, change.lease.poison
+        if not alone:
+            self._connection.execute(SQL["savepoint"])
+        failure: Exception
+        try:
+            value = change.run()
+        except apsw.Error as error:
+            if not self._connection.in_transaction:
+                raise
+            failure = typed(error, self._path)
+        except (RebunoError, ValueError, OverflowError, TypeError) as error:
+            failure = error
+        else:
+            if not alone:
+                self._connection.execute(SQL["release"])
+            return change.answer, value, None
+        if alone:
+            self._connection.execute(SQL["rollback"])
+        else:
+            self._connection.execute(SQL["undo"])
+            self._connection.execute(SQL["release"])
+        return _failed(change, failure)
+
+    def _give_up(self) -> None:
+        self._changes.forget()
+        if self._connection.in_transaction:
+            self._connection.execute(SQL["rollback"])
+
+    # ---------------------------------------------------------------- the rest
+
+    def _read(self) -> None:
+        answers: list[Answer] = []
+        for read in self._reads:
+            try:
+                answers.append((read.answer, read.run(), None))
+            except apsw.Error as error:
+                answers.append((read.answer, None, typed(error, self._path)))
+            except RebunoError as error:
+                answers.append((read.answer, None, error))
+        self._reads = []
+        _give(answers)
+
+    def _renew(self) -> None:
+        """Extends the leases in one commit. A failure is no verdict about a lease: it is tried again in a second."""
+        until = self._clock.now() + LEASE_SECONDS
+        try:
+            self._connection.execute(SQL["begin"])
+            lost = [lease for lease in self._leases if not self._changes.renew(lease, until)]
+            self._connection.execute(SQL["commit"])
+        except apsw.Error:
+            self._give_up()
+            self._renew_at = time.monotonic() + min(1.0, self._renew_seconds)
+            return
+        for lease in lost:
+            lease.lost = True
+            self._leases.remove(lease)
+        self._renew_at = time.monotonic() + self._renew_seconds
+
+    def _close(self, stop: Stop) -> None:
+        try:
+            self._connection.close()
+        except apsw.Error as error:
+            _give([(stop.answer, None, typed(error, self._path))])
+        else:
+            _give([(stop.answer, None, None)])
+
+    def _refuse(self) -> None:
+        error = StoreError(f"the store `{self._path}` is closed", path=self._path)
+        waiting: list[Change | Read | Stop] = [
+            *self._ready,
+            *chain.from_iterable(self._deferred.values()),
+            *self._reads,
+        ]
+        while not self._jobs.empty():
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if not isinstance(job, Keep):
+                waiting.append(job)
+        _give([(job.answer, None, error) for job in waiting])
+
+
+def _failed(change: Change, error: Exception) -> Answer:
+    # INVARIANT: after a lost write nothing more is written under its lease, or the log would have a hole.
+    if change.lease is not None and not isinstance(error, Stale):
+        change.lease.poison = change.lease.poison or error
+        change.lease.lost = change.lease.lost or isinstance(error, LeaseSuperseded)
+    return change.answer, None, error
+
+
+def _give(answers: Iterable[Answer]) -> None:
+    """Sets the futures, with one wake-up for each event loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        by_loop[answer[0].get_loop()].append(answer)
+    for loop, part in by_loop.items():
+        # A loop that is closed has nobody left who waits.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_set, part)
+
+
+def _set(answers: list[Answer]) -> None:
+    for future, value, error in answers:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+            # A deferred batch may have nobody waiting; its lease carries the error to the next call.
+            future.exception()
