@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -44,8 +44,8 @@ PolicyLike = str | Path | Policy | Permissive | Sequence[str | Path]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked: the approval's `id`, and the step that it is about. `args` is a JSON value, `message` what
-    the rule says to show, `cause` is `policy`, or `revoked` where the step is done and today's bundle denies it."""
+    """What a person is asked: the approval's `id`, and the step that it is about. `args` is a JSON value, `message`
+    what the rule says to show, `cause` is `policy`, or `revoked` where the step is done and today's bundle denies it."""
 
     id: str
     step_id: str
@@ -185,11 +185,9 @@ class Kernel:
         return await executions.finish(attempt, failure_reason=failure_reason(error))
 
     async def _abandon(self, attempt: Attempt) -> None:
-        try:
+        # What ended the attempt is already on its way to the caller; the lease runs out by itself.
+        with suppress(StoreError, LeaseSuperseded, Terminated):
             await asyncio.shield(executions.abandon(attempt))
-        except (StoreError, LeaseSuperseded, Terminated):
-            # What ended the attempt is already on its way to the caller; the lease runs out by itself.
-            pass
 
     async def _view(self, row: records.Execution, replayed: int) -> Execution:
         questions = []
