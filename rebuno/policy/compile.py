@@ -1,25 +1,16 @@
-"""From text to a policy: parse, check, then one closure a condition and one decision a rule."""
+"""From text to a policy: parse, check, assemble."""
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from itertools import chain
-from typing import Any
+from collections.abc import Sequence
 
 from rebuno.errors import BundleError
-from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE, Decision, Verdict
-from rebuno.model.step import Kind
-from rebuno.policy import syntax
+from rebuno.model.decision import PERMISSIVE, Decision, Verdict
+from rebuno.policy.assemble import digest, from_tree
 from rebuno.policy.check import check
-from rebuno.policy.conditions import Names, TooLargeError, all_of, compile_expr, literal
 from rebuno.policy.decide import Policy, Ruling
 from rebuno.policy.diagnostics import Code, Diagnostic, Severity
-from rebuno.policy.known import FromInput, FromSteps, Known
-from rebuno.policy.matchers import Check
 from rebuno.policy.parse import parse
 from rebuno.policy.source import NOWHERE, Source
-from rebuno.policy.subjects import Index, Pattern, patterns
-
-LANGUAGE = "rbp 1"
+from rebuno.policy.subjects import Index
 
 
 def compile_bundle(source: Source) -> Policy:
@@ -62,134 +53,3 @@ def permissive() -> Policy:
     stamp = digest(())
     last: Index[Ruling] = Index((), (None, True, Decision(Verdict.ALLOW, PERMISSIVE, bundle=PERMISSIVE, digest=stamp)))
     return Policy(PERMISSIVE, stamp, (), (), {}, last)
-
-
-def digest(sources: Sequence[Source]) -> str:
-    """The hex SHA-256 of the language's version and of each text, each as its byte length, a colon and UTF-8 bytes."""
-    hashed = hashlib.sha256()
-    for text in chain((LANGUAGE,), (source.text for source in sources)):
-        data = text.encode()
-        hashed.update(b"%d:" % len(data))
-        hashed.update(data)
-    return hashed.hexdigest()
-
-
-def from_tree(bundle: syntax.Bundle, source: Source) -> Policy:
-    """The policy of a tree that `check` found no error in.
-
-    Raises:
-        BundleError: a condition is too large to be evaluated.
-    """
-    stamp = digest((source,))
-    names = names_of(bundle)
-    rules = [s for s in bundle.statements if isinstance(s, syntax.Rule)]
-    try:
-        ruled = [(patterns(rule.subject, names.values), _ruling(rule, names, bundle.name, stamp)) for rule in rules]
-    except TooLargeError as error:
-        message = "this condition is too large: it nests too deep or repeats named conditions too often"
-        raise BundleError([Diagnostic(Code.TOO_DEEP, message, error.span, bundle.path, "split the rule")]) from None
-    local = Decision(Verdict.ALLOW, LOCAL, bundle=bundle.name, digest=stamp)
-    default = _default(bundle, stamp)
-    kinds = {
-        kind.value: _index(kind.value, ruled, local if kind is Kind.LOCAL else default)
-        for kind in (Kind.TOOL, Kind.LLM, Kind.LOCAL)
-    }
-    return Policy(bundle.name, stamp, (source,), (bundle,), kinds, _index("", ruled, default))
-
-
-def _index(kind: str, ruled: Sequence[tuple[tuple[Pattern, ...], Ruling]], last: Decision) -> Index[Ruling]:
-    rules = []
-    for subject, ruling in ruled:
-        mine = [pattern for pattern in subject if pattern.kind in (None, kind)]
-        if mine:
-            rules.append((mine, ruling, ruling[0] is None))
-    return Index(rules, (None, True, last))
-
-
-def _default(bundle: syntax.Bundle, stamp: str) -> Decision:
-    for statement in bundle.statements:
-        if isinstance(statement, syntax.Default):
-            reason = str(statement.because.value) if statement.because else ""
-            verdict = Verdict(statement.verdict)
-            line = statement.span.line
-            return Decision(verdict, DEFAULT, reason, bundle=bundle.name, digest=stamp, line=line)
-    return Decision(Verdict.DENY, DEFAULT, bundle=bundle.name, digest=stamp)
-
-
-def _ruling(rule: syntax.Rule, names: Names, bundle: str, stamp: str) -> Ruling:
-    checks: list[Check] = []
-    reason = message = ""
-    for clause in rule.clauses:
-        match clause:
-            case syntax.When(expr):
-                checks.append(compile_expr(expr, names))
-            case syntax.Unless(expr):
-                checks.append(compile_expr(expr, names, negated=True))
-            case syntax.Because(text):
-                reason = str(text.value)
-            case syntax.Message(text):
-                message = str(text.value)
-            case _:
-                raise AssertionError(f"no evaluation for {type(clause).__name__}")
-    verdict = Verdict(rule.verdict)
-    line = rule.span.line
-    decision = Decision(verdict, rule.id.text, reason, bundle=bundle, digest=stamp, message=message, line=line)
-    return (all_of(checks) if checks else None, verdict is Verdict.ALLOW, decision)
-
-
-# ---------------------------------------------------------------- names
-
-
-def names_of(bundle: syntax.Bundle) -> Names:
-    """What the names of a bundle mean, for its conditions."""
-    values: dict[str, Any] = {}
-    conditions: dict[str, syntax.Expr] = {}
-    sets: dict[str, syntax.Known] = {}
-    for statement in bundle.statements:
-        match statement:
-            case syntax.Let(name, value):
-                values[name.text] = literal(_built(value), values)
-            case syntax.Condition(name, expr):
-                conditions[name.text] = expr
-            case syntax.Known(name):
-                sets[name.text] = statement
-    compiled: dict[tuple[str, bool], Known] = {}
-
-    def known(name: str, fold: bool) -> Known | None:
-        if name not in sets:
-            return None
-        if (name, fold) not in compiled:
-            compiled[name, fold] = _known(sets[name], values, fold)
-        return compiled[name, fold]
-
-    return Names(values, conditions, known)
-
-
-def _built(value: syntax.Literal | syntax.ListLiteral | syntax.FileValue) -> syntax.Literal | syntax.ListLiteral:
-    if isinstance(value, syntax.FileValue):
-        raise AssertionError("no evaluation for FileValue")
-    return value
-
-
-def _known(known: syntax.Known, values: Mapping[str, Any], fold: bool) -> Known:
-    listed: list[Any] = []
-    inputs: list[FromInput] = []
-    steps: list[FromSteps] = []
-    # A `where` sees the lists of the bundle, but neither its conditions nor its `known` sets.
-    names = Names(values, {}, lambda name, fold: None)
-    for source in known.sources:
-        match source:
-            case syntax.ListSource(value):
-                found = literal(value, values)
-                listed.extend(found if isinstance(found, list) else [found])
-            case syntax.InputSource(path):
-                inputs.append(FromInput(path.parts))
-            case syntax.ResultSource(subject, ats, where):
-                condition = compile_expr(where, names) if where else None
-                subject_patterns = patterns(subject, values)
-                paths = [at.path.parts for at in ats]
-                steps.append(FromSteps(subject_patterns, paths, approved=False, where=condition))
-            case syntax.ApprovedSource(subject, ats):
-                paths = [at.path.parts for at in ats]
-                steps.append(FromSteps(patterns(subject, values), paths, approved=True))
-    return Known(known.name.text, listed=listed, inputs=inputs, steps=steps, fold=fold)
