@@ -107,6 +107,12 @@ SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt
        head_seq, head_hash, created_at, updated_at
 FROM execution_rows WHERE key = ?1 ORDER BY n
 
+-- name: executions-by-prefix
+-- The executions whose ids begin so; no character stands above U+10FFFF.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at
+FROM execution_rows WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT 10
+
 -- name: executions
 -- A page of executions, newest first; an empty filter takes all.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,

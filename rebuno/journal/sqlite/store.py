@@ -74,6 +74,10 @@ class SQLiteStore:
         """Who this open store is, for the leases that it takes."""
         return self._owner.holder
 
+    def now(self) -> float:
+        """The time by the clock that this store stamps its rows with, in seconds since 1970."""
+        return self._clock.now()
+
     # ---------------------------------------------------------------- writing
 
     async def create(self, execution: Execution, events: Sequence[NewEvent]) -> bool:
@@ -125,6 +129,10 @@ class SQLiteStore:
     async def named(self, key: str) -> list[Execution]:
         """Every agent's execution under the caller's own id."""
         return await self._rows(rows.execution, "executions-by-key", key)
+
+    async def beginning(self, prefix: str) -> list[Execution]:
+        """The executions whose ids begin so, ten at most."""
+        return await self._rows(rows.execution, "executions-by-prefix", prefix)
 
     async def executions(
         self, *, agent_id: str | None = None, status: str | None = None, before: str | None = None, limit: int = 50
