@@ -92,6 +92,24 @@ class Diagnostic:
         return f"{where}{self.span.line}:{self.span.column}: {self.severity.value}[{self.code}]: {self.message}{hint}"
 
 
+class Report:
+    """Collects what is found in one file."""
+
+    __slots__ = ("findings", "path")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.findings: list[Diagnostic] = []
+
+    def error(self, code: Code, message: str, span: Span, help: str = "") -> None:
+        """Adds an error."""
+        self.findings.append(Diagnostic(code, message, span, self.path, help))
+
+    def warning(self, code: Code, message: str, span: Span, help: str = "") -> None:
+        """Adds a warning."""
+        self.findings.append(Diagnostic(code, message, span, self.path, help, Severity.WARNING))
+
+
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The findings in the order of the file, each once; beyond the first hundred a last one says so."""
     found = sorted(set(diagnostics), key=lambda d: (d.path, d.span.start, d.span.end, d.code, d.message))

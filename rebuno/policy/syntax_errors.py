@@ -52,7 +52,8 @@ def explain(error: UnexpectedInput, text: str, lines: Lines, path: str, piece: P
     """
     start, end = piece
     if isinstance(error, UnexpectedCharacters):
-        return _character(text, lines, path, start + int(error.pos_in_stream or 0))
+        offset: int = vars(error)["pos_in_stream"]  # declared as None, always set
+        return _character(text, lines, path, start + offset)
     assert isinstance(error, UnexpectedToken)
     token = error.token
     # `expected` holds look-aheads that would fail a step later; `accepts` tries each.

@@ -1,0 +1,87 @@
+"""What is wrong with a bundle whose syntax is right, and what its author may want to know."""
+
+from rebuno.policy import syntax as s
+from rebuno.policy.check_known import check_known
+from rebuno.policy.check_names import Names, check_ids
+from rebuno.policy.check_rules import check_rule
+from rebuno.policy.check_tests import IN_RULE, Tests
+from rebuno.policy.check_values import check_list
+from rebuno.policy.diagnostics import Code, Diagnostic, Report, ordered
+from rebuno.policy.source import NOWHERE
+from rebuno.policy.unbuilt import refuse_unbuilt
+
+
+def check(bundle: s.Bundle) -> list[Diagnostic]:
+    """Every error and warning of a bundle, in the order of the file.
+
+    Of a bundle that is not whole only what can be said about its parts: no warning that a missing part might settle.
+    """
+    report = Report(bundle.path)
+    names = Names(bundle, report)
+    tests = Tests(names, report)
+    _lines(bundle, report)
+    check_ids([statement for statement in bundle.statements if isinstance(statement, s.Rule)], report)
+    for statement in bundle.statements:
+        match statement:
+            case s.Let(_, value):
+                _let(value, report)
+            case s.Known():
+                check_known(statement, names, tests, report)
+            case s.Condition(name, expr):
+                tests.owner = name.text
+                tests.expr(expr, IN_RULE)
+                tests.owner = ""
+            case s.Rule():
+                check_rule(statement, names, tests, report)
+            case s.Use() | s.Workdir() | s.Home():
+                refuse_unbuilt(type(statement).__name__.lower(), statement.span, report)
+            case s.BundleLine() | s.Default():
+                pass
+    names.circles()
+    if bundle.whole:
+        names.unused()
+        _default(bundle, report)
+    return ordered(report.findings)
+
+
+def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report: Report) -> None:
+    if isinstance(value, s.ListLiteral):
+        check_list(value, report)
+    elif isinstance(value, s.FileValue):
+        refuse_unbuilt("file", value.span, report)
+    elif isinstance(value, s.NullLiteral) or isinstance(value.value, bool):
+        report.error(
+            Code.WRONG_TYPE, "a `let` holds a string, a number or a list", value.span, "write the value in place"
+        )
+
+
+def _lines(bundle: s.Bundle, report: Report) -> None:
+    first: dict[str, s.Statement] = {}
+    for statement in bundle.statements:
+        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home):
+            continue
+        word = "bundle" if isinstance(statement, s.BundleLine) else type(statement).__name__.lower()
+        earlier = first.setdefault(word, statement)
+        if earlier is not statement:
+            message = f"a second `{word}` line; the first is line {earlier.span.line}"
+            report.error(Code.DUPLICATE_LINE, message, statement.span, "keep one of the two")
+        elif isinstance(statement, s.BundleLine):
+            if bundle.whole and statement is not bundle.statements[0]:
+                report.error(
+                    Code.MISPLACED_BUNDLE, "the `bundle` line comes first", statement.span, "move it to the top"
+                )
+            if statement.version not in (None, 1):
+                message = f"there is no version {statement.version} of the language"
+                report.error(Code.UNKNOWN_VERSION, message, statement.span, "write `version 1` or leave it out")
+
+
+def _default(bundle: s.Bundle, report: Report) -> None:
+    if any(isinstance(statement, s.Default) for statement in bundle.statements):
+        return
+    place = bundle.statements[0].span if bundle.statements else NOWHERE
+    message = (
+        "no `default` line: what no rule decides is denied"
+        if bundle.statements
+        else "an empty bundle denies everything"
+    )
+    report.warning(Code.NO_DEFAULT, message, place, "write `default deny` to say so")
