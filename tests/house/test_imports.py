@@ -44,7 +44,7 @@ def test_public_names_are_listed_by_dir() -> None:
 def test_an_unknown_name_is_refused() -> None:
     """Loading late must not hide a misspelt name."""
     with pytest.raises(AttributeError, match="no attribute `opne`"):
-        importlib.import_module("rebuno").opne
+        _ = importlib.import_module("rebuno").opne
 
 
 @pytest.mark.parametrize("module", ["rebuno", "rebuno.errors", "rebuno_cli.main"])
