@@ -1,0 +1,171 @@
+"""Policy tests: submissions with the verdict that a bundle must give them, and the report of a run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rebuno.model.decision import Decision, Verdict
+from rebuno.model.step import Kind, StepStatus
+from rebuno.policy.decide import Policy
+from rebuno.policy.diagnostics import Diagnostic
+from rebuno.policy.explain import explain
+from rebuno.policy.facts import Evidence, Facts, History
+from rebuno.policy.syntax import Rule
+from rebuno.policy.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A step that happened before the submission. `args` and `result` are JSON values; `approved` says that a person
+    approved it."""
+
+    kind: Kind
+    target: str
+    args: Any
+    result: Any = None
+    status: StepStatus = StepStatus.SUCCEEDED
+    approved: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The step as JSON data."""
+        return {
+            "kind": self.kind.value,
+            "target": self.target,
+            "args": self.args,
+            "result": self.result,
+            "status": self.status.value,
+            "approved": self.approved,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What is asked of a policy: a step with the input and the history of its execution, oldest step first."""
+
+    kind: Kind
+    target: str
+    args: Any
+    agent_id: str = ""
+    input: Any = None
+    history: tuple[Earlier, ...] = ()
+
+    def facts(self) -> Facts:
+        """The submission as a policy sees it. An approval counts just before the outcome of the step."""
+        evidence: list[Evidence] = []
+        for number, step in enumerate(self.history):
+            kind, seq = step.kind.value, 2 * number + 1
+            if step.approved:
+                evidence.append(Evidence(seq, kind, step.target, step.args, approved=True))
+            if step.status is StepStatus.SUCCEEDED:
+                evidence.append(Evidence(seq + 1, kind, step.target, step.args, step.result))
+        return Facts(
+            self.kind.value,
+            self.target,
+            self.args,
+            agent=self.agent_id,
+            input=self.input,
+            history=History(evidence),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The submission as JSON data, without an input or a history that it does not have."""
+        out = {"kind": self.kind.value, "target": self.target, "args": self.args, "agent_id": self.agent_id}
+        if self.input is not None:
+            out["input"] = self.input
+        if self.history:
+            out["history"] = [step.to_json() for step in self.history]
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test. `expect` and `expect_rule` are None where the case does not say; `line` is where it starts."""
+
+    name: str
+    submission: Submission
+    expect: Verdict | None
+    expect_rule: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """A file of cases, and what is odd about it without being wrong."""
+
+    path: str
+    cases: tuple[Case, ...]
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What a policy said to a case. `failure` is empty when that was expected, else `trace` explains the verdict."""
+
+    case: Case
+    decision: Decision
+    failure: str = ""
+    trace: Trace | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the policy said what the case expects."""
+        return not self.failure
+
+    def to_json(self) -> dict[str, Any]:
+        """The case with the policy's answer, as JSON data."""
+        case = self.case
+        out: dict[str, Any] = {"name": case.name, "line": case.line, **case.submission.to_json()}
+        if case.expect is not None:
+            out["expect"] = case.expect.value
+        if case.expect_rule is not None:
+            out["expect_rule"] = case.expect_rule
+        out["decision"] = self.decision.verdict.value
+        out["rule_id"] = self.decision.rule_id
+        out["reason"] = self.decision.reason
+        out["pass"] = self.passed
+        if self.failure:
+            out["failure"] = self.failure
+        if self.trace is not None:
+            out["trace"] = self.trace.to_json()
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A policy against its cases. `unexercised` names the rules that decided none of them, in the bundle's order."""
+
+    results: tuple[CaseResult, ...]
+    unexercised: tuple[str, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many cases did not come out as expected."""
+        return sum(not result.passed for result in self.results)
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"results": […], "failed": n, "unexercised_rules": […]}`."""
+        return {
+            "results": [result.to_json() for result in self.results],
+            "failed": self.failed,
+            "unexercised_rules": list(self.unexercised),
+        }
+
+
+def run_cases(policy: Policy, cases: Sequence[Case]) -> Report:
+    """Asks the policy about every case."""
+    results = tuple(_run(policy, case) for case in cases)
+    rules = [rule.id.text for bundle in policy.bundles for rule in bundle.statements if isinstance(rule, Rule)]
+    reached = {result.decision.rule_id for result in results}
+    return Report(results, tuple(rule for rule in rules if rule not in reached))
+
+
+def _run(policy: Policy, case: Case) -> CaseResult:
+    decision = policy.decide(case.submission.facts())
+    wrong: list[str] = []
+    if case.expect not in (None, decision.verdict):
+        wrong.append(f"expected {case.expect}, got {decision.verdict.value}")
+    if case.expect_rule not in (None, decision.rule_id):
+        wrong.append(f"expected rule `{case.expect_rule}`, `{decision.rule_id}` decided")
+    if not wrong:
+        return CaseResult(case, decision)
+    return CaseResult(case, decision, "; ".join(wrong), explain(policy, case.submission.facts()))

@@ -1,0 +1,64 @@
+"""Finds bundles and the case files beside them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rebuno.errors import ValidationError
+
+BUNDLE: Final = ".rbp"
+CASES: Final = ".policytest.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A bundle and its case file; either may be missing, not both. `path` is where the bundle is or should be."""
+
+    path: Path
+    bundle: Path | None
+    cases: Path | None
+
+
+def find(paths: Sequence[str | Path]) -> list[Suite]:
+    """The suites that the given files and folders stand for, each once, folders searched below without hidden ones.
+
+    Raises:
+        ValidationError: a path does not exist, is no bundle or case file, or is a folder without any.
+    """
+    found: dict[Path, Suite] = {}
+    for path in map(Path, paths):
+        for bundle in _bundles(path):
+            cases = bundle.with_name(bundle.stem + CASES)
+            found.setdefault(
+                bundle.resolve(),
+                Suite(bundle, bundle if bundle.is_file() else None, cases if cases.is_file() else None),
+            )
+    return list(found.values())
+
+
+def _bundles(path: Path) -> list[Path]:
+    if path.is_dir():
+        below = sorted({_bundle_of(file) for file in _files(path)})
+        if not below:
+            raise ValidationError(f"`{path}` holds no `{BUNDLE}` or `{CASES}` file")
+        return below
+    if not path.exists():
+        raise ValidationError(f"`{path}` does not exist")
+    if not path.name.endswith((BUNDLE, CASES)):
+        raise ValidationError(f"`{path}` is neither a bundle (`{BUNDLE}`) nor a file of cases (`{CASES}`)")
+    return [_bundle_of(path)]
+
+
+def _bundle_of(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(CASES) + BUNDLE) if path.name.endswith(CASES) else path
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _files(entry)
+        elif entry.name.endswith((BUNDLE, CASES)) and entry.is_file():
+            yield entry
