@@ -1,0 +1,295 @@
+"""What happened in an execution, put together from its events and rows for a person to read."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.journal.store import Store
+from rebuno.model import identity
+from rebuno.model.clock import from_rfc3339
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import StepStatus
+
+_PAGE: Final = 1000
+_ENDINGS: Final = ("blocked", "completed", "failed", "cancelled")
+
+
+class Went(StrEnum):
+    """How a step went."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    INDETERMINATE = "indeterminate"
+    REVOKED = "revoked"
+    DENIED = "denied"
+    CANCELLED = "cancelled"
+    WAITS = "waits for approval"
+    GRANTED = "granted, not started"
+    RUNNING = "running"
+    CUT_OFF = "cut off"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to a person about a step; `status` as in `rebuno.journal.records.Approval`."""
+
+    approval_id: str
+    cause: str
+    status: str
+    decided_by: str = ""
+    rationale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A step in the story. `args` is canonical JSON, `why` what was said of a denial or a failure, `submitted` the
+    attempt that submitted it first, `ran` those that started its body, `replayed` those that are known to have been
+    answered from the journal, `seconds` how long the body took (None: it has not ended), `inner` the steps submitted
+    in its body."""
+
+    step_id: str
+    kind: str
+    target: str
+    args: str
+    verdict: str
+    rule_id: str
+    reason: str
+    went: Went
+    why: str = ""
+    submitted: int = 0
+    ran: tuple[int, ...] = ()
+    replayed: tuple[int, ...] = ()
+    seconds: float | None = None
+    asked: tuple[Asked, ...] = ()
+    inner: tuple["Told", ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The step as JSON data."""
+        return {
+            "step_id": self.step_id,
+            "kind": self.kind,
+            "target": self.target,
+            "args": identity.parse(self.args),
+            "decision": self.verdict,
+            "rule_id": self.rule_id,
+            "reason": self.reason,
+            "went": self.went.value,
+            "why": self.why,
+            "submitted_in": self.submitted,
+            "ran_in": list(self.ran),
+            "replayed_in": list(self.replayed),
+            "seconds": self.seconds,
+            "approvals": [
+                {
+                    "id": a.approval_id,
+                    "cause": a.cause,
+                    "status": a.status,
+                    "decided_by": a.decided_by,
+                    "rationale": a.rationale,
+                }
+                for a in self.asked
+            ],
+            "steps": [step.to_json() for step in self.inner],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An attempt. `ended` is blocked, completed, failed, cancelled, `running`, or `cut off` where nothing says how it
+    ended and another one followed; `replayed` counts the steps answered from the journal (None: nobody counted).
+    Times are RFC 3339."""
+
+    number: int
+    host: str
+    pid: int
+    started_at: str
+    ended: str = "running"
+    ended_at: str = ""
+    replayed: int | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it ran; None where its end is not recorded."""
+        return from_rfc3339(self.ended_at) - from_rfc3339(self.started_at) if self.ended_at else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The attempt as JSON data."""
+        return {
+            "attempt": self.number,
+            "host": self.host,
+            "pid": self.pid,
+            "started_at": self.started_at,
+            "ended": self.ended,
+            "ended_at": self.ended_at,
+            "replayed": self.replayed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """An execution from its start to its end, or to now. `steps` are the outermost ones, in the order of their first
+    submission."""
+
+    execution: Execution
+    runs: tuple[Run, ...]
+    steps: tuple[Told, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"execution_id", "agent_id", "key", "status", "failure_reason", "attempts": […], "steps": […]}`."""
+        execution = self.execution
+        return {
+            "execution_id": execution.id,
+            "agent_id": execution.agent_id,
+            "key": execution.key,
+            "status": execution.status.value,
+            "failure_reason": execution.failure_reason,
+            "attempts": [run.to_json() for run in self.runs],
+            "steps": [step.to_json() for step in self.steps],
+        }
+
+
+async def tell(store: Store, execution_id: str) -> Story:
+    """The story of an execution.
+
+    Raises:
+        NotFoundError: there is no such execution.
+        StoreError
+    """
+    execution = await store.execution(execution_id)
+    events: list[Event] = []
+    while page := await store.events(execution.id, after=events[-1].event_seq if events else 0, limit=_PAGE):
+        events += page
+    steps: list[Step] = []
+    while rows := await store.steps(execution.id, after=steps[-1].decided_seq if steps else 0, limit=_PAGE):
+        steps += rows
+    return compose(execution, events, steps, await store.approvals(execution_id=execution.id))
+
+
+def compose(
+    execution: Execution, events: Iterable[Event], steps: Iterable[Step], approvals: Iterable[Approval]
+) -> Story:
+    """The story that these rows tell; `events` and `steps` in the order of the log."""
+    log = _Log()
+    for event in events:
+        log.read(event)
+    rows = {step.step_id: step for step in steps}
+    replays = {number: _replayed(number, log, rows) for number in log.runs}
+    asked: dict[str, list[Asked]] = {}
+    for a in approvals:
+        asked.setdefault(a.step_id, []).append(Asked(a.id, a.cause, a.status, a.decided_by, a.rationale))
+    live = log.current if execution.status is ExecutionStatus.RUNNING else None
+    inside: dict[str, list[Step]] = {}
+    for row in rows.values():
+        inside.setdefault(row.parent_id, []).append(row)
+
+    def told(row: Step) -> Told:
+        mark = log.marks.get(row.step_id, _Mark())
+        went, why = _went(row, live)
+        return Told(
+            step_id=row.step_id,
+            kind=row.kind.value,
+            target=row.target,
+            args=row.args,
+            verdict=row.verdict,
+            rule_id=row.rule_id,
+            reason=row.reason,
+            went=went,
+            why=why,
+            submitted=mark.submitted,
+            ran=tuple(mark.ran),
+            replayed=tuple(number for number, known in replays.items() if row.step_id in known),
+            seconds=row.completed_at - row.started_at if row.started_seq and row.outcome_seq else None,
+            asked=tuple(asked.get(row.step_id, ())),
+            inner=tuple(told(inner) for inner in inside.get(row.step_id, ())),
+        )
+
+    return Story(execution, tuple(log.runs.values()), tuple(told(row) for row in inside.get("", ())))
+
+
+@dataclass(slots=True)
+class _Mark:
+    """The attempts in which a step was submitted first, started, and settled with an outcome (0: not yet)."""
+
+    submitted: int = 0
+    ran: list[int] = field(default_factory=list)
+    settled: int = 0
+
+
+class _Log:
+    """The events read so far."""
+
+    def __init__(self) -> None:
+        self.runs: dict[int, Run] = {}
+        self.current = 0
+        self.marks: dict[str, _Mark] = {}
+
+    def read(self, event: Event) -> None:
+        family, _, what = event.type.partition(".")
+        if family == "execution":
+            self._execution(event, what)
+        elif family == "step":
+            mark = self.marks.setdefault(event.payload["step_id"], _Mark(submitted=self.current))
+            if what == "executing":
+                mark.ran.append(event.payload.get("attempt", self.current))
+            elif what in ("succeeded", "failed"):
+                mark.settled = self.current
+
+    def _execution(self, event: Event, what: str) -> None:
+        run = self.runs.get(self.current)
+        running = run is not None and run.ended == "running"
+        if what == "started":
+            if run is not None and running:
+                self.runs[run.number] = replace(run, ended="cut off")
+            self.current = event.payload["attempt"]
+            self.runs[self.current] = Run(self.current, event.payload["host"], event.payload["pid"], event.occurred_at)
+        elif run is not None and running and what in _ENDINGS:
+            replayed = event.payload.get("replayed")
+            self.runs[run.number] = replace(run, ended=what, ended_at=event.occurred_at, replayed=replayed)
+        elif run is not None and running and what == "resumed":
+            # It stopped for a question that had been answered by then.
+            self.runs[run.number] = replace(run, ended="blocked", ended_at=event.occurred_at)
+
+
+def _replayed(number: int, log: _Log, rows: dict[str, Step]) -> frozenset[str]:
+    """The steps that attempt `number` answered from the journal, if the log can tell: a replay writes no event, so only
+    a count that takes in every known outcome says which."""
+    count = log.runs[number].replayed
+    known = {
+        step_id
+        for step_id, mark in log.marks.items()
+        if step_id in rows and (0 < mark.settled < number or (mark.settled == number and number not in mark.ran))
+    }
+    # The steps inside a step whose outcome was known were not submitted again.
+    outermost = frozenset(step_id for step_id in known if rows[step_id].parent_id not in known)
+    return outermost if count == len(outermost) else frozenset()
+
+
+def _went(row: Step, live: int | None) -> tuple[Went, str]:
+    match row.status:
+        case StepStatus.SUCCEEDED:
+            return Went.SUCCEEDED, ""
+        case StepStatus.FAILED:
+            error = _error(row)
+            went = {"indeterminate": Went.INDETERMINATE, "policy_revoked": Went.REVOKED}
+            return went.get(_said(error, "reason"), Went.FAILED), _said(error, "message", "reason")
+        case StepStatus.DENIED:
+            return Went.DENIED, _said(_error(row), "reason") or row.reason
+        case StepStatus.CANCELLED:
+            return Went.CANCELLED, ""
+        case StepStatus.PROPOSED | StepStatus.AWAITING:
+            return Went.WAITS, ""
+        case StepStatus.ALLOWED:
+            return Went.GRANTED, ""
+        case StepStatus.EXECUTING:
+            return (Went.RUNNING if row.attempt == live else Went.CUT_OFF), ""
+
+
+def _error(row: Step) -> dict[str, Any]:
+    error = identity.parse(row.error) if row.error else {}
+    return error if isinstance(error, dict) else {"message": row.error}
+
+
+def _said(error: dict[str, Any], *keys: str) -> str:
+    return next((said for key in keys if isinstance(said := error.get(key), str) and said), "")
