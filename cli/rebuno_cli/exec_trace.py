@@ -1,0 +1,15 @@
+"""`rebuno exec trace`: what happened in an execution."""
+
+from rebuno_cli import options, target
+
+
+def trace(ref: options.Ref, db: options.Db = None, as_json: options.Json = False) -> int:
+    """Tell what happened in an execution: its attempts and steps, what decided each, and how it went."""
+    from rebuno_cli.render import console, output, story
+
+    told = target.ask(db, lambda operator: operator.story(ref))
+    if as_json:
+        output.write_json(told.to_json())
+    else:
+        console.write(story.story(told))
+    return 0

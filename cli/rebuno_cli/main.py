@@ -1,0 +1,97 @@
+"""The `rebuno` command: the tree of its commands, and the one place where an error becomes an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+import typer
+
+from rebuno.errors import RebunoError
+from rebuno_cli import (
+    approval_answer,
+    approval_get,
+    approval_ls,
+    exec_get,
+    exec_ls,
+    exec_trace,
+    failures,
+    policy_check,
+    policy_explain,
+    policy_test,
+    version,
+)
+
+_HELP: Final = "A kernel between an AI agent and its effects: policy first, a durable journal second."
+
+
+def _group(help: str) -> typer.Typer:
+    # Plain help: it is read in pipes and on narrow terminals too, and starts faster.
+    return typer.Typer(
+        help=help, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+
+
+app = _group(_HELP)
+policy = _group("Check, test and explain policy bundles.")
+exec_ = _group("Look at executions.")
+approval = _group("Look at the questions that agents have asked, and answer them.")
+
+policy.command("check")(policy_check.check)
+policy.command("test")(policy_test.run)
+policy.command("explain")(policy_explain.explain)
+exec_.command("ls")(exec_ls.ls)
+exec_.command("get")(exec_get.get)
+exec_.command("trace")(exec_trace.trace)
+approval.command("ls")(approval_ls.ls)
+approval.command("get")(approval_get.get)
+approval.command("grant")(approval_answer.grant)
+approval.command("deny")(approval_answer.deny)
+app.add_typer(policy, name="policy")
+app.add_typer(exec_, name="exec")
+app.add_typer(approval, name="approval")
+app.command("version")(version.version)
+
+
+@app.callback(help=_HELP)
+def _root(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", callback=version.eager, is_eager=True)
+    ] = False,
+) -> None:
+    del show_version
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line `argv` (default: this process's) and returns its exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in args
+    try:
+        code = app(args, prog_name="rebuno", standalone_mode=False)
+    except typer.TyperException as error:
+        return _usage(error, as_json)
+    except failures.ReaderGoneError:
+        return _reader_gone()
+    except (RebunoError, OSError) as error:
+        return failures.report(error, as_json=as_json)
+    except (KeyboardInterrupt, typer.Abort):
+        return failures.INTERRUPTED
+    return code if isinstance(code, int) else failures.YES
+
+
+def _usage(error: Any, as_json: bool) -> int:
+    # Typed loosely: Typer's public base class declares none of what its usage errors share.
+    if as_json:
+        return failures.say("usage", error.format_message(), as_json=True)
+    error.show()
+    return failures.USAGE
+
+
+def _reader_gone() -> int:
+    # What is still in the buffer would fail again when the interpreter closes the stream.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return failures.READER_GONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+"""Options that several commands take."""
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Db: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--db", metavar="PATH", help="The store's file; else REBUNO_DB_URL says where it is."),
+]
+Ref: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="The execution's id, at least 4 characters of its beginning, or your own id."),
+]

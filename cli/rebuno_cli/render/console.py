@@ -1,0 +1,36 @@
+"""Lays out what the commands show for this terminal, pipe or file."""
+
+import io
+import os
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+
+from rebuno_cli.render.output import width, write_text
+
+
+def write(items: Iterable[RenderableType], *, to: TextIO | None = None) -> None:
+    """Renders `items` below each other to standard output, or to the stream `to`. Colours only on a terminal, and not
+    where NO_COLOR is set.
+
+    Raises:
+        ReaderGoneError: the other end of the pipe is closed.
+    """
+    stream = to or sys.stdout
+    colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer,
+        width=width(stream),
+        force_terminal=colour,
+        color_system="auto" if colour else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        legacy_windows=False,
+    )
+    console.print(Group(*items))
+    if text := buffer.getvalue():
+        write_text("\n".join(line.rstrip() for line in text.removesuffix("\n").split("\n")), to=stream)

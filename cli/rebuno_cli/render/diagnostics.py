@@ -1,0 +1,92 @@
+"""Shows findings with the line that they are about and a mark underneath."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.text import Text
+
+from rebuno.policy.cases_suite import Checked
+from rebuno.policy.diagnostics import Diagnostic, Severity
+from rebuno_cli.render.escape import escape
+
+# As much of a source line as is shown, with the finding inside.
+_WINDOW: Final = 100
+_STYLE: Final = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
+
+
+def diagnostics(
+    found: Sequence[Diagnostic], texts: Mapping[str, str], columns: int = _WINDOW
+) -> Iterator[RenderableType]:
+    """The findings one after another, source lines cut to `columns`. `texts` holds the files' texts by path; without
+    one the line is left out."""
+    for diagnostic in found:
+        span = diagnostic.span
+        head = Text(f"{escape(diagnostic.path, None)}:{span.line}:{span.column}: ", style="bold")
+        head.append(f"{diagnostic.severity.value}[{diagnostic.code}]", _STYLE[diagnostic.severity])
+        head.append(f": {escape(diagnostic.message, 1000)}", "not bold")
+        yield head
+        lines = texts.get(diagnostic.path, "").split("\n")
+        if span.start < span.end and span.line <= len(lines):
+            yield from _marked(diagnostic, lines[span.line - 1].rstrip("\r"), max(20, min(columns - 10, _WINDOW)))
+        if diagnostic.help:
+            yield Text(f"  help: {escape(diagnostic.help, 1000)}", "cyan")
+
+
+def counts(found: Sequence[Diagnostic], files: int) -> Text:
+    """`2 errors, 1 warning in 3 files`."""
+    errors = sum(d.severity is Severity.ERROR for d in found)
+    said = [counted(errors, "error"), counted(len(found) - errors, "warning")]
+    return Text(f"{', '.join(said)} in {counted(files, 'file')}")
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
+    """One finding as JSON data."""
+    span = diagnostic.span
+    return {
+        "path": diagnostic.path,
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+        "severity": diagnostic.severity.value,
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "help": diagnostic.help,
+    }
+
+
+def check_json(checked: Sequence[Checked]) -> dict[str, Any]:
+    """`{"files": n, "errors": n, "warnings": n, "diagnostics": […]}`."""
+    found = [d for one in checked for d in one.diagnostics]
+    errors = sum(d.severity is Severity.ERROR for d in found)
+    return {
+        "files": len(checked),
+        "errors": errors,
+        "warnings": len(found) - errors,
+        "diagnostics": [diagnostic_json(d) for d in found],
+    }
+
+
+def _marked(diagnostic: Diagnostic, line: str, window: int) -> Iterator[RenderableType]:
+    span = diagnostic.span
+    start = min(span.column - 1, len(line))
+    end = min(span.end_column - 1, len(line)) if span.end_line == span.line else len(line)
+    first = max(0, min(start - window // 2, len(line) - window))
+    last = first + window
+    before = ("…" if first else "") + escape(line[first:start], None)
+    at = escape(line[start : min(end, last)], None)
+    after = escape(line[min(end, last) : last], None) + ("…" if last < len(line) else "")
+    number = f"{span.line:>5} | "
+    source = Text(number, "dim", no_wrap=True, overflow="ellipsis")
+    source.append(f"{before}{at}{after}", "not dim")
+    yield source
+    mark = Text(f"{'':>5} | ", "dim", no_wrap=True, overflow="ellipsis")
+    mark.append(" " * cell_len(before) + "^" * max(1, cell_len(at)), _STYLE[diagnostic.severity])
+    yield mark

@@ -1,0 +1,67 @@
+"""The shapes that everything shown is laid out in: tables, names with values, and lines that hang."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+# The narrowest terminal that a table is laid out for.
+_TABLE: Final = 80
+_NAME: Final = 10
+# However deep a line stands, its words get so many columns.
+_ROOM: Final = 16
+
+
+class Rows:
+    """A table without frames whose cells are folded and never cut; where there is no room for it, one row below the
+    other as names and values."""
+
+    def __init__(self, heads: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+        self.heads = heads
+        self.rows = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        if options.max_width < _TABLE:
+            for number, row in enumerate(self.rows):
+                if number:
+                    yield Text()
+                yield from fields(*zip(self.heads, row, strict=True))
+            return
+        made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+        for head in self.heads:
+            made.add_column(Text(head), overflow="fold")
+        for row in self.rows:
+            made.add_row(*row)
+        yield made
+
+
+def fields(*pairs: tuple[str, str | Text]) -> Iterator[RenderableType]:
+    """A line for every name that has a value, the values below each other."""
+    for name, said in pairs:
+        if said:
+            yield hanging(f"{name:<{_NAME}}", said if isinstance(said, Text) else Text(said), style="bold")
+
+
+def hanging(mark: str, body: Text, *, margin: int = 0, style: str = "") -> RenderableType:
+    """`mark` with `body` beside it; where the body is wrapped, its lines stay under its first."""
+    return _Hanging(Text(" " * margin + mark, style), body)
+
+
+class _Hanging:
+    __slots__ = ("body", "mark")
+
+    def __init__(self, mark: Text, body: Text) -> None:
+        self.mark = mark
+        self.body = body
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        margin = len(self.mark)
+        room = max(_ROOM, options.max_width - margin)
+        if len(self.body) * 2 <= room:  # no character is wider than two columns
+            yield Text.assemble(self.mark, self.body)
+            return
+        for number, line in enumerate(self.body.wrap(console, room, overflow="fold")):
+            yield Text.assemble(self.mark if number == 0 else " " * margin, line)

@@ -1,0 +1,44 @@
+"""Writes finished text and JSON to a stream, whatever it is connected to."""
+
+import json
+import os
+import sys
+from typing import Any, Final, TextIO
+
+from rebuno_cli.failures import ReaderGoneError
+
+# No pipe has a width: lines stay whole there unless COLUMNS asks otherwise.
+_UNBOUNDED: Final = 10_000
+
+
+def write_text(text: str, *, to: TextIO | None = None) -> None:
+    """Writes one line. What the stream's encoding cannot hold appears as an escape.
+
+    Raises:
+        ReaderGoneError: the other end of the pipe is closed.
+    """
+    stream = to or sys.stdout
+    encoding = stream.encoding or "utf-8"
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.flush()
+    except BrokenPipeError:
+        raise ReaderGoneError("the reader is gone") from None
+
+
+def write_json(data: Any, *, to: TextIO | None = None, indent: int | None = 2) -> None:
+    """Writes `data` as JSON. Only ASCII, so that nothing in it can act on a terminal. Raises as `write_text` does."""
+    write_text(json.dumps(data, indent=indent), to=to)
+
+
+def width(stream: TextIO) -> int:
+    """The columns that there are: what COLUMNS says, else the terminal's, else so many that nothing is wrapped."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and 0 < int(asked) < _UNBOUNDED:
+        return int(asked)
+    if not stream.isatty():
+        return _UNBOUNDED
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except OSError:
+        return 80

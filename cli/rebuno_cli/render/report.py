@@ -1,0 +1,84 @@
+"""Shows how policy tests came out: a table of cases, an explanation of each failure, the rules that no case reached."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from rebuno.policy.cases import CaseResult, Report
+from rebuno.policy.cases_suite import Tested
+from rebuno.policy.diagnostics import Severity
+from rebuno_cli.render.diagnostics import counted, diagnostic_json, diagnostics
+from rebuno_cli.render.escape import escape
+from rebuno_cli.render.layout import Rows
+from rebuno_cli.render.trace import VERDICT_STYLE, trace
+
+
+def report(tested: Sequence[Tested], columns: int, *, partial: bool = False) -> Iterator[RenderableType]:
+    """Everything about every bundle, then the sums. After a `partial` run no rule is called unexercised."""
+    for one in tested:
+        yield Text(escape(one.checked.path, None), "bold")
+        yield from diagnostics(one.checked.diagnostics, one.checked.texts, columns)
+        if one.report is not None:
+            yield from _cases(one.report, partial)
+        elif one.checked.sound:
+            yield Padding(Text("untested: there is no case file beside it", "yellow"), (0, 0, 0, 2))
+        yield Text()
+    yield _sums(tested)
+
+
+def report_json(tested: Sequence[Tested]) -> dict[str, Any]:
+    """`{"bundles": [{"bundle", "cases", "diagnostics", "results", "failed", "unexercised_rules"}, …]}`."""
+    return {
+        "bundles": [
+            {**one.to_json(), "diagnostics": [diagnostic_json(d) for d in one.checked.diagnostics]} for one in tested
+        ]
+    }
+
+
+def _cases(ran: Report, partial: bool) -> Iterator[RenderableType]:
+    if ran.results:
+        yield Padding(Rows(("result", "case", "verdict", "rule"), map(_row, ran.results)), (0, 0, 0, 2))
+    for result in ran.results:
+        if result.trace is not None:
+            yield Text()
+            head = Text(f"FAIL {escape(result.case.name)}", "bold red")
+            head.append(f" (line {result.case.line}): {escape(result.failure)}", "not bold default")
+            yield Padding(head, (0, 0, 0, 2))
+            for line in trace(result.trace):
+                yield Padding(line, (0, 0, 0, 4))
+    if ran.unexercised and not partial:
+        named = ", ".join(map(escape, ran.unexercised))
+        yield Padding(Text(f"no case reaches: {named}", "yellow"), (0, 0, 0, 2))
+
+
+def _row(result: CaseResult) -> tuple[str | Text, ...]:
+    verdict = result.decision.verdict
+    return (
+        _result(result),
+        escape(result.case.name, 100),
+        Text(verdict.value, VERDICT_STYLE[verdict]),
+        escape(result.decision.rule_id, 60),
+    )
+
+
+def _result(result: CaseResult) -> Text:
+    if not result.passed:
+        return Text("FAIL", "bold red")
+    asserted = result.case.expect is not None or result.case.expect_rule is not None
+    return Text("ok", "green") if asserted else Text("-", "yellow")
+
+
+def _sums(tested: Sequence[Tested]) -> Text:
+    failed = sum(one.report.failed for one in tested if one.report)
+    total = sum(len(one.report.results) for one in tested if one.report)
+    parts = [f"{counted(total, 'case')}, {failed} failed"]
+    errors = sum(d.severity is Severity.ERROR for one in tested for d in one.checked.diagnostics)
+    if errors:
+        parts.append(counted(errors, "error"))
+    untested = sum(one.checked.sound and one.report is None for one in tested)
+    if untested:
+        parts.append(f"{counted(untested, 'bundle')} untested")
+    return Text(", ".join(parts), "bold red" if failed or errors else "bold green")

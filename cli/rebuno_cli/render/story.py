@@ -1,0 +1,112 @@
+"""Shows the story of an execution, attempt by attempt, inner steps under the step that ran them."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rebuno.kernel.story import Asked, Run, Story, Told, Went
+from rebuno_cli.render.escape import escape
+from rebuno_cli.render.layout import hanging
+from rebuno_cli.render.records import STATUS_STYLE, span, stamp
+
+_SIGN: Final = {
+    Went.SUCCEEDED: "+",
+    Went.FAILED: "x",
+    Went.INDETERMINATE: "?",
+    Went.REVOKED: "x",
+    Went.DENIED: "x",
+    Went.CANCELLED: "x",
+    Went.WAITS: "…",
+    Went.GRANTED: "…",
+    Went.RUNNING: "…",
+    Went.CUT_OFF: "?",
+}
+_STYLE: Final = {"+": "green", "x": "red", "?": "yellow", "…": "yellow"}
+_DEEPEST: Final = 6
+
+
+def story(told: Story) -> Iterator[RenderableType]:
+    """The whole story. A step stands under the attempt that submitted it first."""
+    execution = told.execution
+    head = Text(f"execution {execution.id}", "bold")
+    named = f" `{escape(execution.key)}`" if execution.key is not None else ""
+    head.append(f"{named} of agent {escape(execution.agent_id)}: ", "not bold")
+    head.append(execution.status.value, STATUS_STYLE[execution.status.value])
+    yield head
+    for run in told.runs:
+        yield Text()
+        yield _run(run)
+        for step in told.steps:
+            if step.submitted == run.number:
+                yield from _step(step, 1)
+    early = [step for step in told.steps if not any(step.submitted == run.number for run in told.runs)]
+    for step in early:
+        yield from _step(step, 1)
+    yield Text()
+    yield _end(told)
+
+
+def _run(run: Run) -> Text:
+    line = Text(f"attempt {run.number}", "bold")
+    line.append(f" at {stamp(run.started_at)}, process {run.pid} on {escape(run.host)}: ", "not bold")
+    line.append(run.ended, "bold")
+    if run.seconds is not None:
+        line.append(f" after {span(run.seconds)}", "not bold")
+    if run.replayed:
+        line.append(f", {run.replayed} {'step' if run.replayed == 1 else 'steps'} replayed", "not bold")
+    return line
+
+
+def _step(step: Told, depth: int) -> Iterator[RenderableType]:
+    margin = 2 * min(depth, _DEEPEST)
+    sign = _SIGN[step.went]
+    line = Text(f"{step.kind} ")
+    line.append(escape(step.target), "bold")
+    line.append(f" {escape(step.args, 80)}: ", "default")
+    line.append(step.went.value, _STYLE[sign])
+    if step.seconds is not None:
+        line.append(f" in {span(step.seconds)}", "default")
+    if step.why:
+        line.append(f": {escape(step.why)}", "default")
+    line.append(f" [{step.step_id[:12]}]", "dim")
+    yield hanging(f"{sign} ", line, margin=margin, style=_STYLE[sign])
+    decided = f"{step.verdict.replace('_', ' ')} by {escape(step.rule_id)}"
+    if step.reason and step.reason != step.why:
+        decided += f", because {escape(step.reason)}"
+    for said in (decided, *map(_asked, step.asked), *_again(step)):
+        yield hanging("", Text(said, "dim"), margin=margin + 2)
+    for inner in step.inner:
+        yield from _step(inner, depth + 1)
+
+
+def _asked(asked: Asked) -> str:
+    text = f"approval {asked.approval_id} {asked.status}"
+    if asked.cause == "revoked":
+        text = f"denied by a later bundle; {text}"
+    if asked.decided_by:
+        text += f" by {escape(asked.decided_by)}"
+    return f"{text}: {escape(asked.rationale)}" if asked.rationale else text
+
+
+def _again(step: Told) -> Iterator[str]:
+    if step.ran and step.ran != (step.submitted,):
+        yield f"ran in {_attempts(step.ran)}"
+    if step.replayed:
+        yield f"replayed in {_attempts(step.replayed)}"
+
+
+def _attempts(numbers: tuple[int, ...]) -> str:
+    return f"attempt{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+def _end(told: Story) -> Text:
+    execution = told.execution
+    line = Text("end: " if execution.status.terminal else "so far: ", "bold")
+    line.append(execution.status.value, STATUS_STYLE[execution.status.value])
+    if execution.failure_reason:
+        line.append(f", {escape(execution.failure_reason, 1000)}", "default")
+    if execution.output is not None:
+        line.append(f", output {escape(execution.output)}", "default")
+    return line

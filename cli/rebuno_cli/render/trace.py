@@ -1,0 +1,114 @@
+"""Shows why a submission got its verdict: the rules in order, and each test with what it saw."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rebuno.model.decision import Verdict
+from rebuno.policy.cases import Submission
+from rebuno.policy.trace import Answer, Node, Outcome, RuleTrace, Trace
+from rebuno_cli.render.escape import escape, value
+from rebuno_cli.render.layout import hanging
+
+VERDICT_STYLE: Final = {Verdict.ALLOW: "bold green", Verdict.APPROVAL: "bold yellow", Verdict.DENY: "bold red"}
+_ANSWER_STYLE: Final = {Answer.YES: "green", Answer.NO: "red", Answer.MAYBE: "yellow"}
+# Deeper tests stay at this margin, so that a narrow terminal keeps room for words.
+_DEEPEST: Final = 5
+_WORD: Final = len("maybe  ")
+_PASSED_OVER: Final = {Outcome.OTHER_SUBJECT: "about other steps", Outcome.NOT_REACHED: "not reached"}
+
+
+def trace(told: Trace, *, every: bool = False) -> Iterator[RenderableType]:
+    """The whole explanation. Rules about other steps and those after the deciding one are summed up in a line each,
+    unless `every` asks for all."""
+    yield from decision(told)
+    yield Text()
+    for rules in _runs(told.rules):
+        if every or rules[0].outcome not in _PASSED_OVER or len(rules) == 1:
+            for rule in rules:
+                yield from _rule(rule)
+        else:
+            first, last = rules[0].line, rules[-1].line
+            text = f"{len(rules)} rules {_PASSED_OVER[rules[0].outcome]} (lines {first} to {last})"
+            yield hanging("-  ", Text(text, "dim"), margin=2)
+    if not any(rule.outcome is Outcome.DECIDED for rule in told.rules):
+        yield hanging("=> ", Text(f"no rule matched: {_named(told.decision.rule_id)} decides", "bold"), margin=2)
+
+
+def submission(step: Submission) -> Text:
+    """What was asked: kind, target and arguments on a line."""
+    line = Text(f"{step.kind.value} ")
+    line.append(escape(step.target), "bold")
+    line.append(f" {value(step.args)}", "not bold")
+    if step.agent_id:
+        line.append(f" by {escape(step.agent_id)}", "not bold")
+    if step.history:
+        line.append(f", after {len(step.history)} earlier step{'s' if len(step.history) > 1 else ''}", "not bold")
+    return line
+
+
+def decision(told: Trace) -> Iterator[RenderableType]:
+    """The verdict, the rule, the reason, and the deciding line of the bundle."""
+    made = told.decision
+    head = Text(made.verdict.value, VERDICT_STYLE[made.verdict])
+    head.append(f"  by {_named(made.rule_id)}", "bold")
+    if made.bundle:
+        head.append(f" of bundle {escape(made.bundle)}", "not bold default")
+    yield head
+    if made.reason:
+        yield Text(f"because {escape(made.reason)}")
+    if made.line:
+        where = f"{escape(told.path, None)}:{made.line}" if told.path else f"line {made.line}"
+        yield Text(f"{where}: {escape(told.source.strip())}", "cyan")
+
+
+def _named(rule_id: str) -> str:
+    fixed = {"default": "the default", "local": "the default for local steps"}
+    return fixed.get(rule_id) or f"rule {escape(rule_id)}"
+
+
+def _runs(rules: Iterable[RuleTrace]) -> Iterator[list[RuleTrace]]:
+    run: list[RuleTrace] = []
+    for rule in rules:
+        if run and rule.outcome is not run[0].outcome:
+            yield run
+            run = []
+        run.append(rule)
+    if run:
+        yield run
+
+
+def _rule(rule: RuleTrace) -> Iterator[RenderableType]:
+    decided = rule.outcome is Outcome.DECIDED
+    line = Text(escape(rule.rule_id), "bold")
+    line.append(f" (line {rule.line}, {rule.verdict.replace('_', ' ')} {escape(rule.subject)}): ", "not bold")
+    line.append(_became(rule), "bold" if decided else "not bold")
+    yield hanging("=> " if decided else "-  ", line, margin=2, style="bold" if decided else "")
+    for node in rule.tests:
+        yield from _test(node, 1)
+
+
+def _became(rule: RuleTrace) -> str:
+    if rule.outcome is Outcome.OTHER_SUBJECT:
+        return "about other steps"
+    answer = "" if rule.answer is None or not rule.tests else f", its conditions came to {rule.answer.value}"
+    return f"{rule.outcome.value}{answer}"
+
+
+def _test(node: Node, depth: int, *, settled: bool = False) -> Iterator[RenderableType]:
+    line = Text(escape(node.text))
+    if not node.counted and not settled:
+        line.append(" (settled before)", "dim")
+    margin = 2 + 3 * min(depth, _DEEPEST)
+    yield hanging(f"{node.answer.value:<{_WORD}}", line, margin=margin, style=_ANSWER_STYLE[node.answer])
+    if not node.children and node.why:
+        yield hanging("", Text(f"{escape(node.why, 400)}{_unsaid(node)}", "dim"), margin=margin + _WORD)
+    for child in node.children:
+        yield from _test(child, depth + 1, settled=not node.counted)
+
+
+def _unsaid(node: Node) -> str:
+    seen = [shown for shown in map(value, node.seen) if shown not in node.why]
+    return f"; saw {', '.join(seen)}" if seen else ""
