@@ -9,7 +9,7 @@ from rebuno.policy import syntax
 from rebuno.policy.facts import Facts
 from rebuno.policy.known import Known
 from rebuno.policy.matchers import Check, prepared, quick
-from rebuno.policy.paths import Parts, elements, one
+from rebuno.policy.paths import Parts, elements, many, one
 from rebuno.policy.predicates import ANY_OF, NEGATIVE, predicate
 from rebuno.policy.syntax import Op, Quantifier
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, absent, given, has_type, invert
@@ -76,7 +76,7 @@ def _element_check(test: syntax.Test, op: Op, names: Vocabulary, negated: bool) 
             return _in_known(known, negated), _facts, False
     if isinstance(test.right, syntax.Operand):
         answer = predicate(op, test.ignoring_case)
-        return _with_path(answer, negated), root_and_path(test.right.paths[0]), op is Op.IN or op in ANY_OF
+        return _with_path(answer, negated), _value_of(test.right.paths[0]), op is Op.IN or op in ANY_OF
     value = literal(test.right, names.values)
     return _with_value(prepared(op, value, test.ignoring_case), negated), lambda facts: value, False
 
@@ -155,12 +155,14 @@ def _facts(facts: Facts) -> Any:
     return facts
 
 
-def root_and_path(path: syntax.Path) -> Right:
-    """What a path without `[]` gives: a value, `MISSING` or `UNREADABLE`."""
+def _value_of(path: syntax.Path) -> Right:
+    # One value, `MISSING` or `UNREADABLE`; of a path with `[]` the list of what is there.
     root = attrgetter(path.root)
     parts = path.parts
     if not parts:
         return root
+    if path.many:
+        return lambda facts: [value for value in many(root(facts), parts) if not absent(value)]
     return lambda facts: one(root(facts), parts)
 
 
@@ -173,7 +175,7 @@ def _operand(operand: syntax.Operand, *, apart: bool) -> Callable[[Facts], list[
 def _single(operand: syntax.Operand, check: ElementCheck, right: Right) -> Check:
     if len(operand.paths) > 1 or operand.paths[0].many:
         raise AssertionError("several values without a quantifier")
-    left = root_and_path(operand.paths[0])
+    left = _value_of(operand.paths[0])
     return lambda facts: check(left(facts), right(facts))
 
 

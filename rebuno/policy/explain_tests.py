@@ -113,14 +113,15 @@ class Evaluator:
         answers = [given(value) for value in values]
         there, _ = combined(answers, False)
         why = {True: "is given", False: "is absent", None: "may be there: it cannot be read"}[there]
-        flip = negated is not (test.op is Op.MISSING) is not test.negated
+        flip = negated is not (test.op is Op.MISSING)
         return invert(there) if flip else there, f"{name} {why}", values
 
     def _right(self, test: syntax.Test, facts: Facts) -> Any:
         if test.right is None or (isinstance(test.right, syntax.Name) and test.right.text in self.known):
             return None
         if isinstance(test.right, syntax.Operand):
-            return self._elements(test.right, facts, apart=False)[0]
+            found = self._elements(test.right, facts, apart=False)
+            return [value for value in found if not absent(value)] if test.right.paths[0].many else found[0]
         return literal(test.right, self.values)
 
     def _element(

@@ -25,7 +25,7 @@ class Glob:
         """Raises:
         GlobError: a class without end or content, a range that runs backwards, a `\\` at the end.
         """
-        parts = _parts(pattern.casefold() if fold else pattern)
+        parts = _parts(pattern, fold)
         text = "".join(literal for _, literal in parts)
         wild = [position for position, (_, literal) in enumerate(parts) if not literal]
         self.pattern = pattern
@@ -58,7 +58,7 @@ def _searcher(pattern: str) -> Matcher:
     return matches
 
 
-def _parts(pattern: str) -> list[tuple[str, str]]:
+def _parts(pattern: str, fold: bool) -> list[tuple[str, str]]:
     # Pairs of a regular expression and the literal character it stands for, empty for a wildcard.
     parts: list[tuple[str, str]] = []
     position = 0
@@ -72,7 +72,7 @@ def _parts(pattern: str) -> list[tuple[str, str]]:
             parts.append((".", ""))
         elif character == "[":
             expression, position = _class(pattern, position)
-            parts.append((expression, ""))
+            parts.append((f"(?i:{expression})" if fold else expression, ""))
         else:
             if character == "\\":
                 if position == len(pattern):
@@ -81,7 +81,7 @@ def _parts(pattern: str) -> list[tuple[str, str]]:
                 position += 1
             if "\ud800" <= character <= "\udfff":
                 raise GlobError("the pattern is not valid Unicode")
-            parts.append((re2.escape(character), character))
+            parts.extend((re2.escape(c), c) for c in (character.casefold() if fold else character))
     return parts
 
 

@@ -1,0 +1,264 @@
+"""Hypothesis strategies for bundles as text and for facts, hostile values too; small alphabets make hits likely."""
+
+import json
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from rebuno.policy.assemble import from_tree
+from rebuno.policy.decide import Policy
+from rebuno.policy.facts import Evidence, Facts, History
+from rebuno.policy.parse import parse
+from rebuno.policy.source import Source
+from rebuno.policy.values import Tri
+
+
+class Text(str):
+    """A string that no JSON reader makes."""
+
+
+WORDS: Final = ["", "a", "A", "b", "ab", "aB", "a b", "é", "ß", "a\nb", "50", "-1", "x.y", "pay"]
+NUMBERS: Final = [0, 1, 2, 50, -1, 1.0, 0.5, 2**53, 2**53 + 1, float(2**53), 1100]
+HOSTILE: Final = [
+    "\ud800", "a\udfff", float("nan"), float("inf"), 10**400, b"a", (), ("a",), Text("a"), {1: 2},
+    {"\ud800": 1}, object, -0.0, 1e308, "a" * 5000,
+]  # fmt: skip
+TARGETS: Final = ["pay", "pay_x", "read", "a", "Pay", ""]
+KINDS: Final = ["tool_call", "llm_call", "local"]
+KEYS: Final = ["a", "b", "l", "o", "items", "odd key"]
+
+
+def nested(depth: int, wide: bool) -> Any:
+    """A list or an object that holds itself `depth` times."""
+    value: Any = 1
+    for _ in range(depth):
+        value = {"x": value} if wide else [value]
+    return value
+
+
+scalars = st.sampled_from([*WORDS, *NUMBERS, True, False])
+plain = st.one_of(
+    scalars,
+    st.none(),
+    st.lists(st.one_of(scalars, st.none(), st.just([])), max_size=3),
+    st.fixed_dictionaries({}, optional={"x": scalars, "l": st.lists(scalars, max_size=2)}),
+    st.lists(st.fixed_dictionaries({}, optional={"x": scalars, "l": st.lists(scalars, max_size=2)}), max_size=3),
+)
+hostile = st.one_of(
+    st.integers(0, len(HOSTILE) - 1).map(HOSTILE.__getitem__),
+    st.builds(nested, st.sampled_from([3, 127, 128, 129, 300]), st.booleans()),
+)
+values = st.one_of(plain, plain, plain, hostile, st.lists(st.one_of(scalars, hostile), max_size=3))
+arguments = st.one_of(
+    st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, values)),
+    st.fixed_dictionaries(dict.fromkeys(KEYS[:4], values)),
+    st.fixed_dictionaries(dict.fromkeys(KEYS[:4], plain)),
+    values,
+)
+inputs = st.one_of(
+    st.sampled_from(["a, b; 50.", "Pay AB to “é”", "1,100 or -1", "x.y!", None, [], True, 50]),
+    st.fixed_dictionaries({}, optional={"q": values, "l": st.lists(scalars, max_size=3)}),
+    values,
+)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    """Up to six things that happened, some at the same event."""
+    seq = 0
+    evidence = []
+    for _ in range(draw(st.integers(0, 6))):
+        seq += draw(st.integers(0, 2))
+        kind = draw(st.sampled_from(["tool_call", "tool_call", "local"]))
+        args = draw(arguments)
+        result = draw(values)
+        approved = draw(st.booleans())
+        evidence.append(Evidence(seq, kind, draw(st.sampled_from(TARGETS)), args, result, approved=approved))
+    return History(evidence)
+
+
+@st.composite
+def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
+    """One submission."""
+    return Facts(
+        draw(st.sampled_from(["tool_call", *KINDS, "other"])),
+        draw(st.sampled_from(TARGETS)),
+        draw(arguments if args is None else args),
+        agent=draw(st.sampled_from(["", "a", "bot"])),
+        input=draw(inputs),
+        history=draw(st.one_of(st.none(), histories(), histories())),
+        as_of=draw(st.one_of(st.none(), st.integers(0, 8))),
+    )
+
+
+def again(given: Facts, **changes: Any) -> Facts:
+    """The same submission with other fields, and a history that no policy has read."""
+    fields = {name: getattr(given, name) for name in ("args", "agent", "input", "history", "as_of")} | changes
+    if fields["history"] is not None:
+        fields["history"] = History(fields["history"].evidence)
+    return Facts(given.kind, given.target, fields.pop("args"), **fields)
+
+
+# ---------------------------------------------------------------- text
+
+words = st.sampled_from(WORDS).map(json.dumps)
+numbers = st.sampled_from(["0", "1", "1.0", "2", "50", "0.5", "9007199254740993", "1100", "-1"])
+literals = st.one_of(words, words, numbers, st.sampled_from(["true", "false"]))
+
+
+def listed(items: st.SearchStrategy[str], least: int = 0) -> st.SearchStrategy[str]:
+    """A list literal."""
+    return st.lists(items, min_size=least, max_size=4).map(lambda found: f"[{', '.join(found)}]")
+
+
+GLOBS: Final = st.sampled_from(["*", "a*", "*b", "?", "[a-c]", "[!a]*", "A?", "a\\*", "é", "", "*a*b*"]).map(json.dumps)
+REGEXES: Final = st.sampled_from(["a.*", "[a-c]+", ".", "", "A|é", "(?s:.*)b", "\\d+"]).map(lambda text: f'r"{text}"')
+SINGLE: Final = st.sampled_from(
+    ["args.a", "args.a", "args.b", "args.l", "args.o.x", "args.l[0]", "args.l[1]", 'args["odd key"]', "args.o",
+     "args.items", "target", "agent", "input.q", "input", "args.a.x"]
+)  # fmt: skip
+MANY: Final = st.sampled_from(
+    ["args.l[]", "args.a[]", "args.items[].x", "args.items[].l[]", "args.items[].l", "args.o.l[]", "input.l[]"]
+)
+IN_WHERE: Final = st.sampled_from(["item", "item.x", "result", "args.a", "args.o.x", "item.l", "target", "agent"])
+TYPES: Final = ["string", "number", "integer", "boolean", "list", "object", "null"]
+
+
+@st.composite
+def predicates(draw: st.DrawFn, right: st.SearchStrategy[str], named: bool, presence: bool) -> tuple[str, str]:
+    """A predicate and its own negation, both as text."""
+    folds = draw(st.sampled_from(["", "", " ignoring case"]))
+    shapes = ["equal", "order", "in", "text", "pattern"] + (["is", "given"] if presence else [])
+    shape = draw(st.sampled_from(shapes))
+    if shape == "equal":
+        value = draw(st.one_of(literals, literals, right))
+        return f"== {value}{folds}", f"!= {value}{folds}"
+    if shape == "order":
+        # The opposite sign is no negation: both are no on an absent value.
+        return f"{draw(st.sampled_from(['<', '<=', '>', '>=']))} {draw(st.one_of(numbers, right))}", ""
+    if shape == "in":
+        options = [listed(literals, 1), listed(words, 1), right, MANY]
+        if named:
+            options += [st.sampled_from(["some", "none", "figures", "asked", "paid", "grown"])] * 3
+        value = draw(st.one_of(options))
+        return f"in {value}{folds}", f"not in {value}{folds}"
+    if shape == "text":
+        verb = draw(st.sampled_from(["contains", "starts with", "ends with"]))
+        value = draw(st.one_of(words, right) if verb == "contains" else st.one_of(words, listed(words, 1), right))
+        return f"{verb} {value}{folds}", f"not {verb} {value}{folds}"
+    if shape == "pattern":
+        verb, patterns = draw(st.sampled_from([("like", GLOBS), ("matches", REGEXES)]))
+        value = draw(st.one_of(patterns, listed(patterns, 1)))
+        return f"{verb} {value}{folds}", f"not {verb} {value}{folds}"
+    if shape == "is":
+        name = draw(st.sampled_from(TYPES))
+        return f"is {name}", f"is not {name}"
+    return ("given", "missing") if draw(st.booleans()) else ("missing", "given")
+
+
+@st.composite
+def operands(draw: st.DrawFn, several: bool = True) -> str:
+    """What a quantifier may stand before."""
+    if several and draw(st.integers(0, 2)) == 0:
+        return f"({', '.join(draw(st.lists(st.one_of(SINGLE, MANY), min_size=2, max_size=3)))})"
+    return draw(st.one_of(MANY, SINGLE))
+
+
+@st.composite
+def single_tests(draw: st.DrawFn, *, named: bool, where: bool, presence: bool) -> str:
+    """One test."""
+    single = IN_WHERE if where else SINGLE
+    predicate, negation = draw(predicates(single, named, presence))
+    predicate = draw(st.sampled_from([predicate, negation or predicate]))
+    if draw(st.booleans()) and not where:
+        quantifier = draw(st.sampled_from(["any", "every", "no"]))
+        return f"({quantifier} {draw(operands(several=presence))} {predicate})"
+    if predicate in ("given", "missing") and draw(st.booleans()) and not where:
+        return f"({draw(operands())} {predicate})"
+    return f"({draw(single)} {predicate})"
+
+
+@st.composite
+def expressions(
+    draw: st.DrawFn,
+    *,
+    named: bool = True,
+    conditions: bool = False,
+    where: bool = False,
+    presence: bool = True,
+    depth: int = 2,
+) -> str:
+    """A condition, every part in parentheses."""
+    shape = draw(st.sampled_from(["test", "test", "test", "not", "and", "or"])) if depth else "test"
+    if shape == "test":
+        if conditions and draw(st.integers(0, 3)) == 0:
+            return draw(st.sampled_from(["small", "odd"]))
+        return draw(single_tests(named=named, where=where, presence=presence))
+    deeper = expressions(named=named, conditions=conditions, where=where, presence=presence, depth=depth - 1)
+    if shape == "not":
+        return f"(not {draw(deeper)})"
+    return f"({draw(deeper)} {shape} {draw(deeper)})"
+
+
+@st.composite
+def prologues(draw: st.DrawFn, presence: bool = True) -> str:
+    """The names that expressions use."""
+    where = draw(expressions(named=False, where=True, presence=presence, depth=1))
+    at = draw(st.sampled_from(["x", "[]", "[].x", "l[]", "items[].x", "o.l[]"]))
+    from_result = f"result of tool {draw(SUBJECTS)} at {at}{draw(st.sampled_from(['', f' where ({where})']))}"
+    approved = f"approved tool {draw(SUBJECTS)} at a, l[]"
+    source = draw(st.sampled_from(["input", "input.q", "input.l[]", "some", '["b", 2]']))
+    return f"""
+let some = {draw(listed(words, 1))}
+let none = []
+let figures = {draw(listed(literals, 1))}
+known asked = {source}
+known paid = {from_result}
+known grown = {source} or {from_result} or {approved}
+condition small = {draw(expressions(presence=presence, depth=1))}
+condition odd = {draw(st.sampled_from(["not small", "small", "(not (small or args.a == 1))"]))}
+"""
+
+
+SUBJECTS: Final = st.sampled_from(['"pay"', '"pay*"', '"*"', '"pay", "read"', '"[Pp]ay"', '"?"', "some", '"read"'])
+
+
+@st.composite
+def rules(draw: st.DrawFn, name: str) -> str:
+    """One rule with up to two conditions."""
+    verdict = draw(st.sampled_from(["allow", "deny", "require approval for"]))
+    tools = SUBJECTS.map(lambda text: f"tool {text}")
+    subject = draw(st.one_of(tools, tools, st.sampled_from(["any step", 'local "*", "a"'])))
+    lines = [f"  {verdict} {subject}"]
+    clauses = draw(st.lists(st.sampled_from(["when", "unless"]), unique=True, max_size=2))
+    lines += [f"  {clause} {draw(expressions(conditions=True))}" for clause in clauses]
+    if draw(st.booleans()):
+        lines.append(f'  because "{name} says so"')
+    return "\n".join([f"rule {name} {{", *lines, "}"])
+
+
+@st.composite
+def bundles(draw: st.DrawFn, least: int = 1) -> str:
+    """A whole bundle."""
+    default = draw(st.sampled_from(["", "default allow\n", 'default deny because "no"\n']))
+    texts = [draw(rules(f"r{n}")) for n in range(draw(st.integers(least, 4)))]
+    return "\n".join([f"bundle made\n{default}{draw(prologues())}", *texts])
+
+
+# ---------------------------------------------------------------- policies
+
+
+def policy_of(text: str) -> Policy:
+    """The policy of a text that only has to parse: rules that cannot be reached are of no concern here."""
+    source = Source(text)
+    bundle, found = parse(source)
+    assert not found, "\n".join(map(str, found)) + "\n" + text
+    return from_tree(bundle, source)
+
+
+def answer(prologue: str, expression: str, given: Facts) -> Tri:
+    """What a condition comes to: yes, no or maybe."""
+    text = f"{prologue}\nrule sure {{ allow any step when {expression} }}\n"
+    text += f"rule perhaps {{ deny any step when {expression} }}\n"
+    decided = policy_of(text).decide(again(given)).rule_id
+    return {"sure": True, "perhaps": None}.get(decided, False)

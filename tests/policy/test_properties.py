@@ -1,0 +1,121 @@
+"""What holds for every bundle and every submission."""
+
+import json
+from typing import Any
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from rebuno.model.decision import Decision, Verdict
+from rebuno.policy.explain import explain
+from rebuno.policy.facts import Facts, History
+from tests.policy import bundles as made
+
+
+def fields(decision: Decision) -> tuple[Any, ...]:
+    return tuple(getattr(decision, name) for name in Decision.__slots__)
+
+
+@settings(max_examples=90, deadline=None)
+@given(made.bundles(), st.lists(made.facts(), min_size=1, max_size=4))
+def test_explain_and_decide_agree(text: str, submissions: list[Facts]) -> None:
+    """Both evaluators give the same decision and count the same element tests, and neither raises."""
+    policy = made.policy_of(text)
+    for facts in submissions:
+        decision = policy.decide(facts)
+        counted = facts.tests
+        trace = explain(policy, facts)
+        assert fields(decision) == fields(trace.decision)
+        assert counted == facts.tests
+        assert json.dumps(trace.to_json())
+        answers = {rule.answer for rule in trace.rules}
+        event(f"by {decision.rule_id[:1]}, {sorted(str(a) for a in answers)}")
+
+
+@settings(max_examples=35, deadline=None)
+@given(made.bundles(), made.facts(), made.histories(), st.lists(st.integers(0, 8), min_size=1, max_size=4))
+def test_a_growing_history_is_read_as_a_fresh_one(text: str, facts: Facts, whole: History, moments: list[int]) -> None:
+    """What a policy has indexed of a history never shows: at any moment it answers as from a fresh start."""
+    policy = made.policy_of(text)
+    facts.history = History()
+    for evidence in whole.evidence:
+        facts.history.append(evidence)
+        for facts.as_of in (None, *moments):
+            expected = explain(policy, made.again(facts)).decision
+            assert fields(policy.decide(facts)) == fields(expected)
+
+
+@settings(max_examples=35, deadline=None)
+@given(made.prologues(), made.expressions(conditions=True), made.expressions(), made.facts())
+def test_negation_obeys_its_laws(prologue: str, one: str, other: str, facts: Facts) -> None:
+    """Double negation and De Morgan's laws hold, with absence and doubt as without."""
+
+    def ask(expression: str) -> bool | None:
+        return made.answer(prologue, expression, facts)
+
+    plain = ask(one)
+    event(f"{plain}")
+    assert ask(f"not (not {one})") is plain
+    assert ask(f"not ({one} and {other})") is ask(f"(not {one}) or (not {other})")
+    assert ask(f"not ({one} or {other})") is ask(f"(not {one}) and (not {other})")
+
+
+@settings(max_examples=45, deadline=None)
+@given(made.prologues(), made.operands(), made.predicates(made.SINGLE, True, True), made.facts())
+def test_quantifiers_are_dual(prologue: str, operand: str, predicate: tuple[str, str], facts: Facts) -> None:
+    """`not every P` is `any not P`, `no P` is `every not P`, `not any P` too, and `not no P` is `any P`."""
+    holds, fails = predicate
+
+    def ask(expression: str) -> bool | None:
+        return made.answer(prologue, expression, facts)
+
+    assert ask(f"not (no {operand} {holds})") is ask(f"any {operand} {holds}")
+    assert ask(f"no {operand} {holds}") is ask(f"not (any {operand} {holds})")
+    if fails:
+        assert ask(f"not (every {operand} {holds})") is ask(f"any {operand} {fails}")
+        assert ask(f"no {operand} {holds}") is ask(f"every {operand} {fails}")
+        event("with a negation of its own")
+
+
+@settings(max_examples=35, deadline=None)
+@given(made.bundles(), made.rules("added"), made.facts())
+def test_an_appended_rule_changes_only_what_was_open(text: str, rule: str, facts: Facts) -> None:
+    """A rule at the end decides nothing that an earlier rule decided."""
+    before = made.policy_of(text).decide(made.again(facts))
+    after = made.policy_of(f"{text}\n{rule}").decide(made.again(facts))
+    event(f"{before.rule_id[:1]} then {after.rule_id[:1]}")
+    if before.rule_id not in ("default", "local"):
+        assert (after.verdict, after.rule_id) == (before.verdict, before.rule_id)
+    else:
+        assert after.rule_id in (before.rule_id, "added")
+
+
+@settings(max_examples=35, deadline=None)
+@given(made.prologues(), made.expressions(conditions=True), made.facts())
+def test_doubt_falls_on_the_strict_side(prologue: str, expression: str, facts: Facts) -> None:
+    """On yes every rule fires, on maybe all but an allow, on no none."""
+    answer = made.answer(prologue, expression, facts)
+    event(f"{answer}")
+    for verdict, word in [(Verdict.ALLOW, "allow"), (Verdict.DENY, "deny"), (Verdict.APPROVAL, "require approval for")]:
+        text = f"{prologue}\nrule only {{ {word} any step when {expression} }}"
+        fired = made.policy_of(text).decide(made.again(facts)).rule_id == "only"
+        assert fired is (answer is True or (answer is None and verdict is not Verdict.ALLOW))
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    made.prologues(presence=False),
+    made.expressions(presence=False),
+    made.facts(st.fixed_dictionaries({}, optional=dict.fromkeys(made.KEYS, made.plain))),
+    st.sampled_from(made.KEYS),
+    st.lists(made.values, min_size=3, max_size=6),
+)
+def test_no_allow_rests_on_absence(
+    prologue: str, expression: str, facts: Facts, key: str, replacements: list[Any]
+) -> None:
+    """A yes with an argument absent is a yes with every value of it, `missing`, `is` and several paths aside."""
+    without = {name: value for name, value in facts.args.items() if name != key}
+    if made.answer(prologue, expression, made.again(facts, args=without)) is True:
+        event("yes without")
+        for value in replacements:
+            assert made.answer(prologue, expression, made.again(facts, args=without | {key: value})) is True
