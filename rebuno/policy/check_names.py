@@ -32,6 +32,7 @@ class Names:
         self._defined: dict[str, Definition] = {}
         self._used: set[str] = set()
         self._broken = bundle.broken
+        self._circles: set[frozenset[str]] = set()
         # Names may come from a file that is used.
         self._open = any(isinstance(statement, s.Use) for statement in bundle.statements)
         # Of each condition: the conditions that it names and how deep, its own depth, the number of its nodes.
@@ -50,6 +51,7 @@ class Names:
             self._report.error(Code.DUPLICATE_NAME, message, name.span, "rename or remove one of the two")
         elif name.text in RESERVED:
             message = f"`{name.text}` is a word of the language"
+            self._used.add(name.text)
             self._report.error(Code.RESERVED_NAME, message, name.span, f"call it `{name.text}_` or `my_{name.text}`")
 
     def find(self, name: s.Name, hint: str = "") -> Definition | None:
@@ -109,7 +111,11 @@ class Names:
                             stack.append(mention.text)
 
     def _circle(self, mention: s.Name, trail: list[str]) -> None:
-        way = " → ".join(f"`{name}`" for name in [*trail[trail.index(mention.text) :], mention.text])
+        circle = trail[trail.index(mention.text) :]
+        if frozenset(circle) in self._circles:
+            return
+        self._circles.add(frozenset(circle))
+        way = " → ".join(f"`{name}`" for name in [*circle, mention.text])
         self._report.error(
             Code.CYCLE, f"the condition goes in a circle: {way}", mention.span, "take one name out of it"
         )

@@ -270,7 +270,12 @@ class Tests:
             check_pattern(item, span, self._report)
         elif test.op is Op.MATCHES and is_text:
             check_regex(item, span, self._report)
-        elif test.ignoring_case and not is_text and not isinstance(test.right, s.ListLiteral | s.Name):
+        elif (
+            test.ignoring_case
+            and test.op in _FOLDING
+            and not is_text
+            and not isinstance(test.right, s.ListLiteral | s.Name)
+        ):
             message = "`ignoring case` means nothing without a string"
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
 

@@ -104,6 +104,8 @@ class _Reading:
             return []
         found: list[Diagnostic] = []
         for number, part in enumerate(parts):
+            if len(found) > MOST:
+                break
             last = number == len(parts) - 1
             start = "rule_open" if number == 0 else "rule_end" if last else "rule_part"
             tree = self._read(start, part, rule[0] if last else part[0])

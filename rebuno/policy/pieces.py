@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from rebuno.policy.names import CLAUSES, HEADS, STATEMENTS, suggestion
@@ -47,6 +48,7 @@ def clauses(text: str, piece: Piece) -> list[Piece]:
     return list(zip(marks, [*marks[1:], end], strict=True))
 
 
+@lru_cache(maxsize=1024)
 def misspelt_clause(word: str) -> bool:
     """Whether `word` comes close to a keyword that begins a clause, or the head of a rule."""
     return 3 <= len(word) <= 12 and bool(suggestion(word, [*CLAUSES, *HEADS], cutoff=0.75))

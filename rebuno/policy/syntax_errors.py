@@ -7,11 +7,12 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from lark.lexer import Token
 
 from rebuno.policy.diagnostics import Code, Diagnostic
-from rebuno.policy.names import CLAUSES, KINDS, STATEMENTS, did_you_mean
+from rebuno.policy.names import CLAUSES, HEADS, KINDS, STATEMENTS, did_you_mean
 from rebuno.policy.pieces import Piece, opened, significant
 from rebuno.policy.surface import Lines
 
 _END: Final = "$END"
+_LAST_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"\Z|\w+\Z|[=!<>]+\Z|.\Z', re.DOTALL)
 _KINDS: Final = frozenset(word.upper() for word in KINDS)
 # What several terminals together are called, the widest first.
 _GROUPS: Final = (
@@ -19,7 +20,7 @@ _GROUPS: Final = (
     (frozenset(f"_{word.upper()}" for word in CLAUSES), "a clause"),
     (frozenset({"NOT", "ANY", "EVERY", "NO", "_AFTER", "_COUNT", "_DURING", "NAME", "LPAR"}), "a test"),
     (frozenset({"SIGN", "IN", "LIKE", "MATCHES", "CONTAINS", "STARTS", "ENDS", "UNDER", "GIVEN", "MISSING", "IS", "HAS",
-                "NOT"}), "a predicate such as `==`, `in` or `like`"),
+                "NOT"}), "a predicate (`==`, `in`, `like`, …)"),
     (frozenset({"STRING", "NUMBER", "TRUE", "FALSE", "NULL"}), "a value"),
     (frozenset({"ALLOW", "DENY", "_REQUIRE"}), "`allow`, `deny` or `require approval for`"),
 )  # fmt: skip
@@ -61,6 +62,8 @@ def explain(error: UnexpectedInput, text: str, lines: Lines, path: str, piece: P
     if token.type == _END:
         return _ended(accepts, text, lines, path, piece, outer)
     at = start + (token.start_pos or 0)
+    if text.startswith('r"', at):
+        return _character(text, lines, path, at)
     span = lines.span(at, at + len(token))
     shown = f"`{_shorten(token)}`"
     if _mixes(token, accepts, text[start:end]):
@@ -91,14 +94,14 @@ def _character(text: str, lines: Lines, path: str, at: int) -> Diagnostic:
     help = _CHARACTERS.get(found[0], "")
     if found[0].isascii() and found[0].isdigit():
         help = "write a number (`1_000`, `2.5`) or a duration (`1h30m`)"
-    elif found[0].isalpha():
-        help = "names are ASCII letters, digits and `_`"
+    elif found[0].isalpha() or (found == "." and text[at + 1 : at + 2].isalnum()):
+        help = 'names are ASCII letters, digits and `_`; other keys are written `["…"]`'
     return Diagnostic(Code.SYNTAX, f"cannot read `{found[:40]}` here", lines.span(at, at + len(found)), path, help)
 
 
 def _ended(accepts: frozenset[str], text: str, lines: Lines, path: str, piece: Piece, outer: int) -> Diagnostic:
     last = significant(text, *piece) or piece[1]
-    word = re.search(r"\w+\Z|.\Z", text[piece[0] : last].rsplit("\n", 1)[-1], re.DOTALL)
+    word = _LAST_TOKEN.search(text[piece[0] : last].rsplit("\n", 1)[-1])
     first = last - len(word[0]) if word else last
     span = lines.span(first, last)
     bracket = opened(text, outer, last)
@@ -117,13 +120,19 @@ def _mixes(token: Token, accepts: frozenset[str], text: str) -> bool:
 
 
 def _hint(token: Token, accepts: frozenset[str], text: str, lines: Lines, outer: int, at: int) -> str:
+    if token.type == "EQUAL" and at and text[at - 1] == "=":
+        return "write a single `=` to define"
     if token.type == "EQUAL" and "SIGN" in accepts:
         return "write `==` to compare"
-    if token == "==" and "EQUAL" in accepts:
-        return "write `=` to define"
     if token.type == "NUMBER" and "DURATION" in accepts:
         return f"write the unit: `{token}s`, `{token}m`, `{token}h` or `{token}d`"
-    if token.type == "STRING" and accepts & {"LPAR", "NAME"} and "STRING" not in accepts:
+    if at and text[at - 1] == '"':
+        return 'a quote inside a string is written `\\"`'
+    if token.type in ("ALLOW", "DENY", "_REQUIRE") and "_WHEN" in accepts:
+        return "a rule has one verdict; begin another `rule`"
+    if "_RULE" in accepts and token in (*CLAUSES, *HEADS):
+        return "verdicts and clauses stand inside `rule ID { … }`"
+    if token.type == "STRING" and accepts >= {"LPAR", "NAME"}:
         return "a test begins with a path, a condition's name or `(`"
     if "RPAR" in accepts or "RSQB" in accepts:
         bracket = opened(text, outer, at)
