@@ -1,0 +1,263 @@
+"""Where a value may come from: whole tokens and numbers of the input, lists, and what earlier steps left behind."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from rebuno.policy import explain_known, known, tokens
+from rebuno.policy.explain import explain
+from rebuno.policy.facts import Evidence, Facts, History
+from rebuno.policy.tokens import Texts, numbers, occurs
+from rebuno.policy.values import Tri
+from tests.policy.bundles import again, policy_of
+
+TOOL = "tool_call"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "found"),
+    [
+        ("bob", "bob", True),
+        ("to bob, now", "bob", True),
+        ("to (bob).", "bob", True),
+        ("“bob”", "bob", True),
+        ("a;bob;c", "bob", False),  # `;` is followed by more
+        ("a;bob; c", "bob", True),
+        ("bob?!", "bob", True),
+        ("bob...\n", "bob", True),
+        ("bob.smith", "bob", False),
+        ("bobby", "bob", False),
+        ("x-bob", "bob", False),
+        ("bob@corp.example", "bob", False),
+        ("=bob", "bob", False),
+        ("bob bobby bob", "bobby", True),
+        ("bobbob bob", "bob", True),  # a later occurrence counts
+        ("New York, NY", "New York", True),
+        ("a  b", " ", False),  # blank values never occur
+        ("", "", False),
+        ("bob" + "." * 9, "bob", False),
+    ],
+)
+def test_whole_tokens(text: str, value: str, found: bool) -> None:
+    """A value occurs only where it stands for itself."""
+    assert occurs(text, value) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("pay 50 to Bob", ["50"]),
+        ("50.", ["50"]),
+        ("$1,100.50 or 12€, (7)", ["1100.50", "12", "7"]),
+        ("-3, +4, −5, -$6, $-7", ["-3", "4", "-5", "-6", "-7"]),
+        ("--3 -+3", []),
+        ("0.1 0", []),  # groups of digits side by side
+        ("0.1; 0", ["0.1", "0"]),
+        ("12,50 1'100 1.100,50", []),  # another country's way of writing is not guessed at
+        ("1,10 1,1000 01 007", []),
+        ("5k 5% 5€x x5 #5 5-6 5/6 1e5 3rd", []),
+        ("2024-05-15 11/01/2025 12:30 1.2.3", []),
+        ("January 11th, 2025; 7 May; 3 of June 2024; in March 2023, Sept. 4", []),
+        ("mayor 11", ["11"]),
+        ("DE89 3704 0044 0532 0130 00", []),
+        ("4111 1111 1111 1111", []),
+        ("1,234,567", ["1234567"]),
+        ("1\n2", ["1", "2"]),
+    ],
+)
+def test_numbers_in_a_text(text: str, found: list[str]) -> None:
+    """Numbers are read exactly; parts of dates, codes and digit groups are none."""
+    assert numbers(text) == {Decimal(number) for number in found}
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "answer"),
+    [
+        ("Pay Bob", "Bob", True),
+        ("Pay BOB", "Bob", None),  # but for upper and lower case
+        ({"a": ["x", {"b": "Bob"}]}, "Bob", True),
+        ({"Bob": 1}, "Bob", False),  # keys are no words of the user's
+        (50, 50.0, True),
+        ("50", 50, True),
+        (50, "50", False),  # a JSON number is no text
+        ("0.1", 0.1, True),  # the decimal, not the double
+        (2**53 + 1, float(2**53), False),
+        (None, "Bob", False),
+        ("\ud800", "Bob", None),  # cannot be read
+        (b"Bob", "Bob", None),
+        ({"a": "Bob", "b": b""}, "Bob", True),  # what cannot be read casts doubt on a miss only
+        (float("nan"), 1, None),
+        (True, 1, False),
+    ],
+)
+def test_what_an_input_holds(given: Any, value: Any, answer: Tri) -> None:
+    """Texts and numbers of the input are searched, wherever they stand."""
+    assert Texts([given]).find(value) is answer
+
+
+def test_beyond_the_bounds_of_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may stand beyond a bound is maybe, what stands before it is found."""
+    assert Texts(["a", "x" * tokens.MAX_TEXT, "b"]).find("b") is None
+    assert Texts(["a", "x" * tokens.MAX_TEXT, "b"]).find("a") is True
+    monkeypatch.setattr(tokens, "MAX_VALUES", 10)
+    assert Texts([[1] * 20]).find(2) is None
+    endless: list[Any] = []
+    endless.append(endless)
+    assert Texts([endless]).find("a") is None
+
+
+# ---------------------------------------------------------------- sets
+
+
+def ask(source: str, value: Any, facts: Facts, predicate: str = "in k") -> Tri:
+    """Whether `value` is in the set: by both evaluators, which must agree."""
+    policy = policy_of(
+        f"known k = {source}\nrule sure {{ allow any step when args.v {predicate} }}\n"
+        f"rule perhaps {{ deny any step when args.v {predicate} }}"
+    )
+    facts.args = {"v": value}
+    decided = policy.decide(facts).rule_id
+    assert explain(policy, again(facts)).decision.rule_id == decided
+    return {"sure": True, "perhaps": None}.get(decided, False)
+
+
+def listing(*items: Any, seq: int = 1, args: Any = None, target: str = "list") -> Evidence:
+    return Evidence(seq, TOOL, target, args or {}, list(items))
+
+
+@pytest.mark.parametrize(
+    ("source", "value", "answer"),
+    [
+        ('["a", 1]', "a", True),
+        ('["a"]', 1, False),  # no complaint about the type, unlike `in LIST`
+        ('["A"]', "a", False),
+        ("[1]", 1.0, True),
+        ("[true]", True, True),
+        ("[1]", True, False),
+        ("input", True, None),  # a truth value cannot be looked for
+        ('["a"]', ["a"], None),  # lists and objects are never members
+        ('["a"]', {}, None),
+        ('["a"]', "\ud800", None),
+        ('["a"]', None, False),  # absent
+        ('["x"] or input', "Bob", True),
+        ('["x"] or input', "BOB", None),
+        ("input.to", "Bob", False),
+        ("input.who[]", "Bob", True),
+        ("input.who.name", "Bob", None),  # cannot be reached
+    ],
+)
+def test_lists_and_input(source: str, value: Any, answer: Tri) -> None:
+    """A set is the Kleene or of its sources."""
+    facts = Facts(TOOL, "t", input={"who": ["Bob", "pay Bob"]})
+    assert ask(source, value, facts) is answer
+
+
+@pytest.mark.parametrize(
+    ("at", "result", "members", "strangers"),
+    [
+        ("[].to", [{"to": "a"}, {"to": "b"}, {}, 3, None], ["a", "b"], ["c"]),
+        ("[].to", {"to": "a"}, ["a"], []),  # a single object counts as a list of one
+        ("to", [{"to": "a"}], [], ["a"]),  # what does not fit gives nothing
+        ("to", {"to": ["a"]}, [], ["a"]),  # nor do lists and objects
+        ("to[]", {"to": ["a", 1.0, True]}, ["a", 1, True], ["1", 0]),
+        ("to, cc[]", {"to": "a", "cc": ["b"]}, ["a", "b"], []),
+        ("[0]", ["a", "b"], ["a"], ["b"]),
+    ],
+)
+def test_results(at: str, result: Any, members: list[Any], strangers: list[Any]) -> None:
+    """Values at the path of an earlier result are members, nothing else of it is."""
+    facts = Facts(TOOL, "t", history=History([Evidence(1, TOOL, "list", {"to": "z"}, result)]))
+    source = f'result of tool "list" at {at}'
+    assert [ask(source, value, facts) for value in members] == [True] * len(members)
+    assert [ask(source, value, facts) for value in strangers] == [False] * len(strangers)
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "answer"),
+    [
+        ('item.by == "me"', "a", True),
+        ('item.by == "me"', "b", False),
+        ('item.by == "me"', "c", None),  # `by` is a number there
+        ('item.by == "me"', "d", False),  # absent: no
+        ('item.by != "me"', "d", None),  # absent and negated: maybe
+        ('args.box == "in"', "a", True),  # the earlier step's arguments
+        ('result[0].by == "me"', "b", True),  # the whole result
+        ('target == "list"', "a", True),
+        ('any item.tags in ["x"]', "a", True),
+    ],
+)
+def test_where(where: str, value: str, answer: Tri) -> None:
+    """`where` is asked for each item; a maybe makes a possible member."""
+    rows = [{"v": "a", "by": "me", "tags": ["x"]}, {"v": "b", "by": "you"}, {"v": "c", "by": 1}, {"v": "d"}]
+    facts = Facts(TOOL, "t", history=History([listing(*rows, args={"box": "in"})]))
+    assert ask(f'result of tool "list" at [].v where ({where})', value, facts) is answer
+
+
+def test_a_where_about_the_execution_follows_it() -> None:
+    """What was indexed for one input does not answer for another."""
+    policy = policy_of(
+        'known k = result of tool "list" at [].v where (item.by == input.me and item.for == agent)\n'
+        "rule sure { allow any step when args.v in k }"
+    )
+    history = History([listing({"v": "a", "by": "me", "for": "bot"})])
+
+    def decided(given: Any, agent: str) -> str:
+        facts = Facts(TOOL, "t", {"v": "a"}, input=given, agent=agent, history=history)
+        return policy.decide(facts).rule_id
+
+    answers = [decided({"me": "me"}, "bot"), decided({"me": "you"}, "bot"), decided({"me": "me"}, "other")]
+    assert answers == ["sure", "default", "default"]
+
+
+def test_only_approved_arguments_of_approved_steps_count() -> None:
+    """A result is evidence where the step succeeded, arguments where a person approved them."""
+    evidence = [
+        Evidence(1, TOOL, "send", {"to": "asked"}, {"to": "done"}),
+        Evidence(2, TOOL, "send", {"to": "approved"}, {"to": "ignored"}, approved=True),
+        Evidence(3, "local", "send", {"to": "local"}, approved=True),
+    ]
+    facts = Facts(TOOL, "t", history=History(evidence))
+    values = ["asked", "done", "approved", "ignored", "local"]
+    assert [ask('approved tool "send" at to', v, facts) for v in values] == [False, False, True, False, False]
+    assert [ask('result of tool "send" at to', v, facts) for v in values] == [False, True, False, False, False]
+
+
+def test_only_what_came_before_the_submission_counts() -> None:
+    """`as_of` is exclusive, whatever the history has been read for before."""
+    history = History([listing("a", seq=3), listing("b", "a", seq=5)])
+    facts = Facts(TOOL, "t", history=history)
+    source = 'result of tool "list" at []'
+    for facts.as_of, known_values in [(None, "ab"), (3, ""), (4, "a"), (5, "a"), (6, "ab"), (0, "")]:
+        assert "".join(v for v in "ab" if ask(source, v, facts)) == known_values
+
+
+def test_a_set_that_overflows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the bound a hit is still yes, and a miss is maybe from the event on at which it overflowed."""
+    for module in (known, explain_known):
+        monkeypatch.setattr(module, "MAX_VALUES", 3)
+    facts = Facts(TOOL, "t", history=History([listing(1, 2, seq=1), listing(2, 3, seq=2), listing(4, 1, seq=5)]))
+    source = 'result of tool "list" at []'
+    assert [ask(source, value, facts) for value in (1, 3, 4, 9)] == [True, True, None, None]
+    facts.as_of = 5
+    assert [ask(source, value, facts) for value in (1, 3, 4, 9)] == [True, True, False, False]
+
+
+def test_ignoring_case() -> None:
+    """`in NAME ignoring case` folds every source."""
+    facts = Facts(TOOL, "t", input="pay BOB", history=History([listing("Eve")]))
+    source = '["Ann"] or input or result of tool "list" at []'
+    for value in ("ann", "bob", "eve"):
+        assert ask(source, value, facts) is not True
+        assert ask(source, value, facts, "in k ignoring case") is True
+
+
+def test_a_history_is_read_once() -> None:
+    """A growing history costs what is new in it, not all of it at every step."""
+    policy = policy_of('known k = result of tool "list" at []\nrule r { allow any step when args.v in k }')
+    history = History()
+    for seq in range(50):
+        history.append(listing(seq, seq=seq))
+        assert policy.decide(Facts(TOOL, "t", {"v": seq}, history=history)).rule_id == "r"
+    (seen,) = history.indexes.values()
+    assert (seen.read, seen.size) == (50, 50)
