@@ -1,0 +1,122 @@
+"""Reads the fenced blocks of the pages, and runs those that say that they can be run.
+
+A page is one session in one empty folder, from top to bottom. The words after the fence say what a block is:
+
+- `rbp`: a whole bundle, without errors and without warnings. `rbp fragment`: statements or rules, put below a `bundle`
+  and a `default` line, without errors. `rbp unbuilt`: a bundle that is refused, only for what is not built yet.
+- `python run`: a program that ends well. `python`: code that is only compiled.
+- `console`: lines that begin with `$ ` are commands (`rebuno …` or `python …`) and are run. A command ends with code 0,
+  or with N where the line ends in `# exit N`. Lines below it, if there are any, are all that it prints; `…` stands
+  for any text in a line. `ID` in a command is the first id that the command before it printed.
+- `file=NAME`, after any of these or after another word, also saves the block under that name; where `examples/` has
+  such a file, it is the same.
+
+Every other block is for reading only.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rebuno.policy.check import check
+from rebuno.policy.diagnostics import Code, Diagnostic, Severity
+from rebuno.policy.parse import parse
+from rebuno.policy.source import Source
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+_FENCE: Final = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_EXIT: Final = re.compile(r"\s+# exit (\d+)$")
+_ID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+_HEAD: Final = 'bundle fragment\ndefault deny because "no rule allows it"\n\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block; `line` is where it starts on its page, `words` what stands after the fence."""
+
+    page: str
+    line: int
+    words: tuple[str, ...]
+    body: str
+
+    @property
+    def file(self) -> str:
+        """The name to save it under, or an empty string."""
+        return next((word.removeprefix("file=") for word in self.words if word.startswith("file=")), "")
+
+    @property
+    def sort(self) -> str:
+        """The words that say what it is: `rbp`, `rbp fragment`, `python run`, …"""
+        return " ".join(word for word in self.words if not word.startswith("file="))
+
+
+def blocks(page: str) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = []
+    for match in _FENCE.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        found.append(Block(page, line, tuple(match["info"].split()), match["body"]))
+    return found
+
+
+def findings(block: Block) -> list[Diagnostic]:
+    """What the checker has against a bundle that it should accept as it stands, or refuse as unbuilt only."""
+    text = _HEAD + block.body if block.sort == "rbp fragment" else block.body
+    bundle, found = parse(Source(text, f"{block.page}:{block.line}"))
+    every = [*found, *check(bundle)]
+    if block.sort == "rbp fragment":
+        return [d for d in every if d.severity is Severity.ERROR]
+    if block.sort == "rbp unbuilt":
+        return [d for d in every if d.severity is Severity.ERROR and d.code != Code.NOT_BUILT_YET]
+    return every
+
+
+def run(block: Block, folder: Path) -> None:
+    """Saves a block and, if it can be run, runs it; raises AssertionError where it does not do what it says."""
+    if block.file:
+        (folder / block.file).write_text(block.body, encoding="utf-8")
+    if block.sort == "python run":
+        _python(["-c", block.body] if not block.file else [block.file], folder, 0, block)
+    elif block.sort == "python":
+        compile(block.body, f"{block.page}:{block.line}", "exec")
+    elif block.sort == "console":
+        said = ""
+        for command, code, expected in commands(block.body):
+            found = _ID.search(said)
+            name, *args = [found[0] if found and word == "ID" else word for word in shlex.split(command)]
+            assert name in ("rebuno", "python"), f"{block.page}:{block.line}: `{name}` is not run here"
+            said = _python(args if name == "python" else ["-m", "rebuno_cli.main", *args], folder, code, block)
+            if expected:
+                assert matches(expected, said), f"{block.page}: `{command}` says\n{said}\nand not\n{expected}"
+
+
+def commands(body: str) -> Iterator[tuple[str, int, str]]:
+    """The commands of a console block, each with its exit code and the output that is shown for it."""
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        first, _, output = part.partition("\n")
+        code = _EXIT.search(first)
+        yield _EXIT.sub("", first), int(code[1]) if code else 0, output.strip()
+
+
+def matches(expected: str, said: str) -> bool:
+    """Whether the output is as shown, `…` standing for any text in a line."""
+    pattern = re.escape(expected).replace("…", "[^\n]*")
+    return re.fullmatch(pattern, said.strip()) is not None
+
+
+def _python(args: list[str], folder: Path, code: int, block: Block) -> str:
+    env = {key: value for key, value in os.environ.items() if not key.startswith("REBUNO")}
+    env |= {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "cli")]), "COLUMNS": "200", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *args], cwd=folder, env=env, capture_output=True, text=True, timeout=60
+    )
+    shown = f"{block.page}:{block.line}: {args} ended with {done.returncode}\n{done.stdout}{done.stderr}"
+    assert done.returncode == code, shown
+    return done.stdout + done.stderr

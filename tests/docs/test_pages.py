@@ -1,0 +1,99 @@
+"""What the pages show is true: their bundles are sound, their programs run, their commands say what is printed."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, Block, blocks, commands, findings, matches, run
+
+PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+SORTS = {"rbp", "rbp fragment", "rbp unbuilt", "python", "python run", "console", "yaml", "json", "text", "sh"}
+
+
+def _name(block: Block) -> str:
+    return f"{block.page}:{block.line}"
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=_name)
+def test_a_block_says_what_it_is(block: Block) -> None:
+    """A misspelt word after a fence would leave its block untried."""
+    assert block.sort in SORTS
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.words[:1] == ("rbp",)], ids=_name)
+def test_bundles_are_sound(block: Block) -> None:
+    """A bundle that is shown can be copied and used, or is refused for what is not built yet alone."""
+    assert [str(found) for found in findings(block)] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_programs_and_commands_do_what_the_page_shows(page: str, tmp_path: Path) -> None:
+    """A page is followed from top to bottom in an empty folder."""
+    for block in blocks(page):
+        run(block, tmp_path)
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.file], ids=_name)
+def test_examples_are_what_the_page_shows(block: Block) -> None:
+    """A file that a page shows and `examples/` holds is one text."""
+    example = ROOT / "examples" / block.file
+    if example.is_file():
+        assert example.read_text(encoding="utf-8") == block.body
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    """Every relative link names a file of the project, and every anchor a heading there."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        file = (ROOT / page).parent / name if name else ROOT / page
+        if not file.exists() or (anchor and anchor not in _anchors(file)):
+            broken.append(target)
+    assert broken == []
+
+
+def _anchors(file: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_console_blocks_are_read_as_written() -> None:
+    """Commands, exit codes and outputs come apart as the convention says."""
+    body = "$ rebuno version\nrebuno-kernel 1\n$ rebuno policy check a.rbp  # exit 2\n"
+    assert list(commands(body)) == [("rebuno version", 0, "rebuno-kernel 1"), ("rebuno policy check a.rbp", 2, "")]
+
+
+@pytest.mark.parametrize(
+    ("shown", "said", "same"),
+    [
+        ("approval … waits", "approval 0193-a waits\n", True),  # ids differ from run to run
+        ("a\n…\nc", "a\nb\nc", True),  # a whole line may be left open
+        ("a …", "a b\nc", False),  # but not what comes below it
+        ("a", "ab", False),  # all of the output is compared
+    ],
+)
+def test_output_is_compared(shown: str, said: str, same: bool) -> None:
+    """A page that shows another output than the command gives is found out."""
+    assert matches(shown, said) is same
+
+
+@pytest.mark.parametrize(
+    ("sort", "body", "sound"),
+    [
+        ("rbp", 'bundle a\ndefault deny because "x"\n', True),
+        ("rbp", "bundle a\n", False),  # a warning: no default
+        ("rbp fragment", 'rule a {\n  allow tool "x"\n}\n', True),
+        ("rbp fragment", 'rule a {\n  alow tool "x"\n}\n', False),
+        ("rbp unbuilt", 'rule a {\n  allow tool "x"\n  limit 1 per 1h\n}\n', True),
+        ("rbp unbuilt", 'rule a {\n  allow tol "x"\n  limit 1 per 1h\n}\n', False),  # a second mistake is no excuse
+    ],
+)
+def test_bundles_are_judged(sort: str, body: str, sound: bool) -> None:
+    """The test of the pages' bundles can fail."""
+    assert (findings(Block("page", 1, tuple(sort.split()), body)) == []) is sound
