@@ -189,7 +189,7 @@ class Tests:
         if isinstance(right, s.Name):
             found = self._names.find(right, did_you_mean(right.text, place.roots))
             if isinstance(found, s.Known) and test.op in (Op.IN, Op.CONTAINS_ANY):
-                self._known(right, place)
+                self._known(test.op, right, found, place)
                 return
             if isinstance(found, s.Known | s.Condition):
                 self._sort(test, right, sort_of(found))
@@ -209,7 +209,10 @@ class Tests:
         elif isinstance(right, s.ListLiteral | s.Literal):
             self._constant(test, right, span)
 
-    def _known(self, name: s.Name, place: Place) -> None:
+    def _known(self, op: Op, name: s.Name, known: s.Known, place: Place) -> None:
+        if op is Op.CONTAINS_ANY and any(isinstance(source, s.InputSource) for source in known.sources):
+            message = f"`{name.text}` takes in `input`, which `contains any` cannot look for"
+            self._report.error(Code.BAD_SOURCE, message, name.span, "make a `known` without `input`")
         if not place.knowns:
             message = f"a `known` may not stand in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")

@@ -25,6 +25,7 @@ class Code(StrEnum):
     NOT_UTF8 = "not-utf8"
     FILE_TOO_BIG = "file-too-big"
     TOO_MANY_ERRORS = "too-many-errors"
+    TOO_MANY_WARNINGS = "too-many-warnings"
     # Syntax
     BAD_CHARACTER = "bad-character"
     BAD_STRING = "bad-string"
@@ -75,6 +76,9 @@ class Code(StrEnum):
     UNUSED_NAME = "unused-name"
 
 
+_CAP: Final = {Severity.ERROR: Code.TOO_MANY_ERRORS, Severity.WARNING: Code.TOO_MANY_WARNINGS}
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding. `code` names its section in `docs/diagnostics.md`, `path` is the file as the user named it."""
@@ -111,12 +115,22 @@ class Report:
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The findings in the order of the file, each once; beyond the first hundred a last one says so."""
+    """The findings in the order of the file, each once.
+
+    Beyond a hundred errors, or a hundred warnings, a last finding says that there are more.
+    """
     found = sorted(set(diagnostics), key=lambda d: (d.path, d.span.start, d.span.end, d.code, d.message))
-    if len(found) <= MOST:
-        return found
-    last = found[MOST - 1]
-    more = Diagnostic(
-        Code.TOO_MANY_ERRORS, f"only the first {MOST} findings are listed", last.span, last.path, "mend these first"
-    )
-    return [*found[:MOST], more]
+    kept: list[Diagnostic] = []
+    more: list[Diagnostic] = []
+    counts = dict.fromkeys(Severity, 0)
+    for diagnostic in found:
+        severity = diagnostic.severity
+        counts[severity] += 1
+        if counts[severity] <= MOST:
+            kept.append(diagnostic)
+        elif counts[severity] == MOST + 1:
+            message = f"only the first {MOST} {severity.value}s are listed"
+            more.append(
+                Diagnostic(_CAP[severity], message, diagnostic.span, diagnostic.path, "mend these first", severity)
+            )
+    return kept + more

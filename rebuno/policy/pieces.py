@@ -10,7 +10,7 @@ from rebuno.policy.names import CLAUSES, HEADS, STATEMENTS, suggestion
 _FIRST_WORD: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_]*)(?!\w)", re.MULTILINE)
 # A line of this shape begins a statement even where its keyword is misspelt.
 _SHAPE: Final = re.compile(r"[A-Za-z_]\w*[ \t]+[A-Za-z_][\w-]*[ \t]*(?:=(?!=)|\{)")
-_NAMED: Final = re.compile(r"^[ \t]*[A-Za-z_]\w*[ \t]+([A-Za-z_]\w*)[ \t]*(?:=(?!=))", re.MULTILINE)
+_NAMED: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w*)[ \t]*=(?!=)")
 _OPENED_BY_KEYWORD: Final = re.compile(r"(?:let|known|condition)\s+([A-Za-z_]\w*)")
 _RULE: Final = re.compile(r"[A-Za-z_]\w*[ \t]+[A-Za-z_][\w-]*[ \t]*\{|rule(?!\w)")
 _NOISE: Final = re.compile(r'(?<!\w)r"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|#[^\n]*')

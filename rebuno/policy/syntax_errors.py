@@ -13,10 +13,11 @@ from rebuno.policy.surface import Lines
 
 _END: Final = "$END"
 _LAST_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"\Z|\w+\Z|[=!<>]+\Z|.\Z', re.DOTALL)
+_STATEMENTS: Final = frozenset(f"_{word.upper()}" for word in STATEMENTS)
 _KINDS: Final = frozenset(word.upper() for word in KINDS)
 # What several terminals together are called, the widest first.
 _GROUPS: Final = (
-    (frozenset(f"_{word.upper()}" for word in STATEMENTS), "a statement"),
+    (_STATEMENTS, "a statement"),
     (frozenset(f"_{word.upper()}" for word in CLAUSES), "a clause"),
     (frozenset({"NOT", "ANY", "EVERY", "NO", "_AFTER", "_COUNT", "_DURING", "NAME", "LPAR"}), "a test"),
     (frozenset({"SIGN", "IN", "LIKE", "MATCHES", "CONTAINS", "STARTS", "ENDS", "UNDER", "GIVEN", "MISSING", "IS", "HAS",
@@ -61,6 +62,8 @@ def explain(error: UnexpectedInput, text: str, lines: Lines, path: str, piece: P
     accepts = frozenset(error.accepts or error.expected)
     if token.type == _END:
         return _ended(accepts, text, lines, path, piece, outer)
+    if _END in accepts and "_WHEN" not in accepts:
+        accepts |= _STATEMENTS  # a piece that may end here may be followed by another
     at = start + (token.start_pos or 0)
     if text.startswith('r"', at):
         return _character(text, lines, path, at)

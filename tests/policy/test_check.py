@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rebuno.policy.check import check
-from rebuno.policy.diagnostics import Code, Severity
+from rebuno.policy.diagnostics import MOST, Code, Severity, ordered
 from rebuno.policy.names import FACETS
 from rebuno.policy.parse import parse
 from rebuno.policy.source import Source
@@ -254,6 +254,22 @@ NOT_BUILT_TEXTS = {
 }
 
 
+def test_input_is_not_looked_for_in_a_text() -> None:
+    """A `known` that takes in the input cannot stand after `contains any`."""
+    text = "known a = input or [1]\nknown b = [1]\ncondition c = args.x contains any {}"
+    assert ("bad-source", 3, 35) in found(text.format("a"))
+    assert "bad-source" not in [code for code, _, _ in found(text.format("b"))]
+
+
+def test_many_warnings_are_capped_and_stay_warnings() -> None:
+    """However many warnings there are, a bundle without an error is usable."""
+    bundle, errors = parse(Source("default deny\n" + "".join(f"let a{n} = 1\n" for n in range(300))))
+    warnings = check(bundle)
+    assert errors == []
+    assert len(warnings) == MOST + 1
+    assert {d.severity for d in warnings} == {Severity.WARNING}
+
+
 def test_what_is_not_built_is_refused() -> None:
     """Each row of the table refuses its feature, once."""
     for feature in sorted(NOT_BUILT):
@@ -313,5 +329,5 @@ def test_the_golden_report() -> None:
     folder = ROOT / "tests" / "golden" / "diagnostics"
     text = (folder / "mistakes.rbp").read_text(encoding="utf-8")
     bundle, errors = parse(Source(text, "mistakes.rbp"))
-    lines = "".join(f"{diagnostic}\n" for diagnostic in sorted([*errors, *check(bundle)], key=lambda d: d.span.start))
+    lines = "".join(f"{diagnostic}\n" for diagnostic in ordered([*errors, *check(bundle)]))
     assert lines == (folder / "mistakes.txt").read_text(encoding="utf-8")
