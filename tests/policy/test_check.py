@@ -324,6 +324,14 @@ def test_every_code_has_a_section() -> None:
     assert sorted(re.findall(r"^### (\S+)$", page, re.MULTILINE)) == sorted(code.value for code in Code)
 
 
+def test_the_page_of_the_language_shows_what_it_says() -> None:
+    """The example beside the grammar is a bundle without a finding."""
+    page = (ROOT / "grammar" / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```rbp\n(.*?)```", page, re.DOTALL)
+    bundle, errors = parse(Source(example))
+    assert [str(d) for d in [*errors, *check(bundle)]] == []
+
+
 def test_the_golden_report() -> None:
     """One file with many mistakes keeps its report, word for word."""
     folder = ROOT / "tests" / "golden" / "diagnostics"
