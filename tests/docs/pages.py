@@ -14,15 +14,20 @@ A page is one session in one empty folder, from top to bottom. The words after t
 Every other block is for reading only.
 """
 
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
+
+from rebuno_cli.main import main
 
 from rebuno.policy.check import check
 from rebuno.policy.diagnostics import Code, Diagnostic, Severity
@@ -82,19 +87,23 @@ def run(block: Block, folder: Path) -> None:
     """Saves a block and, if it can be run, runs it; raises AssertionError where it does not do what it says."""
     if block.file:
         (folder / block.file).write_text(block.body, encoding="utf-8")
+    where = f"{block.page}:{block.line}"
     if block.sort == "python run":
-        _python(["-c", block.body] if not block.file else [block.file], folder, 0, block)
+        done = _python([block.file] if block.file else ["-c", block.body], folder)
+        assert done.returncode == 0, f"{where}: {done.stdout}{done.stderr}"
     elif block.sort == "python":
-        compile(block.body, f"{block.page}:{block.line}", "exec")
+        compile(block.body, where, "exec")
     elif block.sort == "console":
         said = ""
-        for command, code, expected in commands(block.body):
+        for command, wanted, expected in commands(block.body):
             found = _ID.search(said)
             name, *args = [found[0] if found and word == "ID" else word for word in shlex.split(command)]
-            assert name in ("rebuno", "python"), f"{block.page}:{block.line}: `{name}` is not run here"
-            said = _python(args if name == "python" else ["-m", "rebuno_cli.main", *args], folder, code, block)
+            assert name in ("rebuno", "python"), f"{where}: `{name}` is not run here"
+            done = (_rebuno if name == "rebuno" else _python)(args, folder)
+            said = done.stdout + done.stderr
+            assert done.returncode == wanted, f"{where}: `{command}` ended with {done.returncode}\n{said}"
             if expected:
-                assert matches(expected, said), f"{block.page}: `{command}` says\n{said}\nand not\n{expected}"
+                assert matches(expected, said), f"{where}: `{command}` says\n{said}\nand not\n{expected}"
 
 
 def commands(body: str) -> Iterator[tuple[str, int, str]]:
@@ -111,12 +120,21 @@ def matches(expected: str, said: str) -> bool:
     return re.fullmatch(pattern, said.strip()) is not None
 
 
-def _python(args: list[str], folder: Path, code: int, block: Block) -> str:
+def _python(args: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", *args]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+
+
+def _rebuno(args: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    # In this process: a program of its own takes half a second to start.
+    out, err = io.StringIO(), io.StringIO()
     env = {key: value for key, value in os.environ.items() if not key.startswith("REBUNO")}
-    env |= {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "cli")]), "COLUMNS": "200", "NO_COLOR": "1"}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", *args], cwd=folder, env=env, capture_output=True, text=True, timeout=60
-    )
-    shown = f"{block.page}:{block.line}: {args} ended with {done.returncode}\n{done.stdout}{done.stderr}"
-    assert done.returncode == code, shown
-    return done.stdout + done.stderr
+    with (
+        patch.dict(os.environ, env | {"COLUMNS": "200", "NO_COLOR": "1"}, clear=True),
+        chdir(folder),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        code = main(args)
+    return subprocess.CompletedProcess(args, code, out.getvalue(), err.getvalue())

@@ -1,0 +1,26 @@
+"""The README names every command, and no command that there is not."""
+
+import re
+
+from rebuno_cli.main import app
+
+from tests.docs.pages import ROOT
+
+
+def _commands() -> set[str]:
+    found = {command.name for command in app.registered_commands}
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        found |= {f"{group.name} {command.name}" for command in group.typer_instance.registered_commands}
+    return {name for name in found if name}
+
+
+def test_the_readme_lists_the_commands() -> None:
+    """Whoever reads the table knows what there is."""
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Commands")[2].partition("\n## ")[0]
+    listed = set()
+    for row in re.findall(r"^\| (`rebuno .+?) \|", table, re.MULTILINE):
+        first, *others = re.findall(r"`([^`]+)`", row)
+        words = re.findall(r"\b[a-z]+\b", first)[1:]
+        listed |= {" ".join(words), *(f"{words[0]} {name}" for name in others)}
+    assert listed == _commands()
