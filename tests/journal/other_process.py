@@ -1,0 +1,60 @@
+"""What a second process does to a store in the tests: `python other_process.py DEED PATH`."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from rebuno.journal.sqlite import SQLiteStore
+from tests.journal.builders import batch, event, started, written
+
+
+async def hold(path: Path) -> None:
+    """Holds an execution until it is killed."""
+    store = await SQLiteStore.open(path)
+    store.keep(await started(store))
+    say("held")
+    await asyncio.sleep(60)
+
+
+async def compute(path: Path) -> None:
+    """Hands over a deferred batch, lets no other task run for 50 ms, and dies."""
+    store = await SQLiteStore.open(path)
+    lease = await started(store)
+    await written(store, batch("e1", lease=lease))
+    store.write(batch("e1", event("step.succeeded"), lease=lease, deferred=True))
+    until = time.perf_counter() + 0.05
+    while time.perf_counter() < until:
+        sum(range(100))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def answer(path: Path) -> None:
+    """Says the number of each batch as soon as it is answered, until it is killed."""
+    store = await SQLiteStore.open(path)
+    lease = await started(store)
+    while True:
+        say(str(await written(store, batch("e1", lease=lease))))
+
+
+async def append(path: Path) -> None:
+    """Adds 100 events to an execution that others write to."""
+    store = await SQLiteStore.open(path)
+    say("ready")
+    sys.stdin.readline()
+    for n in range(100):
+        await written(store, batch("e1", event(pid=os.getpid(), n=n)))
+    await store.close()
+
+
+def say(text: str) -> None:
+    """A line to the process that started this one."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    deed = {"hold": hold, "compute": compute, "answer": answer, "append": append}[sys.argv[1]]
+    asyncio.run(deed(Path(sys.argv[2])))

@@ -1,0 +1,187 @@
+"""What a commit costs and when it is answered: syncs counted at the file, deferral, and leases kept alive."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import apsw
+
+from benchmarks.sqlite_syncs import Counter
+from rebuno.errors import LeaseSuperseded
+from rebuno.journal.records import ExecutionWrite, Lease
+from rebuno.journal.sqlite import SQLiteStore
+from rebuno.model.clock import FixedClock
+from rebuno.model.execution import ExecutionStatus
+from tests.journal.builders import batch, event, execution, in_loop, started, written
+
+
+@in_loop
+async def test_one_sync_before_the_answer(tmp_path: Path) -> None:
+    """A batch alone costs one sync, and at the sync it is not answered yet."""
+    counter = Counter()
+    store = await SQLiteStore.open(tmp_path / "store.db", vfs=counter.vfs)
+    await started(store)
+    one = batch()
+    answered_at_sync: list[bool] = []
+    counter.on_sync = lambda: answered_at_sync.append(one.committed.done())
+    counter.reset()
+    store.write(one)
+    await one.committed
+    assert (counter.reset(), answered_at_sync) == (1, [False])
+    await store.close()
+
+
+@in_loop
+async def test_one_sync_for_a_group(tmp_path: Path) -> None:
+    """What 30 executions hand over while the thread waits for the disk goes into the next commit."""
+    counter = Counter()
+    store = await SQLiteStore.open(tmp_path / "store.db", vfs=counter.vfs)
+    for n in range(31):
+        await started(store, f"e{n}")
+    counter.on_sync = lambda: time.sleep(0.02)
+    counter.reset()
+    made = [batch(f"e{n}") for n in range(31)]
+    store.write(made[0])
+    await asyncio.sleep(0.01)
+    for one in made[1:]:
+        store.write(one)
+    await asyncio.gather(*(one.committed for one in made))
+    assert counter.reset() == 2
+    await store.close()
+
+
+@in_loop
+async def test_a_deferred_batch_shares_the_next_commit_of_its_execution(tmp_path: Path) -> None:
+    """The outcome of one step and the intent of the next cost one sync together, in order."""
+    counter = Counter()
+    store = await SQLiteStore.open(tmp_path / "store.db", vfs=counter.vfs)
+    await started(store)
+    counter.reset()
+    outcome, intent = batch("e1", event("step.succeeded"), deferred=True), batch("e1", event("step.executing"))
+    store.write(outcome)
+    store.write(intent)
+    assert [await outcome.committed, await intent.committed] == [2, 3]
+    assert counter.reset() == 1
+    await store.close()
+
+
+@in_loop
+async def test_a_deferred_batch_waits_two_milliseconds_at_most(tmp_path: Path) -> None:
+    """Another execution's commits neither carry nor delay it."""
+    store = await SQLiteStore.open(tmp_path / "store.db")
+    await started(store, "e1")
+    await started(store, "e2")
+    late = batch("e1", deferred=True)
+    start = time.perf_counter()
+    store.write(late)
+    store.write(batch("e2"))
+    assert await late.committed == 2
+    assert 0.002 <= time.perf_counter() - start < 0.2
+    await store.close()
+
+
+@in_loop
+async def test_events_carry_the_clock_even_where_it_is_set_back(tmp_path: Path) -> None:
+    """Times are what the clock said at the write; the order is the number's."""
+    clock = FixedClock("2026-05-01T12:00:00Z")
+    store = await SQLiteStore.open(tmp_path / "store.db", clock=clock)
+    await started(store)
+    clock.advance(-3600.5)
+    await written(store, batch())
+    assert store.now() == clock.now()
+    assert [e.occurred_at for e in await store.events("e1")] == [
+        "2026-05-01T12:00:00.000000Z",
+        "2026-05-01T10:59:59.500000Z",
+    ]
+    await store.close()
+
+
+@in_loop
+async def test_a_kept_lease_is_renewed_until_it_is_dropped(tmp_path: Path) -> None:
+    """The row's `lease_until` moves to 30 s from now by itself."""
+    clock = FixedClock()
+    store = await SQLiteStore.open(tmp_path / "store.db", clock=clock, renew_seconds=0.02)
+    lease = await started(store)
+    store.keep(lease)
+    clock.advance(100)
+    await asyncio.sleep(0.1)
+    assert (await store.execution("e1")).lease_until == clock.now() + 30
+    store.drop(lease)
+    await store.execution("e1")
+    clock.advance(100)
+    await asyncio.sleep(0.1)
+    assert (await store.execution("e1")).lease_until == clock.now() - 70
+    assert not lease.lost
+    await store.close()
+
+
+@in_loop
+async def test_a_kept_lease_that_another_took_is_lost(tmp_path: Path) -> None:
+    """Its holder learns of it without writing."""
+    store = await SQLiteStore.open(tmp_path / "store.db", renew_seconds=0.02)
+    leases = [await started(store, f"e{n}") for n in range(2)]
+    for lease in leases:
+        store.keep(lease)
+    taken = ExecutionWrite(ExecutionStatus.RUNNING, attempt=2, holder=store.holder, lease_until=9e9)
+    await written(store, batch("e1", execution=taken))
+    await asyncio.sleep(0.1)
+    assert [lease.lost for lease in leases] == [False, True]
+    await store.close()
+
+
+@in_loop
+async def test_a_busy_file_is_no_verdict_about_a_lease(tmp_path: Path) -> None:
+    """A renewal that fails is tried again."""
+    clock = FixedClock()
+    path = tmp_path / "store.db"
+    store = await SQLiteStore.open(path, clock=clock, renew_seconds=0.02, busy_timeout=0.01)
+    lease = await started(store)
+    store.keep(lease)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    await asyncio.sleep(0.1)
+    other.execute("ROLLBACK")
+    other.close()
+    clock.advance(7)
+    await asyncio.sleep(0.1)
+    assert (lease.lost, (await store.execution("e1")).lease_until) == (False, clock.now() + 30)
+    await store.close()
+
+
+@in_loop
+async def test_another_process_s_writes_are_built_on(tmp_path: Path) -> None:
+    """A head known here is an offer: the row decides, and a lease taken elsewhere is noticed."""
+    path = tmp_path / "store.db"
+    here, there = await SQLiteStore.open(path), await SQLiteStore.open(path)
+    lease = await started(here)
+    assert await written(here, batch("e1", lease=lease)) == 2
+    assert await written(there, batch("e1")) == 3
+    assert await written(here, batch("e1", lease=lease)) == 4
+    claim = ExecutionWrite(ExecutionStatus.RUNNING, attempt=2, holder=there.holder, lease_until=9e9)
+    await written(there, batch("e1", execution=claim))
+    late = batch("e1", lease=lease)
+    here.write(late)
+    assert isinstance((await asyncio.gather(late.committed, return_exceptions=True))[0], LeaseSuperseded)
+    assert lease.lost
+    assert await written(there, batch("e1", lease=Lease("e1", 2, there.holder.owner))) == 6
+    await here.close()
+    await there.close()
+
+
+def test_a_store_may_outlive_its_event_loop(tmp_path: Path) -> None:
+    """An answer for a loop that is gone is dropped; the next loop goes on."""
+    path = tmp_path / "store.db"
+
+    async def first() -> SQLiteStore:
+        store = await SQLiteStore.open(path)
+        await store.create(execution(), [event("execution.created")])
+        store.write(batch("e1", deferred=True))
+        return store
+
+    async def second(store: SQLiteStore) -> int:
+        await asyncio.sleep(0.02)
+        number = await written(store, batch())
+        await store.close()
+        return number
+
+    assert asyncio.run(second(asyncio.run(first()))) == 3

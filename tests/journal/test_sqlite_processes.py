@@ -1,0 +1,157 @@
+"""Several processes on one file: who lives, who writes, and what is on the disk after kill -9."""
+
+import asyncio
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rebuno.journal.chain import verify
+from rebuno.journal.records import Event
+from rebuno.journal.sqlite import SQLiteStore
+from tests.journal.builders import in_loop, started
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def process(deed: str, path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """`other_process.py`, killed at the end."""
+    command = [sys.executable, "-m", "tests.journal.other_process", deed, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def line(running: "subprocess.Popen[str]") -> str:
+    """The next line that the process says."""
+    assert running.stdout is not None
+    return running.stdout.readline().strip()
+
+
+async def log_of(path: Path) -> list[Event]:
+    store = await SQLiteStore.open(path)
+    log = await store.events("e1", limit=100_000)
+    await store.close()
+    return log
+
+
+def owners(path: Path) -> list[str]:
+    return sorted(os.listdir(f"{path}-owners"))
+
+
+@in_loop
+async def test_a_killed_holder_is_dead_at_once(tmp_path: Path) -> None:
+    """While it lives it is told so; after kill -9 the lease's remaining time does not matter, and its file goes."""
+    path = tmp_path / "store.db"
+    with process("hold", path) as other:
+        assert line(other) == "held"
+        store = await SQLiteStore.open(path)
+        held = await store.execution("e1")
+        assert held.holder is not None
+        assert (held.holder.pid, held.holder.host) == (other.pid, store.holder.host)
+        assert store.alive(held)
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        start = time.perf_counter()
+        assert not store.alive(held)
+        assert time.perf_counter() - start < 0.1
+        assert held.lease_until > time.time(), "the lease alone would still say that it lives"
+        assert owners(path) == [store.holder.owner]
+        await store.close()
+    assert owners(path) == []
+
+
+@in_loop
+async def test_opening_clears_what_the_dead_left(tmp_path: Path) -> None:
+    """Files of owners that live stay."""
+    path = tmp_path / "store.db"
+    first = await SQLiteStore.open(path)
+    (tmp_path / "store.db-owners" / ("0" * 32)).touch()
+    second = await SQLiteStore.open(path)
+    assert owners(path) == sorted([first.holder.owner, second.holder.owner])
+    await first.close()
+    await second.close()
+
+
+@in_loop
+async def test_an_owner_cannot_point_elsewhere(tmp_path: Path) -> None:
+    """A holder whose name is a path is dead, and the file that it names stays."""
+    store = await SQLiteStore.open(tmp_path / "store.db")
+    await started(store)
+    (tmp_path / "precious").touch()
+    held = await store.execution("e1")
+    assert not store.alive(replace(held, holder=replace(store.holder, owner="../precious")))
+    assert "precious" in os.listdir(tmp_path)
+    await store.close()
+
+
+@pytest.mark.parametrize("again", range(3))
+def test_a_deferred_batch_reaches_the_disk_while_the_loop_computes(tmp_path: Path, again: int) -> None:
+    """The loop does not run for 50 ms, then the process is killed: the batch is in the file."""
+    path = tmp_path / "store.db"
+    with process("compute", path) as other:
+        assert other.wait(10) == -signal.SIGKILL
+    log = asyncio.run(log_of(path))
+    assert [e.type for e in log] == ["execution.created", "step.executing", "step.succeeded"]
+    assert verify(log).fault == ""
+
+
+@pytest.mark.parametrize("after", [1, 40, 300])
+def test_what_was_answered_is_on_the_disk(tmp_path: Path, after: int) -> None:
+    """Killed at any moment, the file holds every event whose number was answered, without gap."""
+    path = tmp_path / "store.db"
+    with process("answer", path) as other:
+        assert other.stdout is not None
+        for _ in range(after):
+            line(other)
+        other.send_signal(signal.SIGKILL)
+        answered = [int(text) for text in other.stdout.read().splitlines() if text]
+    log = asyncio.run(log_of(path))
+    checked = verify(log)
+    assert checked.fault == ""
+    assert len(log) == checked.seq >= max(answered, default=after)
+
+
+def test_processes_that_write_to_one_execution_lose_nothing(tmp_path: Path) -> None:
+    """Each of three adds 100 events; all are there, each process's own in its order, in one unbroken chain."""
+    path = tmp_path / "store.db"
+
+    async def prepare() -> None:
+        store = await SQLiteStore.open(path)
+        await started(store)
+        await store.close()
+
+    asyncio.run(prepare())
+    with process("append", path) as a, process("append", path) as b, process("append", path) as c:
+        for other in (a, b, c):
+            assert line(other) == "ready"
+        for other in (a, b, c):
+            assert other.stdin is not None
+            other.stdin.write("\n")
+            other.stdin.flush()
+        assert [other.wait(20) for other in (a, b, c)] == [0, 0, 0]
+    log = asyncio.run(log_of(path))
+    assert verify(log).seq == len(log) == 301
+    by_process = itertools.groupby(sorted(log[1:], key=lambda e: e.payload["pid"]), key=lambda e: e.payload["pid"])
+    assert [[e.payload["n"] for e in own] for _, own in by_process] == [list(range(100))] * 3
+
+
+@in_loop
+async def test_stores_made_at_once_agree_on_the_schema(tmp_path: Path) -> None:
+    """Eight connections that open one new file side by side: each succeeds, and the schema is made once."""
+    stores = await asyncio.gather(*(SQLiteStore.open(tmp_path / "store.db") for _ in range(8)))
+    for n, store in enumerate(stores):
+        await started(store, f"e{n}")
+    assert len(await stores[0].executions()) == 8
+    await asyncio.gather(*(store.close() for store in stores))
