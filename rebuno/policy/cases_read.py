@@ -110,6 +110,8 @@ class _Reader:
 
     def target(self, node: Node, fields: dict[str, Node]) -> str:
         target = self.text(fields, "target")
+        if not isinstance(node.value, dict):
+            return ""
         if "target" not in fields:
             self.wrong("`target` is missing", node.span, "name the tool, the model or the local step")
         elif target == "" and fields["target"].value in ("", None):
