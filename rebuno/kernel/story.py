@@ -9,7 +9,6 @@ from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
-from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 
 _PAGE: Final = 1000
@@ -98,7 +97,7 @@ class Told:
 @dataclass(frozen=True, slots=True)
 class Run:
     """An attempt. `ended` is blocked, completed, failed, cancelled, `running`, or `cut off` where nothing says how it
-    ended and another one followed; `replayed` counts the steps answered from the journal (None: nobody counted).
+    ended and its process is gone; `replayed` counts the steps answered from the journal (None: nobody counted).
     Times are RFC 3339."""
 
     number: int
@@ -164,22 +163,32 @@ async def tell(store: Store, execution_id: str) -> Story:
     steps: list[Step] = []
     while rows := await store.steps(execution.id, after=steps[-1].decided_seq if steps else 0, limit=_PAGE):
         steps += rows
-    return compose(execution, events, steps, await store.approvals(execution_id=execution.id))
+    approvals = await store.approvals(execution_id=execution.id)
+    alive = execution.holder is not None and store.alive(execution)
+    return compose(execution, events, steps, approvals, alive=alive)
 
 
 def compose(
-    execution: Execution, events: Iterable[Event], steps: Iterable[Step], approvals: Iterable[Approval]
+    execution: Execution,
+    events: Iterable[Event],
+    steps: Iterable[Step],
+    approvals: Iterable[Approval],
+    *,
+    alive: bool = False,
 ) -> Story:
-    """The story that these rows tell; `events` and `steps` in the order of the log."""
+    """The story that these rows tell; `events` and `steps` in the order of the log. `alive` says that the process of
+    the newest attempt lives."""
     log = _Log()
     for event in events:
         log.read(event)
     rows = {step.step_id: step for step in steps}
+    if not alive:
+        log.cut_off()
     replays = {number: _replayed(number, log, rows) for number in log.runs}
     asked: dict[str, list[Asked]] = {}
     for a in approvals:
         asked.setdefault(a.step_id, []).append(Asked(a.id, a.cause, a.status, a.decided_by, a.rationale))
-    live = log.current if execution.status is ExecutionStatus.RUNNING else None
+    live = log.current if alive else None
     inside: dict[str, list[Step]] = {}
     for row in rows.values():
         inside.setdefault(row.parent_id, []).append(row)
@@ -240,8 +249,7 @@ class _Log:
         run = self.runs.get(self.current)
         running = run is not None and run.ended == "running"
         if what == "started":
-            if run is not None and running:
-                self.runs[run.number] = replace(run, ended="cut off")
+            self.cut_off()
             self.current = event.payload["attempt"]
             self.runs[self.current] = Run(self.current, event.payload["host"], event.payload["pid"], event.occurred_at)
         elif run is not None and running and what in _ENDINGS:
@@ -250,6 +258,12 @@ class _Log:
         elif run is not None and running and what == "resumed":
             # It stopped for a question that had been answered by then.
             self.runs[run.number] = replace(run, ended="blocked", ended_at=event.occurred_at)
+
+    def cut_off(self) -> None:
+        """Nothing will say any more how the newest attempt ended."""
+        run = self.runs.get(self.current)
+        if run is not None and run.ended == "running":
+            self.runs[run.number] = replace(run, ended="cut off")
 
 
 def _replayed(number: int, log: _Log, rows: dict[str, Step]) -> frozenset[str]:

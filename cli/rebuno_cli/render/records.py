@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.journal.records import Approval, Execution, Step
+from rebuno.kernel.submit import GRANT_LASTS
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno_cli.render.escape import escape
@@ -167,7 +168,7 @@ def span(seconds: float) -> str:
 def _asks(row: Approval) -> str:
     if row.cause == "revoked":
         return "whether the execution may go on: the step is done, and a later bundle denies it"
-    return "whether this one step may run"
+    return f"whether this one step may run, within {GRANT_LASTS // 60} minutes of the answer"
 
 
 def _status(status: str) -> Text:
