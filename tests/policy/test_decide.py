@@ -18,7 +18,9 @@ YES, NO, MAYBE = True, False, None
 
 
 def ask(expression: str, args: Any, **fields: Any) -> Tri:
-    return answer('let one = "a"\nlet ls = ["a", 1]', expression, Facts("tool_call", "pay", args, **fields))
+    return answer(
+        'let one = "a"\nlet ls = ["a", 1]\nlet none = []', expression, Facts("tool_call", "pay", args, **fields)
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,6 +105,9 @@ def test_types(expression: str, args: Any, expected: Tri) -> None:
         ('args.a not in ["x"]', 1, MAYBE),
         ("args.a in ls", "a", YES),
         ("args.a == one", "a", YES),
+        ("args.a in none", "a", NO),  # nothing is in an empty list
+        ("args.a not in none", "a", YES),
+        ('args.a in ["a"]', "\ud800", MAYBE),
         ('args.a in ["É"]', "é", NO),
         ('args.a in ["É"] ignoring case', "é", YES),
         ('args.a == "STRASSE" ignoring case', "straße", YES),
@@ -130,6 +135,12 @@ def test_types(expression: str, args: Any, expected: Tri) -> None:
         ("args.a.x given", 1, MAYBE),  # out of reach
         ("args.a.x missing", 1, MAYBE),
         ("args.a[0] == 1", {"0": 1}, MAYBE),
+        ("args.a[0] in args.a", [1, ()], YES),
+        ("args.a[0] in args.a[1]", [1, [2, ()]], MAYBE),  # an element that cannot be read
+        ("args.a[0] in args.a[1]", [1, [2]], NO),
+        ("args.a[0] in args.a[1]", [1, 2], MAYBE),  # no list
+        ("args.a[0].n in args.a[].m", [{"n": 1}, {"m": 1}], YES),  # with `[]` the values that are there
+        ("args.a[0].n in args.a[].m", [{"n": 1}, {}], NO),
         ("args.a == args.a", nested(128, False), YES),
         ("args.a == args.a", nested(3000, True), MAYBE),
     ],
@@ -155,12 +166,33 @@ def test_predicates(expression: str, value: Any, expected: Tri) -> None:
         ('every args.a[].n == "x"', [{"n": "x"}, {}], NO),
         ('any args.a[].n == "x"', [{"n": "x"}, 3], YES),
         ("any args.a in args.a[]", ["x"], YES),
-        ('"x" == "x"', None, None),
-    ][:-1],
+    ],
 )
 def test_quantifiers(expression: str, value: Any, expected: Tri) -> None:
     """`any`, `every` and `no` follow Kleene over the elements."""
     assert ask(expression, {"a": value}) is expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("not (both)", NO),
+        ("not both and both", NO),
+        ("not (args.a == 1 and args.z == 1)", MAYBE),  # De Morgan: the absent value is asked for by `!=`
+        ("not (args.a == 2 or args.z == 1)", MAYBE),
+        ("not (args.a == 1 or args.z == 1)", NO),
+        ("not (not every args.l == 1)", NO),
+        ("not any args.l == 1", NO),
+        ("not any args.l == 3", YES),
+        ("not no args.l == 1", YES),
+        ("not no args.l == 3", NO),
+        ("not every args.l == 1", YES),
+    ],
+)
+def test_negation(expression: str, expected: Tri) -> None:
+    """`not` is pushed down to the tests, through connectives, quantifiers and named conditions."""
+    facts = Facts("tool_call", "pay", {"a": 1, "l": [1, 2]})
+    assert answer("condition both = args.a == 1 and args.l given", expression, facts) is expected
 
 
 def test_roots() -> None:

@@ -76,8 +76,9 @@ def test_what_no_longer_counted_is_shown_and_marked() -> None:
     assert [child.counted for child in node.children[1].children[0].children] == [False, False]
     policy = policy_of("rule r { allow any step when any args.a == 2 and every args.a == 1 }")
     facts = Facts(TOOL, "t", {"a": [1] * 10})
-    explain(policy, facts)
-    assert facts.tests == 10
+    for _ in range(2):
+        explain(policy, facts)
+        assert facts.tests == 10
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,17 @@ def test_a_where_about_the_execution_follows_it() -> None:
     assert answers == ["sure", "default", "default"]
 
 
+def test_another_input_is_read_anew() -> None:
+    """One history serves one execution, but nothing breaks where it serves two inputs."""
+    policy = policy_of("known k = input\nrule sure { allow any step when args.v in k }")
+    history = History()
+    answers = [
+        policy.decide(Facts(TOOL, "t", {"v": "Bob"}, input=given, history=history)).rule_id
+        for given in ("pay Bob", "pay Eve", "pay Bob")
+    ]
+    assert answers == ["sure", "default", "sure"]
+
+
 def test_only_approved_arguments_of_approved_steps_count() -> None:
     """A result is evidence where the step succeeded, arguments where a person approved them."""
     evidence = [
