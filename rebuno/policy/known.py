@@ -133,16 +133,16 @@ class Known:
         if key in self.listed:
             return True
         answer: Tri = False
+        if self.steps and facts.history is not None:
+            answer = self._earlier(key, facts, facts.history)
+            if answer:
+                return True
         for source in self.inputs:
             found = None if type(value) is bool else source.texts(facts).find(value, fold=self.fold)
             if found:
                 return True
             if found is None:
                 answer = None
-        if self.steps and facts.history is not None:
-            found = self._earlier(key, facts, facts.history)
-            if found is not False:
-                return found
         return answer
 
     def _earlier(self, key: Any, facts: Facts, history: History) -> Tri:

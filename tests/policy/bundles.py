@@ -1,6 +1,7 @@
 """Hypothesis strategies for bundles as text and for facts, hostile values too; small alphabets make hits likely."""
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ HOSTILE: Final = [
     "\ud800", "a\udfff", float("nan"), float("inf"), 10**400, b"a", (), ("a",), Text("a"), {1: 2},
     {"\ud800": 1}, object, -0.0, 1e308, "a" * 5000,
 ]  # fmt: skip
-TARGETS: Final = ["pay", "pay_x", "read", "a", "Pay", ""]
+TARGETS: Final = ["pay", "pay", "pay", "pay_x", "read", "a", "Pay", ""]
 KINDS: Final = ["tool_call", "llm_call", "local"]
 KEYS: Final = ["a", "b", "l", "o", "items", "odd key"]
 
@@ -81,7 +82,7 @@ def histories(draw: st.DrawFn) -> History:
 def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
     """One submission."""
     return Facts(
-        draw(st.sampled_from(["tool_call", *KINDS, "other"])),
+        draw(st.sampled_from(["tool_call", "tool_call", "tool_call", *KINDS, "other"])),
         draw(st.sampled_from(TARGETS)),
         draw(arguments if args is None else args),
         agent=draw(st.sampled_from(["", "a", "bot"])),
@@ -97,6 +98,37 @@ def again(given: Facts, **changes: Any) -> Facts:
     if fields["history"] is not None:
         fields["history"] = History(fields["history"].evidence)
     return Facts(given.kind, given.target, fields.pop("args"), **fields)
+
+
+POOL: Final = [
+    None,
+    [],
+    "a",
+    "B",
+    1,
+    2.0,
+    True,
+    ["a", "b"],
+    [1, None],
+    {"x": "a"},
+    [{"x": 1}, {}],
+    "\ud800",
+    b"a",
+    ["a", ()],
+]
+
+
+def variants(given: Facts) -> Iterator[Facts]:
+    """The submission, and others that differ from it in one argument; they share its history."""
+    yield given
+    if type(given.args) is not dict:
+        return
+    for turn, key in enumerate(KEYS):
+        rest = {name: value for name, value in given.args.items() if name != key}
+        for args in (rest, *({**rest, key: value} for value in POOL[turn % 2 :: 2])):
+            changed = Facts(given.kind, given.target, args, agent=given.agent, input=given.input)
+            changed.history, changed.as_of = given.history, given.as_of
+            yield changed
 
 
 # ---------------------------------------------------------------- text
@@ -131,7 +163,7 @@ def predicates(draw: st.DrawFn, right: st.SearchStrategy[str], named: bool, pres
     shapes = ["equal", "order", "in", "text", "pattern"] + (["is", "given"] if presence else [])
     shape = draw(st.sampled_from(shapes))
     if shape == "equal":
-        value = draw(st.one_of(literals, literals, right))
+        value = draw(st.one_of(literals, right))
         return f"== {value}{folds}", f"!= {value}{folds}"
     if shape == "order":
         # The opposite sign is no negation: both are no on an absent value.
@@ -220,7 +252,9 @@ condition odd = {draw(st.sampled_from(["not small", "small", "(not (small or arg
 """
 
 
-SUBJECTS: Final = st.sampled_from(['"pay"', '"pay*"', '"*"', '"pay", "read"', '"[Pp]ay"', '"?"', "some", '"read"'])
+SUBJECTS: Final = st.sampled_from(
+    ['"pay"', '"pay"', '"pay*"', '"*"', '"pay", "read"', '"[Pp]ay"', '"?"', "some", '"read"']
+)
 
 
 @st.composite
@@ -228,7 +262,7 @@ def rules(draw: st.DrawFn, name: str) -> str:
     """One rule with up to two conditions."""
     verdict = draw(st.sampled_from(["allow", "deny", "require approval for"]))
     tools = SUBJECTS.map(lambda text: f"tool {text}")
-    subject = draw(st.one_of(tools, tools, st.sampled_from(["any step", 'local "*", "a"'])))
+    subject = draw(st.one_of(tools, tools, st.just("any step"), st.just('local "*", "a"')))
     lines = [f"  {verdict} {subject}"]
     clauses = draw(st.lists(st.sampled_from(["when", "unless"]), unique=True, max_size=2))
     lines += [f"  {clause} {draw(expressions(conditions=True))}" for clause in clauses]
@@ -256,9 +290,14 @@ def policy_of(text: str) -> Policy:
     return from_tree(bundle, source)
 
 
-def answer(prologue: str, expression: str, given: Facts) -> Tri:
-    """What a condition comes to: yes, no or maybe."""
+def answers(prologue: str, expression: str, submissions: Iterable[Facts]) -> list[Tri]:
+    """What a condition comes to for each submission: yes, no or maybe."""
     text = f"{prologue}\nrule sure {{ allow any step when {expression} }}\n"
-    text += f"rule perhaps {{ deny any step when {expression} }}\n"
-    decided = policy_of(text).decide(again(given)).rule_id
-    return {"sure": True, "perhaps": None}.get(decided, False)
+    policy = policy_of(f"{text}rule perhaps {{ deny any step when {expression} }}\n")
+    decided = [policy.decide(facts).rule_id for facts in submissions]
+    return [{"sure": True, "perhaps": None}.get(rule_id, False) for rule_id in decided]
+
+
+def answer(prologue: str, expression: str, given: Facts) -> Tri:
+    """What a condition comes to for one submission."""
+    return answers(prologue, expression, [given])[0]

@@ -16,12 +16,12 @@ def fields(decision: Decision) -> tuple[Any, ...]:
     return tuple(getattr(decision, name) for name in Decision.__slots__)
 
 
-@settings(max_examples=90, deadline=None)
-@given(made.bundles(), st.lists(made.facts(), min_size=1, max_size=4))
+@settings(max_examples=150, deadline=None)
+@given(made.bundles(), st.lists(made.facts(), min_size=1, max_size=2))
 def test_explain_and_decide_agree(text: str, submissions: list[Facts]) -> None:
     """Both evaluators give the same decision and count the same element tests, and neither raises."""
     policy = made.policy_of(text)
-    for facts in submissions:
+    for facts in (varied for one in submissions for varied in made.variants(one)):
         decision = policy.decide(facts)
         counted = facts.tests
         trace = explain(policy, facts)
@@ -49,31 +49,33 @@ def test_a_growing_history_is_read_as_a_fresh_one(text: str, facts: Facts, whole
 @given(made.prologues(), made.expressions(conditions=True), made.expressions(), made.facts())
 def test_negation_obeys_its_laws(prologue: str, one: str, other: str, facts: Facts) -> None:
     """Double negation and De Morgan's laws hold, with absence and doubt as without."""
+    submissions = list(made.variants(facts))
 
-    def ask(expression: str) -> bool | None:
-        return made.answer(prologue, expression, facts)
+    def ask(expression: str) -> list[bool | None]:
+        return made.answers(prologue, expression, submissions)
 
     plain = ask(one)
-    event(f"{plain}")
-    assert ask(f"not (not {one})") is plain
-    assert ask(f"not ({one} and {other})") is ask(f"(not {one}) or (not {other})")
-    assert ask(f"not ({one} or {other})") is ask(f"(not {one}) and (not {other})")
+    event(f"{sorted(map(str, set(plain)))}")
+    assert ask(f"not (not {one})") == plain
+    assert ask(f"not ({one} and {other})") == ask(f"(not {one}) or (not {other})")
+    assert ask(f"not ({one} or {other})") == ask(f"(not {one}) and (not {other})")
 
 
-@settings(max_examples=45, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(made.prologues(), made.operands(), made.predicates(made.SINGLE, True, True), made.facts())
 def test_quantifiers_are_dual(prologue: str, operand: str, predicate: tuple[str, str], facts: Facts) -> None:
     """`not every P` is `any not P`, `no P` is `every not P`, `not any P` too, and `not no P` is `any P`."""
     holds, fails = predicate
+    submissions = list(made.variants(facts))
 
-    def ask(expression: str) -> bool | None:
-        return made.answer(prologue, expression, facts)
+    def ask(expression: str) -> list[bool | None]:
+        return made.answers(prologue, expression, submissions)
 
-    assert ask(f"not (no {operand} {holds})") is ask(f"any {operand} {holds}")
-    assert ask(f"no {operand} {holds}") is ask(f"not (any {operand} {holds})")
+    assert ask(f"not (no {operand} {holds})") == ask(f"any {operand} {holds}")
+    assert ask(f"no {operand} {holds}") == ask(f"not (any {operand} {holds})")
     if fails:
-        assert ask(f"not (every {operand} {holds})") is ask(f"any {operand} {fails}")
-        assert ask(f"no {operand} {holds}") is ask(f"every {operand} {fails}")
+        assert ask(f"not (every {operand} {holds})") == ask(f"any {operand} {fails}")
+        assert ask(f"no {operand} {holds}") == ask(f"every {operand} {fails}")
         event("with a negation of its own")
 
 
@@ -102,20 +104,22 @@ def test_doubt_falls_on_the_strict_side(prologue: str, expression: str, facts: F
         assert fired is (answer is True or (answer is None and verdict is not Verdict.ALLOW))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     made.prologues(presence=False),
     made.expressions(presence=False),
     made.facts(st.fixed_dictionaries({}, optional=dict.fromkeys(made.KEYS, made.plain))),
-    st.sampled_from(made.KEYS),
-    st.lists(made.values, min_size=3, max_size=6),
 )
-def test_no_allow_rests_on_absence(
-    prologue: str, expression: str, facts: Facts, key: str, replacements: list[Any]
-) -> None:
+def test_no_allow_rests_on_absence(prologue: str, expression: str, facts: Facts) -> None:
     """A yes with an argument absent is a yes with every value of it, `missing`, `is` and several paths aside."""
-    without = {name: value for name, value in facts.args.items() if name != key}
-    if made.answer(prologue, expression, made.again(facts, args=without)) is True:
-        event("yes without")
-        for value in replacements:
-            assert made.answer(prologue, expression, made.again(facts, args=without | {key: value})) is True
+    policy = made.policy_of(f"{prologue}\nrule only {{ allow any step when {expression} }}")
+    for varied in made.variants(facts):
+        if policy.decide(varied).rule_id == "only":
+            event("a yes")
+            for key in made.KEYS:
+                if key not in varied.args:
+                    event("a yes without an argument")
+                    for value in made.POOL:
+                        varied.args[key] = value
+                        assert policy.decide(varied).rule_id == "only"
+                    del varied.args[key]
