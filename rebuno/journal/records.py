@@ -135,7 +135,7 @@ class Lease:
 @dataclass(frozen=True, slots=True)
 class StepWrite:
     """A step's whole row as it shall be. `decided`, `started` and `settled` say which event of the batch (from 0) gives
-    the number and the time; where they are None the numbers and times in `step` stand."""
+    the number and the time; where they are None those that the store has stand, whatever `step` says."""
 
     step: Step
     decided: int | None = None

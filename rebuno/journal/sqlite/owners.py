@@ -7,6 +7,7 @@ import fcntl
 import os
 import socket
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -38,14 +39,18 @@ class Owner:
             _OPEN.add(self)
 
     def alive(self, holder: Holder) -> bool | None:
-        """Whether the holder's process lives; None: it is of another host, and only its lease can tell."""
+        """Whether the holder's process lives; None where only its lease can tell: it is of another host, or of a user
+        whose files are closed to us."""
         if holder.owner == self.holder.owner:
             return True
         if holder.host != self.holder.host:
             return None
         if self._folder is None or Path(holder.owner).name != holder.owner:
             return False
-        return not _abandoned(self._folder / holder.owner)
+        try:
+            return not _abandoned(self._folder / holder.owner)
+        except PermissionError:
+            return None
 
     def close(self) -> None:
         """Removes the file and lets go of the lock."""
@@ -62,7 +67,7 @@ class Owner:
     def _locked_file(self, path: Path) -> int:
         # INVARIANT: a file under its final name is locked, so one that can be locked is a dead store's.
         hidden = path.with_name(f".{path.name}")
-        file = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        file = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
             hidden.rename(path)
@@ -76,20 +81,21 @@ class Owner:
         assert self._folder is not None
         for path in self._folder.iterdir():
             if not path.name.startswith("."):
-                _abandoned(path)
+                with suppress(PermissionError):
+                    _abandoned(path)
 
 
 def _abandoned(path: Path) -> bool:
-    """Whether nobody holds the file; then it is removed."""
+    """Whether nobody holds the file; then it is removed. Raises `PermissionError` where it is closed to us."""
     try:
-        file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return True
-    except PermissionError:
-        return False
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink(missing_ok=True)
+        # Shared: two that ask at once must not take each other for the owner.
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with suppress(PermissionError):
+            path.unlink(missing_ok=True)
     except BlockingIOError:
         return False
     finally:

@@ -50,7 +50,7 @@ INSERT INTO contents (n, input, output) VALUES (last_insert_rowid(), ?1, ?2)
 INSERT INTO events (execution_id, event_seq, type, payload, occurred_at, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 
 -- name: put-step
--- Adds a step or changes it, unless it has settled: a terminal row is never overwritten.
+-- Adds a step or changes it, unless it has settled; a number or a time of 0 leaves the one that stands.
 INSERT INTO steps (step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status,
                    verdict, rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq,
                    started_seq, outcome_seq, decided_at, started_at, completed_at)
@@ -58,18 +58,21 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
         ?25)
 ON CONFLICT (step_id) DO UPDATE
 SET idempotency = ?9, status = ?10, verdict = ?11, rule_id = ?12, bundle = ?13, digest = ?14, reason = ?15,
-    attempt = ?16, result = ?17, error = ?18, approval_id = ?19, decided_seq = ?20, started_seq = ?21,
-    outcome_seq = ?22, decided_at = ?23, started_at = ?24, completed_at = ?25
+    attempt = ?16, result = ?17, error = ?18, approval_id = ?19,
+    decided_seq = coalesce(nullif(?20, 0), decided_seq), decided_at = coalesce(nullif(?23, 0.0), decided_at),
+    started_seq = coalesce(nullif(?21, 0), started_seq), started_at = coalesce(nullif(?24, 0.0), started_at),
+    outcome_seq = coalesce(nullif(?22, 0), outcome_seq), completed_at = coalesce(nullif(?25, 0.0), completed_at)
 WHERE execution_id = ?2 AND status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
 
 -- name: put-approval
--- Adds an approval or changes it, unless it is resolved.
+-- Adds an approval or changes it, unless it is resolved; a number or a time of 0 leaves the one that stands.
 INSERT INTO approvals (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale,
                        created_at, decided_at, requested_seq, resolved_seq)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
 ON CONFLICT (id) DO UPDATE
 SET status = ?5, message = ?6, rule_id = ?7, digest = ?8, scope = ?9, decided_by = ?10, rationale = ?11,
-    created_at = ?12, decided_at = ?13, requested_seq = ?14, resolved_seq = ?15
+    created_at = coalesce(nullif(?12, 0.0), created_at), requested_seq = coalesce(nullif(?14, 0), requested_seq),
+    decided_at = ?13, resolved_seq = ?15
 WHERE execution_id = ?2 AND status = 'pending'
 
 -- name: set-status

@@ -42,9 +42,9 @@ def approval(row: Row) -> Approval:
 def step_values(write: StepWrite, first_seq: int, now: float) -> Row:
     """The parameters of `put-step`; `first_seq` is the number of the batch's first event, `now` its time."""
     step = write.step
-    decided_seq, decided_at = _mark(write.decided, step.decided_seq, step.decided_at, first_seq, now)
-    started_seq, started_at = _mark(write.started, step.started_seq, step.started_at, first_seq, now)
-    outcome_seq, completed_at = _mark(write.settled, step.outcome_seq, step.completed_at, first_seq, now)
+    decided_seq, decided_at = _mark(write.decided, first_seq, now)
+    started_seq, started_at = _mark(write.started, first_seq, now)
+    outcome_seq, completed_at = _mark(write.settled, first_seq, now)
     return (
         step.step_id,
         step.execution_id,
@@ -77,8 +77,8 @@ def step_values(write: StepWrite, first_seq: int, now: float) -> Row:
 def approval_values(write: ApprovalWrite, first_seq: int, now: float) -> Row:
     """The parameters of `put-approval`, as in `step_values`."""
     approval = write.approval
-    requested_seq, created_at = _mark(write.requested, approval.requested_seq, approval.created_at, first_seq, now)
-    resolved_seq, decided_at = _mark(write.resolved, approval.resolved_seq, approval.decided_at, first_seq, now)
+    requested_seq, created_at = _mark(write.requested, first_seq, now)
+    resolved_seq, decided_at = _mark(write.resolved, first_seq, now)
     return (
         approval.id,
         approval.execution_id,
@@ -98,5 +98,5 @@ def approval_values(write: ApprovalWrite, first_seq: int, now: float) -> Row:
     )
 
 
-def _mark(event: int | None, seq: int, at: float, first_seq: int, now: float) -> tuple[int, float]:
-    return (seq, at) if event is None else (first_seq + event, now)
+def _mark(event: int | None, first_seq: int, now: float) -> tuple[int, float]:
+    return (0, 0.0) if event is None else (first_seq + event, now)

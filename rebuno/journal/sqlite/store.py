@@ -2,24 +2,29 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import apsw
 
-from rebuno.errors import NotFoundError, StoreError, StoreReadOnly
+from rebuno.errors import NotFoundError, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.records import Approval, Batch, Event, Execution, Holder, Lease, NewEvent, Step
 from rebuno.journal.sqlite import rows
 from rebuno.journal.sqlite.changes import SQL, Changes, Written
 from rebuno.journal.sqlite.connection import MEMORY, connect
+from rebuno.journal.sqlite.jobs import Change, Keep, Read, Stop
 from rebuno.journal.sqlite.owners import Owner
-from rebuno.journal.sqlite.writer import RENEW_SECONDS, Change, Keep, Read, Stop, Writer
+from rebuno.journal.sqlite.writer import RENEW_SECONDS, Writer
 from rebuno.model.clock import Clock, WallClock
 from rebuno.model.identity import canonical
 
 T = TypeVar("T")
+
+# How long a deferred outcome may wait for the next submission of its execution.
+DEFER_SECONDS: Final = 0.002
 
 
 class SQLiteStore:
@@ -66,7 +71,8 @@ class SQLiteStore:
         except OSError as error:
             connection.close()
             why = (error.strerror or "it cannot be made").lower()
-            raise StoreReadOnly(f"the store `{shown}` cannot keep its owner file: {why}", path=shown) from None
+            kind = StoreReadOnly if isinstance(error, PermissionError) else StoreUnreachable
+            raise kind(f"the store `{shown}` cannot keep its owner file: {why}", path=shown) from None
         return cls(connection, owner, path=shown, clock=clock or WallClock(), renew_seconds=renew_seconds)
 
     @property
@@ -88,7 +94,9 @@ class SQLiteStore:
         """Hands over a batch. Raises `NotJSON` at once for a payload that JSON cannot hold."""
         self._check()
         run = partial(self._changes.write, batch, _written(batch.events))
-        self._writer.submit(Change(run, batch.committed, batch.execution_id, batch.lease, batch.deferred))
+        # Counted from here: the thread may wake late while this one computes, and then must not wait again.
+        due = time.monotonic() + DEFER_SECONDS if batch.deferred else None
+        self._writer.submit(Change(run, batch.committed, batch.execution_id, batch.lease, due))
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
         """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""

@@ -1,15 +1,11 @@
 """The thread that owns the connection: it takes what is queued, commits it as one group, and only then answers."""
 
-import asyncio
+import math
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
@@ -17,51 +13,11 @@ from rebuno.errors import LeaseSuperseded, RebunoError, Stale, StoreError
 from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import SQL, Changes
 from rebuno.journal.sqlite.failures import typed
+from rebuno.journal.sqlite.jobs import Answer, Change, Job, Keep, Read, Stop, give
 from rebuno.model.clock import Clock
 
-# How long a deferred outcome may wait for the next submission of its execution.
-DEFER_SECONDS: Final = 0.002
 LEASE_SECONDS: Final = 30.0
 RENEW_SECONDS: Final = 10.0
-
-Answer = tuple["asyncio.Future[Any]", Any, Exception | None]
-
-
-@dataclass(slots=True)
-class Change:
-    """One member of a group: `run` writes inside the transaction, `answer` gets what it returns."""
-
-    run: Callable[[], Any]
-    answer: "asyncio.Future[Any]"
-    execution_id: str = ""
-    lease: Lease | None = None
-    deferred: bool = False
-
-
-@dataclass(slots=True)
-class Read:
-    """A question to the connection, asked outside any transaction and after everything handed over before it."""
-
-    run: Callable[[], Any]
-    answer: "asyncio.Future[Any]"
-
-
-@dataclass(slots=True)
-class Keep:
-    """Starts (`on`) or stops renewing a lease."""
-
-    lease: Lease
-    on: bool
-
-
-@dataclass(slots=True)
-class Stop:
-    """Writes what is left and closes the connection."""
-
-    answer: "asyncio.Future[None]"
-
-
-Job = Change | Read | Keep | Stop
 
 
 class Writer:
@@ -81,7 +37,7 @@ class Writer:
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._ready: list[Change] = []
         self._deferred: dict[str, list[Change]] = {}
-        self._due = 0.0
+        self._due = math.inf
         self._reads: list[Read] = []
         self._leases: list[Lease] = []
         self._renew_at = time.monotonic() + renew_seconds
@@ -103,7 +59,7 @@ class Writer:
             while self._stop is None:
                 self._take()
                 now = time.monotonic()
-                if self._deferred and now >= self._due:
+                if now >= self._due:
                     self._release_deferred()
                 if self._ready:
                     self._commit_group()
@@ -119,13 +75,9 @@ class Writer:
 
     def _take(self) -> None:
         """Waits for a job or for what is due, then takes all that is queued."""
-        waits = []
-        if self._deferred:
-            waits.append(self._due)
-        if self._leases:
-            waits.append(self._renew_at)
+        due = min(self._due, self._renew_at if self._leases else math.inf)
         try:
-            job = self._jobs.get(timeout=max(0.0, min(waits) - time.monotonic()) if waits else None)
+            job = self._jobs.get(timeout=None if due == math.inf else max(0.0, due - time.monotonic()))
             self._sort(job)
             while self._stop is None:
                 self._sort(self._jobs.get_nowait())
@@ -134,9 +86,8 @@ class Writer:
 
     def _sort(self, job: Job) -> None:
         match job:
-            case Change(deferred=True):
-                if not self._deferred:
-                    self._due = time.monotonic() + DEFER_SECONDS
+            case Change(due=float(due)):
+                self._due = min(self._due, due)
                 self._deferred.setdefault(job.execution_id, []).append(job)
             case Change():
                 self._ready += self._deferred.pop(job.execution_id, ())
@@ -158,6 +109,7 @@ class Writer:
         for changes in self._deferred.values():
             self._ready += changes
         self._deferred.clear()
+        self._due = math.inf
 
     # ---------------------------------------------------------------- a group
 
@@ -175,7 +127,7 @@ class Writer:
             failure = typed(error, self._path)
             answers = [_failed(change, failure) for change in group]
         self._ready = []
-        _give(answers)
+        give(answers)
 
     def _member(self, change: Change, *, alone: bool) -> Answer:
         """Runs one change so that, failing, it takes back its own rows only. The answer is not given yet.
@@ -224,7 +176,7 @@ class Writer:
             except RebunoError as error:
                 answers.append((read.answer, None, error))
         self._reads = []
-        _give(answers)
+        give(answers)
 
     def _renew(self) -> None:
         """Extends the leases in one commit. A failure is no verdict about a lease: it is tried again in a second."""
@@ -239,16 +191,16 @@ class Writer:
             return
         for lease in lost:
             lease.lost = True
-            self._leases.remove(lease)
+        self._leases = [lease for lease in self._leases if not lease.lost]
         self._renew_at = time.monotonic() + self._renew_seconds
 
     def _close(self, stop: Stop) -> None:
         try:
             self._connection.close()
         except apsw.Error as error:
-            _give([(stop.answer, None, typed(error, self._path))])
+            give([(stop.answer, None, typed(error, self._path))])
         else:
-            _give([(stop.answer, None, None)])
+            give([(stop.answer, None, None)])
 
     def _refuse(self) -> None:
         error = StoreError(f"the store `{self._path}` is closed", path=self._path)
@@ -257,6 +209,8 @@ class Writer:
             *chain.from_iterable(self._deferred.values()),
             *self._reads,
         ]
+        if self._stop is not None:
+            waiting.append(self._stop)
         while not self._jobs.empty():
             try:
                 job = self._jobs.get_nowait()
@@ -264,7 +218,7 @@ class Writer:
                 break
             if not isinstance(job, Keep):
                 waiting.append(job)
-        _give([(job.answer, None, error) for job in waiting])
+        give([(job.answer, None, error) for job in waiting])
 
 
 def _failed(change: Change, error: Exception) -> Answer:
@@ -273,26 +227,3 @@ def _failed(change: Change, error: Exception) -> Answer:
         change.lease.poison = change.lease.poison or error
         change.lease.lost = change.lease.lost or isinstance(error, LeaseSuperseded)
     return change.answer, None, error
-
-
-def _give(answers: Iterable[Answer]) -> None:
-    """Sets the futures, with one wake-up for each event loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = defaultdict(list)
-    for answer in answers:
-        by_loop[answer[0].get_loop()].append(answer)
-    for loop, part in by_loop.items():
-        # A loop that is closed has nobody left who waits.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(_set, part)
-
-
-def _set(answers: list[Answer]) -> None:
-    for future, value, error in answers:
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(value)
-        else:
-            future.set_exception(error)
-            # A deferred batch may have nobody waiting; its lease carries the error to the next call.
-            future.exception()
