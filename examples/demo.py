@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -132,7 +133,7 @@ def attack_is_stopped(demo: Demo) -> None:
     subjects = [line["subject"] for line in json.loads(before[0].result or "[]")]
     planted = [subject for subject in subjects if account in subject]
     must(len(planted) == 1, "the order does not stand in what the assistant read")
-    print(f'The assistant reads: "{planted[0]}"')
+    print(f'The assistant reads: "{textwrap.shorten(planted[0], 90)}"')
     show(steps)
     must(ended["status"] == "blocked" and len(ended["approvals"]) == 1, f"the run is {ended['status']}")
     must(stopped.target == "send_money" and stopped.status is StepStatus.AWAITING, "another step is held up")
