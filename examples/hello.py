@@ -1,3 +1,5 @@
+"""Pays a bill; a model that believes what it reads would do the same."""
+
 import asyncio
 
 import rebuno
@@ -14,7 +16,7 @@ def pay(account: str, amount: int) -> str:
     return "done"
 
 
-async def agent(request: str) -> str:  # a model stands here; this one believes what it reads
+async def agent(request: str) -> str:
     await read_bill("march.txt")
     await pay("DE75-1234", 90)
     await pay("XX99-6666", 400)
