@@ -41,4 +41,4 @@ def _visible(char: str) -> str:
     code = ord(char)
     if unicodedata.category(char) not in _HIDDEN and code not in _BLANK:
         return char
-    return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
