@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,6 +166,30 @@ async def test_a_full_disk_fails_the_write_whole(tmp_path: Path) -> None:
         await written(store, batch("e1", lease=lease))
     assert await written(store, batch("e1")) == 2
     assert verify(await store.events("e1")).seq == 2
+    await store.close()
+
+
+@in_loop
+async def test_a_full_disk_within_a_group_leaves_every_log_whole(tmp_path: Path) -> None:
+    """The member that does not fit fails; the others are written or fail with it, as they are told."""
+    counter = Counter()
+    store = await SQLiteStore.open(tmp_path / "store.db", vfs=counter.vfs)
+    for n in range(4):
+        await started(store, f"e{n}")
+    pages = store._connection.pragma("page_count")
+    store._connection.pragma("max_page_count", pages + 4)
+    counter.on_sync = lambda: time.sleep(0.02)
+    made = [batch(f"e{n}", event(text="x" * (100_000 if n == 2 else 1))) for n in range(4)]
+    for one in made:
+        store.write(one)
+    found = await asyncio.gather(*(one.committed for one in made), return_exceptions=True)
+    counter.on_sync = None
+    assert isinstance(found[2], StoreFull)
+    store._connection.pragma("max_page_count", pages + 1000)
+    for n, answer in enumerate(found):
+        checked = verify(await store.events(f"e{n}"))
+        assert (checked.fault, checked.seq) == ("", answer if isinstance(answer, int) else 1)
+        assert await written(store, batch(f"e{n}")) == checked.seq + 1
     await store.close()
 
 
