@@ -3,12 +3,16 @@
 import typer
 
 import rebuno
-from rebuno_cli.render.output import write_text
+from rebuno_cli import options
+from rebuno_cli.render.output import write_json, write_text
 
 
-def version() -> int:
+def version(as_json: options.Json = False) -> int:
     """Print the version."""
-    write_text(f"rebuno-kernel {rebuno.__version__}")
+    if as_json:
+        write_json({"version": rebuno.__version__})
+    else:
+        write_text(f"rebuno-kernel {rebuno.__version__}")
     return 0
 
 
