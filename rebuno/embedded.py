@@ -45,7 +45,7 @@ PolicyLike = str | Path | Policy | Permissive | Sequence[str | Path]
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a person is asked: the approval's `id`, and the step that it is about. `args` is a JSON value, `message`
-    what the rule says to show, `cause` is `policy`, or `revoked` where the step is done and today's bundle denies it."""
+    what the rule says to show, `cause` is `policy`, or `revoked`: the step is done, and today's bundle denies it."""
 
     id: str
     step_id: str

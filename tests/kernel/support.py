@@ -1,0 +1,89 @@
+"""A kernel on a store in memory, driven submission by submission, as every transport drives it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rebuno.journal.records import Execution
+from rebuno.journal.sqlite import SQLiteStore
+from rebuno.kernel import approvals, executions
+from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.kernel import Kernel
+from rebuno.model import identity
+from rebuno.model.answer import Answer, Submission
+from rebuno.model.clock import FixedClock
+from rebuno.policy.compile import compile_text
+from rebuno.policy.decide import Policy
+
+KEY = "run-1"
+
+
+def policy(verdict: str, *, also: str = "") -> Policy:
+    """A bundle in which one rule says `verdict` (in the language's words) about the tool `act`."""
+    head = {"allow": "allow", "ask": "require approval for", "deny": "deny"}[verdict]
+    text = f'bundle {verdict}\ndefault deny\nrule {verdict}-act {{ {head} tool "act" because "{verdict} it" }}\n{also}'
+    return compile_text(text)
+
+
+class Bench:
+    """One execution on one store, under whatever policy comes next."""
+
+    def __init__(self, store: SQLiteStore, clock: FixedClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.kernel: Kernel
+        self.attempt: Attempt
+
+    async def begin(self, under: Policy) -> Attempt | Execution:
+        """The next attempt of the execution, under this policy; the one before, if it still runs, has died."""
+        if hasattr(self, "attempt") and not self.attempt.ended:
+            await executions.abandon(self.attempt)
+        self.kernel = Kernel(self.store, under)
+        begun = await self.kernel.begin(agent_id="agent", input="{}", key=KEY)
+        if isinstance(begun, Attempt):
+            self.attempt = begun
+        return begun
+
+    async def submit(
+        self,
+        *,
+        target: str = "act",
+        args: object = None,
+        kind: str = "tool_call",
+        idempotency: str = "safe_to_retry",
+        parent: str = "",
+    ) -> Answer:
+        """One submission of the attempt that runs."""
+        text = identity.canonical({} if args is None else args)
+        return await self.kernel.submit(self.attempt, Submission(kind, target, text, idempotency, parent))
+
+    async def succeed(self, answer: Answer, value: object = "done") -> None:
+        """The body of the step gave a result."""
+        await self.kernel.succeed(self.attempt, answer.step_id, identity.canonical(value), value)
+
+    async def fail(self, answer: Answer) -> None:
+        """The body of the step raised."""
+        error = identity.canonical({"type": "OSError", "message": "no"})
+        await self.kernel.fail(self.attempt, answer.step_id, error)
+
+    async def answer(self, approval_id: str, *, granted: bool, rationale: str = "") -> None:
+        """A person answers."""
+        await approvals.resolve(self.store, approval_id, granted=granted, decided_by="ana", rationale=rationale)
+
+    async def suspend(self) -> Execution | None:
+        """The attempt ends because it is blocked."""
+        return await executions.suspend(self.attempt)
+
+    async def events(self) -> list[str]:
+        """The types of all events so far."""
+        return [event.type for event in await self.store.events(self.attempt.execution.id)]
+
+
+@asynccontextmanager
+async def bench() -> AsyncIterator[Bench]:
+    """An empty store in memory and a clock that stands still."""
+    clock = FixedClock()
+    store = await SQLiteStore.open(":memory:", clock=clock)
+    try:
+        yield Bench(store, clock)
+    finally:
+        await store.close()

@@ -1,0 +1,306 @@
+"""The decision table of the kernel, a row a cell: today's verdict against what the journal recorded."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from rebuno.journal.records import Execution
+from rebuno.kernel.attempt import Attempt
+from rebuno.model.answer import Say
+from tests.kernel.support import Bench, bench, policy
+
+ONCE = "at_most_once"
+SAFE = "safe_to_retry"
+
+# ---------------------------------------------------------------- ways to bring the journal into a state
+
+
+async def absent(b: Bench, idempotency: str) -> str:
+    return ""
+
+
+async def awaiting(b: Bench, idempotency: str) -> str:
+    await b.begin(policy("ask"))
+    answer = await b.submit(idempotency=idempotency)
+    await b.suspend()
+    return answer.approval_id
+
+
+async def granted(b: Bench, idempotency: str) -> str:
+    approval_id = await awaiting(b, idempotency)
+    await b.answer(approval_id, granted=True)
+    return approval_id
+
+
+async def granted_long_ago(b: Bench, idempotency: str) -> str:
+    approval_id = await granted(b, idempotency)
+    b.clock.advance(15 * 60 + 1)
+    return approval_id
+
+
+async def started(b: Bench, idempotency: str) -> str:
+    await b.begin(policy("allow"))
+    await b.submit(idempotency=idempotency)
+    return ""
+
+
+async def started_after_grant(b: Bench, idempotency: str) -> str:
+    approval_id = await granted(b, idempotency)
+    await b.begin(policy("ask"))
+    assert (await b.submit(idempotency=idempotency)).say is Say.PROCEED
+    return approval_id
+
+
+async def succeeded(b: Bench, idempotency: str) -> str:
+    await b.begin(policy("allow"))
+    await b.succeed(await b.submit(idempotency=idempotency))
+    return ""
+
+
+async def failed(b: Bench, idempotency: str) -> str:
+    await b.begin(policy("allow"))
+    await b.fail(await b.submit(idempotency=idempotency))
+    return ""
+
+
+async def revoked_while_started(b: Bench, idempotency: str) -> str:
+    await started(b, idempotency)
+    await b.begin(policy("deny"))
+    await b.submit(idempotency=idempotency)
+    return ""
+
+
+async def denied(b: Bench, idempotency: str) -> str:
+    await b.begin(policy("deny", also="# as recorded\n"))
+    await b.submit(idempotency=idempotency)
+    return ""
+
+
+async def denied_by_a_person(b: Bench, idempotency: str) -> str:
+    approval_id = await awaiting(b, idempotency)
+    await b.answer(approval_id, granted=False, rationale="not today")
+    return approval_id
+
+
+State = Callable[[Bench, str], Awaitable[str]]
+
+# Today's verdict · what the journal recorded · idempotency → the answer, and the step's status after it.
+TABLE: list[tuple[str, State, str, Say | str, str]] = [
+    ("allow", absent, SAFE, Say.PROCEED, "executing"),
+    ("allow", absent, ONCE, Say.PROCEED, "executing"),
+    ("ask", absent, SAFE, Say.BLOCKED, "awaiting_approval"),
+    ("ask", absent, ONCE, Say.BLOCKED, "awaiting_approval"),
+    ("deny", absent, SAFE, Say.DENIED, "denied"),
+    # Loosening the policy does not answer a question that was put to a person; no handler runs meanwhile.
+    ("allow", awaiting, SAFE, "waits", "awaiting_approval"),
+    ("ask", awaiting, SAFE, "waits", "awaiting_approval"),
+    ("deny", awaiting, SAFE, Say.DENIED, "denied"),
+    ("allow", granted, SAFE, Say.PROCEED, "executing"),
+    ("allow", granted_long_ago, SAFE, Say.PROCEED, "executing"),
+    ("ask", granted, ONCE, Say.PROCEED, "executing"),
+    ("ask", granted_long_ago, SAFE, Say.BLOCKED, "awaiting_approval"),
+    ("deny", granted, SAFE, Say.DENIED, "denied"),
+    ("allow", started, SAFE, Say.PROCEED, "executing"),
+    ("allow", started, ONCE, Say.REPLAY, "failed"),
+    ("ask", started, SAFE, Say.BLOCKED, "awaiting_approval"),
+    ("ask", started, ONCE, Say.REPLAY, "failed"),
+    ("ask", started_after_grant, SAFE, Say.PROCEED, "executing"),
+    ("ask", started_after_grant, ONCE, Say.REPLAY, "failed"),
+    ("deny", started, SAFE, Say.DENIED, "failed"),
+    ("deny", started, ONCE, Say.DENIED, "failed"),
+    ("allow", succeeded, SAFE, Say.REPLAY, "succeeded"),
+    ("ask", succeeded, ONCE, Say.REPLAY, "succeeded"),
+    # A done effect cannot be refused: a person decides whether the run goes on.
+    ("deny", succeeded, SAFE, Say.BLOCKED, "succeeded"),
+    ("allow", failed, SAFE, Say.REPLAY, "failed"),
+    ("ask", failed, ONCE, Say.REPLAY, "failed"),
+    ("deny", failed, ONCE, Say.BLOCKED, "failed"),
+    ("allow", revoked_while_started, SAFE, Say.DENIED, "failed"),
+    ("ask", revoked_while_started, ONCE, Say.DENIED, "failed"),
+    ("deny", revoked_while_started, SAFE, Say.DENIED, "failed"),
+    ("allow", denied, SAFE, Say.DENIED, "denied"),
+    ("ask", denied, ONCE, Say.DENIED, "denied"),
+    ("deny", denied, SAFE, Say.DENIED, "denied"),
+    ("allow", denied_by_a_person, SAFE, Say.DENIED, "denied"),
+]
+
+
+@pytest.mark.parametrize(
+    ("today", "state", "idempotency", "expected", "status"),
+    TABLE,
+    ids=[f"{today}-{state.__name__}-{idempotency}" for today, state, idempotency, _, _ in TABLE],
+)
+def test_cell(today: str, state: State, idempotency: str, expected: Say | str, status: str) -> None:
+    """The stricter of today's verdict and the journal decides, and the journal keeps what was decided."""
+
+    async def scenario() -> None:
+        async with bench() as b:
+            approval_id = await state(b, idempotency)
+            begun = await b.begin(policy(today))
+            if expected == "waits":
+                assert isinstance(begun, Execution)
+                assert begun.status == "blocked"
+                waiting = await b.store.approvals(execution_id=begun.id, status="pending")
+                assert [question.id for question in waiting] == [approval_id], "the same question, and only that"
+                execution_id = begun.id
+            else:
+                assert isinstance(begun, Attempt)
+                answer = await b.submit(idempotency=idempotency)
+                assert answer.say is expected
+                execution_id = begun.execution.id
+                if expected is Say.BLOCKED:
+                    assert answer.approval_id not in ("", approval_id), "asked anew"
+                if expected is Say.DENIED:
+                    assert answer.reason
+            (step,) = await b.store.steps(execution_id)
+            assert step.status == status
+
+    asyncio.run(scenario())
+
+
+def run(scenario: Callable[[Bench], Awaitable[None]]) -> None:
+    """Plays a scenario on a bench of its own."""
+
+    async def whole() -> None:
+        async with bench() as b:
+            await scenario(b)
+
+    asyncio.run(whole())
+
+
+def test_the_first_verdict_is_kept_for_good() -> None:
+    """A later bundle decides what happens, not what was decided."""
+
+    async def scenario(b: Bench) -> None:
+        await granted(b, SAFE)
+        await b.begin(policy("deny"))
+        await b.submit()
+        (step,) = await b.store.steps(b.attempt.execution.id)
+        assert (step.verdict, step.rule_id, step.digest) == ("require_approval", "ask-act", policy("ask").digest)
+
+    run(scenario)
+
+
+def test_a_denial_keeps_its_reason_through_every_bundle() -> None:
+    """The rationale of a person is the reason that the agent receives, today and later."""
+
+    async def scenario(b: Bench) -> None:
+        await denied_by_a_person(b, SAFE)
+        for today in ("ask", "allow", "deny"):
+            await b.begin(policy(today))
+            answer = await b.submit()
+            assert (answer.say, answer.reason) == (Say.DENIED, "not today")
+
+    run(scenario)
+
+
+def test_a_revoked_success_asks_once_a_digest() -> None:
+    """One `step.revoked` and one question for each bundle that denies; granted, the result replays."""
+
+    async def scenario(b: Bench) -> None:
+        await succeeded(b, SAFE)
+        await b.begin(policy("deny"))
+        first = await b.submit()
+        await b.suspend()
+        begun = await b.begin(policy("deny"))
+        assert isinstance(begun, Execution), "nothing runs while the question is open"
+        assert (await b.events()).count("step.revoked") == 1
+        await b.answer(first.approval_id, granted=True)
+        await b.begin(policy("deny"))
+        assert (await b.submit()).say is Say.REPLAY
+        await b.begin(policy("deny", also="# another digest\n"))
+        second = await b.submit()
+        assert (second.say, second.approval_id == first.approval_id) == (Say.BLOCKED, False)
+        assert (await b.events()).count("step.revoked") == 2
+
+    run(scenario)
+
+
+def test_a_revoked_success_is_asked_about_no_more_once_the_bundle_allows_it() -> None:
+    """Back to allow: the question is withdrawn and the result replays."""
+
+    async def scenario(b: Bench) -> None:
+        await succeeded(b, SAFE)
+        await b.begin(policy("deny"))
+        await b.submit()
+        await b.suspend()
+        await b.begin(policy("allow"))
+        assert (await b.submit()).say is Say.REPLAY
+        assert "approval.withdrawn" in await b.events()
+
+    run(scenario)
+
+
+def test_a_refused_revocation_ends_the_execution() -> None:
+    """Denied: the run fails with `policy_revoked`, and nothing was raised into the handler."""
+
+    async def scenario(b: Bench) -> None:
+        await succeeded(b, SAFE)
+        await b.begin(policy("deny"))
+        answer = await b.submit()
+        await b.suspend()
+        await b.answer(answer.approval_id, granted=False)
+        begun = await b.begin(policy("deny"))
+        assert isinstance(begun, Execution)
+        assert (begun.status, begun.failure_reason) == ("failed", "policy_revoked")
+
+    run(scenario)
+
+
+def test_an_indeterminate_step_is_not_retried() -> None:
+    """The same `at_most_once` call again is denied by the kernel itself; another call is not."""
+
+    async def scenario(b: Bench) -> None:
+        await started(b, ONCE)
+        await b.begin(policy("allow"))
+        lost = await b.submit(idempotency=ONCE)
+        assert lost.say is Say.REPLAY
+        assert lost.error is not None
+        assert '"indeterminate"' in lost.error
+        again = await b.submit(idempotency=ONCE)
+        assert (again.say, again.rule_id) == (Say.DENIED, "__indeterminate_retry")
+        assert again.reason == "prior attempt outcome unknown; retry refused"
+        other = await b.submit(idempotency=ONCE, args={"n": 2})
+        assert other.say is Say.PROCEED
+
+    run(scenario)
+
+
+def test_the_stricter_idempotency_governs() -> None:
+    """A step recorded as `at_most_once` does not become safe because the code now says so."""
+
+    async def scenario(b: Bench) -> None:
+        await started(b, ONCE)
+        await b.begin(policy("allow"))
+        assert (await b.submit(idempotency=SAFE)).say is Say.REPLAY
+
+    run(scenario)
+
+
+def test_a_step_inside_an_at_most_once_body_does_not_wait() -> None:
+    """A body that may not run twice cannot be interrupted to ask a person."""
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(policy("ask", also='rule outer { allow tool "outer" }\n'))
+        outer = await b.submit(target="outer", idempotency=ONCE)
+        inner = await b.submit(parent=outer.step_id)
+        assert (inner.say, inner.rule_id) == (Say.DENIED, "__nested_wait")
+
+    run(scenario)
+
+
+def test_a_blocked_attempt_asks_further_questions_and_starts_nothing() -> None:
+    """Another approval is recorded and asked for; any other new step records nothing; a running body may go on."""
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(policy("ask", also='rule rest { allow tool "*" }\n'))
+        outer = await b.submit(target="outer")
+        assert (await b.submit()).say is Say.BLOCKED
+        assert (await b.submit(args={"n": 2})).say is Say.BLOCKED
+        assert (await b.submit(target="free")).say is Say.EXECUTION_BLOCKED
+        assert (await b.submit(target="free", parent=outer.step_id)).say is Say.PROCEED
+        steps = await b.store.steps(b.attempt.execution.id)
+        assert [step.target for step in steps] == ["outer", "act", "act", "free"]
+
+    run(scenario)
