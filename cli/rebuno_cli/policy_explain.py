@@ -29,7 +29,7 @@ def explain(
     agent: Annotated[str, typer.Option(metavar="NAME", help="The agent's id.")] = "",
     expect: Annotated[
         str,
-        typer.Option(metavar="VERDICT", help="Exit with 1 where the verdict is not allow, deny or require_approval."),
+        typer.Option(metavar="VERDICT", help="allow, deny or require_approval; exit with 1 where another comes."),
     ] = "",
     every: Annotated[bool, typer.Option("--all", help="Show rules about other steps too.")] = False,
     as_json: options.Json = False,
@@ -71,11 +71,14 @@ def explain(
 
 
 def _single(fields: dict[str, Any], given: dict[str, str]) -> "Submission":
+    from rebuno.model.identity import canonical
     from rebuno.policy.cases_read import read_submission
 
     for name, text in given.items():
         if text:
             fields[name] = _json(_text(text), f"--{name}")
+    # Words of a command line may hold bytes that are no text.
+    canonical(fields)
     return read_submission(fields)
 
 

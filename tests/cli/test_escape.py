@@ -6,7 +6,9 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rebuno_cli.render.escape import escape, value
+
+from rebuno.model.identity import canonical
+from rebuno_cli.render.escape import escape, stored, value
 
 
 @pytest.mark.parametrize(
@@ -75,3 +77,13 @@ def test_everything_shown_is_a_letter_a_sign_or_a_blank(text: str) -> None:
 def test_values_are_shown_as_json(data: object, shown: str) -> None:
     """Strings in quotes, so that they differ from numbers and words."""
     assert value(data) == shown
+
+
+def test_stored_texts_are_shown_as_people_write_them() -> None:
+    """Canonical JSON hides the signs of a shell command behind escapes."""
+    assert stored(canonical({"c": "a && b > /dev/null"})) == '{"c": "a && b > /dev/null"}'
+
+
+def test_an_integer_of_any_length_is_shown() -> None:
+    """Python's own writer refuses more than 4,300 digits."""
+    assert value(10**5000) == "1" + "0" * 199 + "… (+4,801 characters)"

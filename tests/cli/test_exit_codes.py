@@ -48,6 +48,9 @@ SEND = ("policy", "explain", "pay.rbp", "--target", "send_money")
         ((*SEND, "--args", "{"), 2),
         ((*SEND, "--args", '{"a":1,"a":2}'), 2),  # a key twice
         ((*SEND, "--args", "@nowhere.json"), 3),
+        ((*SEND, "--args", f"[{10**4299}0]"), 0),  # more digits than Python reads or writes by itself
+        ((*SEND, "--args", f"[{10**4299}0]", "--json"), 0),
+        ((*SEND, "--agent", "a\udcff"), 2),  # a byte that is no text
         ((*SEND, "--kind", "tol"), 2),
         (("policy", "explain", "pay.rbp", "--target", ""), 2),
         (("policy", "explain", "broken.rbp", "--target", "x"), 2),
@@ -60,7 +63,7 @@ SEND = ("policy", "explain", "pay.rbp", "--target", "send_money")
         (("exec", "ls", "--limit", "0", "--db", "x"), 2),
         (("approval", "ls", "--db", "nowhere.db", "--status", "open"), 2),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else str(value),
 )
 def test_how_a_command_ends(tmp_path: Path, argv: tuple[str, ...], code: int) -> None:
     """0 yes, 1 no, 2 wrong usage or errors in a bundle, 3 unusable; an error is said, without a traceback."""
@@ -88,7 +91,7 @@ def test_how_a_command_ends(tmp_path: Path, argv: tuple[str, ...], code: int) ->
         ((*SEND, "--args", "{", "--json"), 2, "validation_error"),
         (("policy", "explain", "broken.rbp", "--target", "x", "--json"), 2, "bundle_error"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else str(value),
 )
 def test_with_json_errors_are_json_too(tmp_path: Path, argv: tuple[str, ...], code: int, name: str) -> None:
     """On standard error, one object a line; nothing on standard output."""

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from rebuno_cli.main import app
 
+from rebuno_cli.main import app
 from tests.cli.support import rebuno
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")

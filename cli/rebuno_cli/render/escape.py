@@ -4,6 +4,8 @@ import json
 import unicodedata
 from typing import Any, Final
 
+from rebuno.model import identity
+
 LIMIT: Final = 200
 
 _SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -30,7 +32,16 @@ def escape(text: str, limit: int | None = LIMIT) -> str:
 
 def value(data: Any, limit: int | None = LIMIT) -> str:
     """A JSON value as one line of JSON, strings in quotes so that blanks at their ends can be seen."""
-    return escape(json.dumps(data, ensure_ascii=False), limit)
+    try:
+        text = json.dumps(data, ensure_ascii=False)
+    except ValueError:  # Python's own writer gives up on integers of thousands of digits
+        text = identity.canonical(data)
+    return escape(text, limit)
+
+
+def stored(text: str, limit: int | None = LIMIT) -> str:
+    """A canonical JSON text as people write it: canonical texts escape `&`, `<` and `>`, which hides a command."""
+    return value(identity.parse(text), limit)
 
 
 def _visible(char: str) -> str:

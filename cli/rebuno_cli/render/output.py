@@ -2,13 +2,16 @@
 
 import json
 import os
+import re
 import sys
 from typing import Any, Final, TextIO
 
+from rebuno.model import identity
 from rebuno_cli.failures import ReaderGoneError
 
 # No pipe has a width: lines stay whole there unless COLUMNS asks otherwise.
 _UNBOUNDED: Final = 10_000
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 
 
 def write_text(text: str, *, to: TextIO | None = None) -> None:
@@ -28,7 +31,11 @@ def write_text(text: str, *, to: TextIO | None = None) -> None:
 
 def write_json(data: Any, *, to: TextIO | None = None, indent: int | None = 2) -> None:
     """Writes `data` as JSON. Only ASCII, so that nothing in it can act on a terminal. Raises as `write_text` does."""
-    write_text(json.dumps(data, indent=indent), to=to)
+    try:
+        text = json.dumps(data, indent=indent)
+    except ValueError:  # Python's own writer gives up on integers of thousands of digits
+        text = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], identity.canonical(data))
+    write_text(text, to=to)
 
 
 def width(stream: TextIO) -> int:

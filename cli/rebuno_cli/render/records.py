@@ -10,7 +10,7 @@ from rebuno.journal.records import Approval, Execution, Step
 from rebuno.kernel.submit import GRANT_LASTS
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
-from rebuno_cli.render.escape import escape
+from rebuno_cli.render.escape import escape, stored
 from rebuno_cli.render.layout import Rows, fields
 
 STATUS_STYLE: Final = {
@@ -60,8 +60,8 @@ def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]
         ("own id", escape(row.key or "")),
         ("status", _status(row.status.value)),
         ("because", escape(row.failure_reason, 1000)),
-        ("input", escape(row.input, _INPUT * 5)),
-        ("output", escape(row.output, _INPUT * 5) if row.output is not None else ""),
+        ("input", stored(row.input, _INPUT * 5)),
+        ("output", stored(row.output, _INPUT * 5) if row.output is not None else ""),
         ("attempts", str(row.attempt)),
         ("runs in", escape(str(row.holder)) if row.holder else ""),
         ("steps", ", ".join(f"{count} {status}" for status, count in tally.items()) or "none"),
@@ -99,7 +99,7 @@ def approvals(rows: Iterable[tuple[Approval, Step | None]]) -> Iterator[Renderab
             row.id,
             _status(row.status),
             escape(step.target, 40) if step else "",
-            escape(step.args, _INPUT) if step else "",
+            stored(step.args, _INPUT) if step else "",
             escape(row.rule_id, 40),
             _when(row.created_at),
         )
@@ -120,7 +120,7 @@ def approval(row: Approval, step: Step | None) -> Iterator[RenderableType]:
         ("step", row.step_id),
         ("kind", step.kind.value if step else ""),
         ("target", escape(step.target, None) if step else ""),
-        ("args", escape(step.args, None) if step else ""),
+        ("args", stored(step.args, None) if step else ""),
         ("rule", escape(row.rule_id)),
         ("because", escape(step.reason, None) if step else ""),
         ("message", escape(row.message, None)),

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.kernel.story import Asked, Run, Story, Told, Went
-from rebuno_cli.render.escape import escape
+from rebuno_cli.render.escape import escape, stored
 from rebuno_cli.render.layout import hanging
 from rebuno_cli.render.records import STATUS_STYLE, span, stamp
 
@@ -64,7 +64,7 @@ def _step(step: Told, depth: int) -> Iterator[RenderableType]:
     sign = _SIGN[step.went]
     line = Text(f"{step.kind} ")
     line.append(escape(step.target), "bold")
-    line.append(f" {escape(step.args, 80)}: ", "default")
+    line.append(f" {stored(step.args, 80)}: ", "default")
     line.append(step.went.value, _STYLE[sign])
     if step.seconds is not None:
         line.append(f" in {span(step.seconds)}", "default")
@@ -108,5 +108,5 @@ def _end(told: Story) -> Text:
     if execution.failure_reason:
         line.append(f", {escape(execution.failure_reason, 1000)}", "default")
     if execution.output is not None:
-        line.append(f", output {escape(execution.output)}", "default")
+        line.append(f", output {stored(execution.output)}", "default")
     return line
