@@ -212,9 +212,8 @@ def point(steps: dict[tuple[str, int], Step], notes: list[dict[str, Any]], pid: 
 def check_end(
     count: Count, start: int, execution: Any, steps: dict[tuple[str, int], Step], events: list[Event]
 ) -> None:
-    if [event.event_seq for event in events] != list(range(1, len(events) + 1)) or verify(
-        events
-    ) != execution.head_hash:
+    chain = verify(events)
+    if chain.fault or chain.seq != len(events) or chain.hash != execution.head_hash:
         count.gaps += 1
     output = identity.parse(execution.output) if execution.output else None
     if execution.status != "completed" or output != expected(start, steps):
@@ -223,8 +222,8 @@ def check_end(
     count.indeterminate += sum(indeterminate(step) for step in steps.values())
 
 
-def play(count: Count, kills: int, folder: Path, longest: float) -> None:
-    """One execution, killed some times, then left to end and checked."""
+def play(count: Count, kills: int, folder: Path, longest: float) -> float:
+    """One execution, killed some times, then left to end and checked; how many seconds its last process worked."""
     run = f"run-{count.executions}"
     start = random.randrange(PRIME)
     settled: dict[str, int] = {}
@@ -234,12 +233,14 @@ def play(count: Count, kills: int, folder: Path, longest: float) -> None:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         process.stdout.readline()
+        began = time.monotonic()
         killed = False
         if not last:
             time.sleep(random.random() * longest)
             killed = process.poll() is None
             process.send_signal(signal.SIGKILL)
         code = process.wait()
+        worked = time.monotonic() - began
         process.stdout.close()
         if not killed and code not in (0, -signal.SIGKILL):
             raise SystemExit(f"the agent ended with {code}")
@@ -257,7 +258,8 @@ def play(count: Count, kills: int, folder: Path, longest: float) -> None:
             once = {s.step_id for s in steps.values() if s.idempotency == "at_most_once"}
             count.at_most_once_doubles += sum(begun[step_id] > 1 for step_id in once)
             check_end(count, start, execution, steps, events)
-            return
+            return worked
+    raise SystemExit(f"`{run}` did not end")
 
 
 def main() -> None:
@@ -277,9 +279,7 @@ def main() -> None:
         folder = Path(name)
         (folder / "kill.rbp").write_text(POLICY)
         # An uninterrupted run first: how long may a kill wait?
-        began = time.monotonic()
-        play(count, 0, folder, 0)
-        longest = (time.monotonic() - began) * 0.8
+        longest = play(count, 0, folder, 0)
         while count.kills < options.kills:
             play(count, options.kills, folder, longest)
             if not options.json:
