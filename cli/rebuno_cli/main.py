@@ -64,6 +64,7 @@ def _root(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line `argv` (default: this process's) and returns its exit code."""
+    _open_streams()
     args = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in args
     try:
@@ -77,6 +78,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return failures.INTERRUPTED
     return code if isinstance(code, int) else failures.YES
+
+
+def _open_streams() -> None:
+    # A process that is started with a closed standard stream has None in its place, and the next file that it opens,
+    # a store perhaps, would take the stream's number.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 def _usage(error: Any, as_json: bool) -> int:

@@ -53,6 +53,8 @@ def explain(
         if sys.stdin.isatty():
             raise ValidationError("there is no step to explain; give `--target NAME`, or steps on standard input")
         steps = list(_lines())
+        if not steps:
+            raise ValidationError("standard input holds no step; give a JSON object a line, or `--target NAME`")
     else:
         given = {"args": args, "input": input, "history": history}
         steps = [_single({"kind": kind, "target": target, "agent": agent}, given)]

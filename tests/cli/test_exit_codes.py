@@ -53,6 +53,7 @@ SEND = ("policy", "explain", "pay.rbp", "--target", "send_money")
         ((*SEND, "--agent", "a\udcff"), 2),  # a byte that is no text
         ((*SEND, "--kind", "tol"), 2),
         (("policy", "explain", "pay.rbp", "--target", ""), 2),
+        (("policy", "explain", "pay.rbp"), 2),  # no step on standard input
         (("policy", "explain", "broken.rbp", "--target", "x"), 2),
         (("policy", "explain", "nowhere.rbp", "--target", "x"), 2),
         (("exec", "ls"), 2),  # no store is named
@@ -157,6 +158,12 @@ def test_a_reader_that_leaves_is_no_fault(tmp_path: Path) -> None:
     program.stderr.close()
     assert program.wait(30) == 128 + signal.SIGPIPE
     assert said == b""
+
+
+def test_closed_standard_streams_are_no_fault() -> None:
+    """A service manager may start a command without them."""
+    line = f'exec "{sys.executable}" -m rebuno_cli.main version <&- >&- 2>&-'
+    assert subprocess.run(["sh", "-c", line], env=_env(), check=False).returncode == 0
 
 
 def test_the_version_is_there_at_once() -> None:
