@@ -19,6 +19,17 @@ async def hold(path: Path) -> None:
     await asyncio.sleep(60)
 
 
+async def leave(path: Path) -> None:
+    """Holds an execution and is killed, while a child that it forked lives on."""
+    store = await SQLiteStore.open(path)
+    await started(store)
+    if os.fork() == 0:
+        say("child")
+        sys.stdin.readline()
+        os._exit(0)
+    await asyncio.sleep(60)
+
+
 async def compute(path: Path) -> None:
     """Hands over a deferred batch, lets no other task run for 50 ms, and dies."""
     store = await SQLiteStore.open(path)
@@ -56,5 +67,5 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    deed = {"hold": hold, "compute": compute, "answer": answer, "append": append}[sys.argv[1]]
+    deed = {"hold": hold, "leave": leave, "compute": compute, "answer": answer, "append": append}[sys.argv[1]]
     asyncio.run(deed(Path(sys.argv[2])))

@@ -5,14 +5,16 @@ import time
 from pathlib import Path
 
 import apsw
+import pytest
 
 from benchmarks.sqlite_syncs import Counter
-from rebuno.errors import LeaseSuperseded
+from rebuno.errors import LeaseSuperseded, StoreError
+from rebuno.journal.chain import event_hash
 from rebuno.journal.records import ExecutionWrite, Lease
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
-from tests.journal.builders import batch, event, execution, in_loop, started, written
+from tests.journal.builders import approval, asking, batch, event, execution, in_loop, started, written
 
 
 @in_loop
@@ -166,6 +168,33 @@ async def test_another_process_s_writes_are_built_on(tmp_path: Path) -> None:
     assert await written(there, batch("e1", lease=Lease("e1", 2, there.holder.owner))) == 6
     await here.close()
     await there.close()
+
+
+@in_loop
+async def test_a_head_of_the_same_number_and_another_hash_is_read_again(tmp_path: Path) -> None:
+    """A file put in the place of another: the next event is chained to what the row says."""
+    path = tmp_path / "store.db"
+    store = await SQLiteStore.open(path)
+    await started(store)
+    other = apsw.Connection(str(path))
+    other.execute("UPDATE executions SET head_hash = ?", (bytes(31) + b"\1",))
+    other.close()
+    await written(store, batch())
+    newest = (await store.events("e1"))[-1]
+    expected = event_hash(bytes(31) + b"\1", "e1", 2, newest.type, newest.payload, newest.occurred_at)
+    assert newest.hash == expected
+    await store.close()
+
+
+@in_loop
+async def test_rows_belong_to_rows_that_exist(tmp_path: Path) -> None:
+    """An approval of a step that is not there is refused by the schema."""
+    store = await SQLiteStore.open(tmp_path / "store.db")
+    await started(store)
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        await written(store, asking(approval()))
+    assert len(await store.events("e1")) == 1
+    await store.close()
 
 
 def test_a_store_may_outlive_its_event_loop(tmp_path: Path) -> None:

@@ -73,6 +73,19 @@ async def test_a_killed_holder_is_dead_at_once(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_a_forked_child_does_not_keep_its_parent_alive(tmp_path: Path) -> None:
+    """The lock goes with the process that opened the store."""
+    path = tmp_path / "store.db"
+    with process("leave", path) as other:
+        assert line(other) == "child"
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        store = await SQLiteStore.open(path)
+        assert not store.alive(await store.execution("e1"))
+        await store.close()
+
+
+@in_loop
 async def test_opening_clears_what_the_dead_left(tmp_path: Path) -> None:
     """Files of owners that live stay."""
     path = tmp_path / "store.db"
@@ -150,8 +163,9 @@ def test_processes_that_write_to_one_execution_lose_nothing(tmp_path: Path) -> N
 @in_loop
 async def test_stores_made_at_once_agree_on_the_schema(tmp_path: Path) -> None:
     """Eight connections that open one new file side by side: each succeeds, and the schema is made once."""
-    stores = await asyncio.gather(*(SQLiteStore.open(tmp_path / "store.db") for _ in range(8)))
-    for n, store in enumerate(stores):
-        await started(store, f"e{n}")
-    assert len(await stores[0].executions()) == 8
-    await asyncio.gather(*(store.close() for store in stores))
+    for again in range(5):
+        stores = await asyncio.gather(*(SQLiteStore.open(tmp_path / f"{again}.db") for _ in range(8)))
+        for n, store in enumerate(stores):
+            await started(store, f"e{n}")
+        assert len(await stores[0].executions()) == 8
+        await asyncio.gather(*(store.close() for store in stores))

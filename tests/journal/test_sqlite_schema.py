@@ -9,7 +9,7 @@ import pytest
 from rebuno.errors import StoreError
 from rebuno.journal.migrate import Migration, migrations
 from rebuno.journal.sqlite import SQLiteStore, connection
-from rebuno.journal.sqlite.changes import SQL
+from rebuno.journal.sqlite.sql import SQL
 from tests.journal.builders import batch, in_loop, started, written
 
 PACKAGE = Path(connection.__file__).parent

@@ -8,13 +8,12 @@ import apsw
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, Terminated
 from rebuno.journal.chain import START, payload_hash
-from rebuno.journal.migrate import queries
 from rebuno.journal.records import Batch, Execution, ExecutionWrite, Holder, Lease
 from rebuno.journal.sqlite.rows import Row, approval_values, step_values
+from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock, rfc3339
 from rebuno.model.execution import ExecutionStatus
 
-SQL: Final = queries(__package__)
 _ADVANCE, _ADD_EVENT, _PUT_STEP = SQL["advance"], SQL["add-event"], SQL["put-step"]
 # Heads are a few hundred bytes each.
 _MOST_HEADS: Final = 10_000

@@ -4,7 +4,6 @@ import os
 import random
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +12,7 @@ import apsw
 from rebuno.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.migrate import migrations
 from rebuno.journal.sqlite.failures import named
+from rebuno.journal.sqlite.sql import SQL
 
 MEMORY: Final = ":memory:"
 # "rbno": tells our files from another application's.
@@ -88,14 +88,16 @@ def _patient(seconds: float) -> Callable[[int], bool]:
     return again
 
 
-def _recognise(connection: apsw.Connection, path: str) -> None:
-    application, version = connection.pragma("application_id"), connection.pragma("user_version")
-    empty = application == 0 and version == 0 and not connection.pragma("schema_version")
+def _recognise(connection: apsw.Connection, path: str) -> int:
+    """The version of the schema (0: none yet)."""
+    application, version, schema = next(connection.execute(SQL["identity"]))
+    empty = (application, version, schema) == (0, 0, 0)
     if application != APPLICATION_ID and not empty:
         raise StoreCorrupt(f"`{path}` is an SQLite file of another application; name another one", path=path)
     known = len(_MIGRATIONS)
     if version > known:
         raise SchemaTooNew(found=version, known=known, path=path)
+    return int(version)
 
 
 def _prepare(connection: apsw.Connection, path: str, patience: float) -> None:
@@ -117,20 +119,17 @@ def _prepare(connection: apsw.Connection, path: str, patience: float) -> None:
 
 
 def _migrate(connection: apsw.Connection, path: str) -> None:
-    if connection.pragma("user_version") == len(_MIGRATIONS):
+    if _recognise(connection, path) == len(_MIGRATIONS):
         return
-    with closing(connection.cursor()) as cursor:
-        cursor.execute("BEGIN IMMEDIATE")
-        try:
-            # Another process may have been faster.
-            _recognise(connection, path)
-            version = connection.pragma("user_version")
-            for migration in _MIGRATIONS[version:]:
-                cursor.execute(migration.sql)
-                connection.pragma("user_version", migration.number)
-            connection.pragma("application_id", APPLICATION_ID)
-            cursor.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                cursor.execute("ROLLBACK")
-            raise
+    connection.execute(SQL["begin"])
+    try:
+        # Another process may have been faster.
+        for migration in _MIGRATIONS[_recognise(connection, path) :]:
+            connection.execute(migration.sql)
+            connection.pragma("user_version", migration.number)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.execute(SQL["commit"])
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute(SQL["rollback"])
+        raise

@@ -1,3 +1,8 @@
+-- name: identity
+-- Whose file it is, in one statement: another process may be making the schema meanwhile.
+SELECT application_id, user_version, schema_version
+FROM pragma_application_id, pragma_user_version, pragma_schema_version
+
 -- name: begin
 -- Takes the write lock at once: a transaction that reads first may be refused it later.
 BEGIN IMMEDIATE

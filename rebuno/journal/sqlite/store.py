@@ -13,10 +13,11 @@ import apsw
 from rebuno.errors import NotFoundError, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.records import Approval, Batch, Event, Execution, Holder, Lease, NewEvent, Step
 from rebuno.journal.sqlite import rows
-from rebuno.journal.sqlite.changes import SQL, Changes, Written
+from rebuno.journal.sqlite.changes import Changes, Written
 from rebuno.journal.sqlite.connection import MEMORY, connect
 from rebuno.journal.sqlite.jobs import Change, Keep, Read, Stop
 from rebuno.journal.sqlite.owners import Owner
+from rebuno.journal.sqlite.sql import SQL
 from rebuno.journal.sqlite.writer import RENEW_SECONDS, Writer
 from rebuno.model.clock import Clock, WallClock
 from rebuno.model.identity import canonical

@@ -11,9 +11,10 @@ import apsw
 
 from rebuno.errors import LeaseSuperseded, RebunoError, Stale, StoreError
 from rebuno.journal.records import Lease
-from rebuno.journal.sqlite.changes import SQL, Changes
+from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.failures import typed
 from rebuno.journal.sqlite.jobs import Answer, Change, Job, Keep, Read, Stop, give
+from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock
 
 LEASE_SECONDS: Final = 30.0
