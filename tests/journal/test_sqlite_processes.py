@@ -1,6 +1,7 @@
 """Several processes on one file: who lives, who writes, and what is on the disk after kill -9."""
 
 import asyncio
+import fcntl
 import itertools
 import os
 import signal
@@ -95,6 +96,18 @@ async def test_opening_clears_what_the_dead_left(tmp_path: Path) -> None:
     assert owners(path) == sorted([first.holder.owner, second.holder.owner])
     await first.close()
     await second.close()
+
+
+@in_loop
+async def test_two_that_ask_at_once_both_see_the_dead(tmp_path: Path) -> None:
+    """A file that another asker has open and locked for its question is no live owner's."""
+    store = await SQLiteStore.open(tmp_path / "store.db")
+    await started(store)
+    dead = replace(store.holder, owner="0" * 32)
+    with (tmp_path / "store.db-owners" / dead.owner).open("w") as asker:
+        fcntl.flock(asker, fcntl.LOCK_SH)
+        assert not store.alive(replace(await store.execution("e1"), holder=dead))
+    await store.close()
 
 
 @in_loop
