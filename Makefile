@@ -17,7 +17,7 @@ check: .venv/.ready ## lint, types, import direction, and the shipped policies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/rebuno policy check policies
 	$(BIN)/rebuno policy test policies
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import apsw
-from typing_extensions import override
 
 from rebuno.journal.records import Batch, Execution, Lease, NewEvent
 from rebuno.journal.sqlite import SQLiteStore
@@ -41,7 +40,6 @@ class _CountingVFS(apsw.VFS):
         self._counter = counter
         super().__init__(counter.vfs, base="")
 
-    @override
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
         return _CountingFile(self._counter, name, flags)
 
@@ -51,7 +49,6 @@ class _CountingFile(apsw.VFSFile):
         self._counter = counter
         super().__init__("", name, flags)
 
-    @override
     def xSync(self, flags: int) -> None:
         if self._counter.on_sync is not None:
             self._counter.on_sync()

@@ -222,7 +222,8 @@ class Kernel:
             row.head_hash.hex(),
         )
 
-    def _shut(self) -> None:
+    def shut(self) -> None:
+        """Takes no more bodies; whoever opened the kernel closes its store."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
@@ -237,7 +238,8 @@ def _check_id(what: str, text: str) -> None:
         raise ValidationError(f"the {what} must be at most {LONGEST_ID} bytes without NUL")
 
 
-def _policy(policy: PolicyLike | None) -> Policy:
+def compiled(policy: PolicyLike | None) -> Policy:
+    """The policy that a caller named; raises as `open` does."""
     if policy is None:
         raise ValueError(
             'a kernel needs a policy: pass `policy="agent.rbp"`, or `policy=rebuno.PERMISSIVE` to allow all'
@@ -265,14 +267,14 @@ async def open(
         ValueError: no policy was given.
         StoreError: the file cannot be used, for the reason that the subclass names.
     """
-    compiled = _policy(policy)
+    judge = compiled(policy)
     store = await SQLiteStore.open(path)
     try:
-        kernel = Kernel(store, compiled, strict=durability == "strict")
+        kernel = Kernel(store, judge, strict=durability == "strict")
         try:
             yield kernel
         finally:
-            kernel._shut()
+            kernel.shut()
     finally:
         await store.close()
 
