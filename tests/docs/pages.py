@@ -27,12 +27,11 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-from rebuno_cli.main import main
-
 from rebuno.policy.check import check
 from rebuno.policy.diagnostics import Code, Diagnostic, Severity
 from rebuno.policy.parse import parse
 from rebuno.policy.source import Source
+from rebuno_cli.main import main
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _FENCE: Final = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)

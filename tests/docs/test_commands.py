@@ -3,7 +3,6 @@
 import re
 
 from rebuno_cli.main import app
-
 from tests.docs.pages import ROOT
 
 
