@@ -24,7 +24,8 @@ class Node:
 
     `text` is the source as written (one line), `line` where it stands. `answer` is what it came to; `why` says so in
     words (`args.amount is 12, which is <= 2500`). `seen` holds the values that the test looked at, JSON values, at most
-    eight; empty for connectives. `label` is `and`, `or`, `not`, `condition NAME` or empty for a plain test.
+    eight; empty for connectives. `label` is `and`, `or`, `condition NAME`, or empty for a plain test: a `not` is pushed
+    down to the tests, and the text and answer are those of the negated test.
     `counted` is False where an earlier part had settled the answer already and this one is shown for the reader only.
     """
 

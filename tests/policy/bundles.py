@@ -25,6 +25,7 @@ HOSTILE: Final = [
     {"\ud800": 1}, object, -0.0, 1e308, "a" * 5000,
 ]  # fmt: skip
 TARGETS: Final = ["pay", "pay", "pay", "pay_x", "read", "a", "Pay", ""]
+KNOWABLE: Final = ["a", "B", "ab", "50", 1, 2.0, 50, True, "é", ["a"]]
 KINDS: Final = ["tool_call", "llm_call", "local"]
 KEYS: Final = ["a", "b", "l", "o", "items", "odd key"]
 
@@ -63,18 +64,23 @@ inputs = st.one_of(
 )
 
 
+told = st.sampled_from(KNOWABLE[:-1])
+row = st.fixed_dictionaries({"x": told}, optional={"l": st.lists(told, max_size=2), "a": told})
+results = st.one_of(row, st.lists(row, max_size=3), st.lists(told, max_size=3))
+
+
 @st.composite
 def histories(draw: st.DrawFn) -> History:
-    """Up to six things that happened, some at the same event."""
+    """Things that happened, some at the same event; most of them tell something."""
     seq = 0
     evidence = []
-    for _ in range(draw(st.integers(0, 6))):
+    for telling in draw(st.lists(st.sampled_from([True, True, True, False]), max_size=6)):
         seq += draw(st.integers(0, 2))
-        kind = draw(st.sampled_from(["tool_call", "tool_call", "local"]))
-        args = draw(arguments)
-        result = draw(values)
-        approved = draw(st.booleans())
-        evidence.append(Evidence(seq, kind, draw(st.sampled_from(TARGETS)), args, result, approved=approved))
+        kind = "tool_call" if telling else draw(st.sampled_from(KINDS))
+        target = draw(st.sampled_from(["pay", "read"] if telling else TARGETS))
+        args = draw(row if telling else arguments)
+        result = draw(results if telling else values)
+        evidence.append(Evidence(seq, kind, target, args, result, approved=draw(st.integers(0, 2)) == 0))
     return History(evidence)
 
 
@@ -152,7 +158,9 @@ SINGLE: Final = st.sampled_from(
 MANY: Final = st.sampled_from(
     ["args.l[]", "args.a[]", "args.items[].x", "args.items[].l[]", "args.items[].l", "args.o.l[]", "input.l[]"]
 )
-IN_WHERE: Final = st.sampled_from(["item", "item.x", "result", "args.a", "args.o.x", "item.l", "target", "agent"])
+IN_WHERE: Final = st.sampled_from(
+    ["item", "item.x", "item.a", "result", "args.x", "args.a", "item.l", "input", "agent"]
+)
 TYPES: Final = ["string", "number", "integer", "boolean", "list", "object", "null"]
 
 
@@ -236,9 +244,10 @@ def expressions(
 def prologues(draw: st.DrawFn, presence: bool = True) -> str:
     """The names that expressions use."""
     where = draw(expressions(named=False, where=True, presence=presence, depth=1))
-    at = draw(st.sampled_from(["x", "[]", "[].x", "l[]", "items[].x", "o.l[]"]))
-    from_result = f"result of tool {draw(SUBJECTS)} at {at}{draw(st.sampled_from(['', f' where ({where})']))}"
-    approved = f"approved tool {draw(SUBJECTS)} at a, l[]"
+    at = draw(st.sampled_from(["x", "[]", "[].x", "[].x, x", "[].l[]", "l[], [0]"]))
+    tools = draw(st.sampled_from(['"*"', '"pay*"', '"read"', '"pay", "read"']))
+    from_result = f"result of tool {tools} at {at}{draw(st.sampled_from(['', '', f' where ({where})']))}"
+    approved = f"approved tool {tools} at a, l[]"
     source = draw(st.sampled_from(["input", "input.q", "input.l[]", "some", '["b", 2]']))
     return f"""
 let some = {draw(listed(words, 1))}

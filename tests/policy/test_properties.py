@@ -16,7 +16,7 @@ def fields(decision: Decision) -> tuple[Any, ...]:
     return tuple(getattr(decision, name) for name in Decision.__slots__)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=110, deadline=None)
 @given(made.bundles(), st.lists(made.facts(), min_size=1, max_size=2))
 def test_explain_and_decide_agree(text: str, submissions: list[Facts]) -> None:
     """Both evaluators give the same decision and count the same element tests, and neither raises."""
@@ -32,17 +32,55 @@ def test_explain_and_decide_agree(text: str, submissions: list[Facts]) -> None:
         event(f"by {decision.rule_id[:1]}, {sorted(str(a) for a in answers)}")
 
 
-@settings(max_examples=35, deadline=None)
-@given(made.bundles(), made.facts(), made.histories(), st.lists(st.integers(0, 8), min_size=1, max_size=4))
-def test_a_growing_history_is_read_as_a_fresh_one(text: str, facts: Facts, whole: History, moments: list[int]) -> None:
+@settings(max_examples=120, deadline=None)
+@given(
+    st.sampled_from(
+        ["args.a", "args.a", "args.a", "every args.a", "any args.a", "no args.a[]", "args.a.x", "args.a[0]"]
+    ),
+    made.predicates(made.SINGLE, True, True),
+    st.booleans(),
+    made.facts(),
+)
+def test_each_test_agrees_on_every_value(operand: str, predicate: tuple[str, str], negated: bool, facts: Facts) -> None:
+    """The short cuts of a compiled test give the plain answer for plain and for hostile values."""
+    names = 'let some = ["a", "é"]\nlet none = []\nlet figures = [1, "b"]\nknown asked = input\nknown paid = some'
+    for form in predicate:
+        if form:
+            test = f"not ({operand} {form})" if negated else f"{operand} {form}"
+            text = f"{names}\nknown grown = figures\nrule sure {{ allow any step when {test} }}\n"
+            policy = made.policy_of(f"{text}rule perhaps {{ deny any step when {test} }}")
+            for value in [*made.POOL, *made.WORDS, *made.NUMBERS, *made.HOSTILE]:
+                facts.args = {"a": value, "b": "a"}
+                assert explain(policy, facts).decision.rule_id == policy.decide(facts).rule_id
+            event(form.split()[0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    made.prologues(),
+    st.sampled_from(["asked", "paid", "paid", "grown", "paid ignoring case"]),
+    made.facts(),
+    made.histories(),
+    st.lists(made.inputs, min_size=1, max_size=2),
+)
+def test_a_growing_history_is_read_as_a_fresh_one(
+    prologue: str, name: str, facts: Facts, whole: History, inputs: list[Any]
+) -> None:
     """What a policy has indexed of a history never shows: at any moment it answers as from a fresh start."""
-    policy = made.policy_of(text)
+    tests = (
+        f"rule sure {{ allow any step when args.v in {name} }}\nrule perhaps {{ deny any step when args.v in {name} }}"
+    )
+    policy = made.policy_of(f"{prologue}\n{tests}")
     facts.history = History()
     for evidence in whole.evidence:
         facts.history.append(evidence)
-        for facts.as_of in (None, *moments):
-            expected = explain(policy, made.again(facts)).decision
-            assert fields(policy.decide(facts)) == fields(expected)
+        for facts.as_of in (None, evidence.seq, evidence.seq + 1, 2):
+            for facts.input in inputs:
+                for value in made.KNOWABLE:
+                    facts.args = {"v": value}
+                    decided = policy.decide(facts).rule_id
+                    assert explain(policy, made.again(facts)).decision.rule_id == decided
+                    event(f"{name}: {decided}")
 
 
 @settings(max_examples=35, deadline=None)
