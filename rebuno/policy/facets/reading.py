@@ -1,0 +1,91 @@
+"""What every facet is made of: how it reads a JSON value, what it gives, and how that compares."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rebuno.policy.syntax import Op
+from rebuno.policy.values import Tri
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a bundle says about where it stands: `workdir` and `home`, absolute paths, or None where it does not."""
+
+    workdir: str | None = None
+    home: str | None = None
+
+
+class Reading:
+    """A value that a facet gives and that is no plain string or number: a path, a day, a command.
+
+    Subclasses are immutable and answer for themselves what a predicate asks; what they leave out is maybe. `right` is
+    always what the facet's `literal` made of the right side, or another reading of the same facet.
+    """
+
+    __slots__ = ()
+
+    def equals(self, right: Any, fold: bool) -> Tri:
+        """`== right`; `fold` is `ignoring case`."""
+        return None
+
+    def compare(self, right: Any) -> int | None:
+        """Negative, zero or positive as this is less than, equal to or more than `right`; None is maybe."""
+        return None
+
+    def contains(self, right: Any, fold: bool) -> Tri:
+        """`contains right`."""
+        return None
+
+    def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
+        """`like`, `matches`, `starts with` or `ends with` one pattern, as `literal` or (`like`) `pattern` made it."""
+        return None
+
+    def under(self, right: Any) -> Tri:
+        """`under right`."""
+        return None
+
+    def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+        """What a `known` files this value under: hashable keys, each with whether it is this value for sure (True) or
+        only under one of two readings (False). Two readings are the same for sure where they share a sure key, maybe
+        where they share any other. Empty: it cannot be in a set, the answer is maybe."""
+        return ()
+
+    def json(self) -> Any:
+        """The value as a trace shows it."""
+        return str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One reading of JSON values, as a row of the registry.
+
+    `of` says what it reads and `gives` what comes out, in words for documentation; `value` is the type of what it
+    gives, for `check`: `string`, `number`, `date` (ordering allowed) or `list` (a command: `like` by words, `contains`
+    one word). `many` tells a set.
+
+    `read` takes a JSON value that is there (never null, missing or an empty list) and gives a string, a number or a
+    `Reading`; with `many` a list of them, empty where the text is there and holds none. It gives
+    `values.UNREADABLE` for a value of the wrong type, text that cannot be read honestly, and anything beyond its
+    bounds. It never raises, never recurses on its input, and takes time linear in it.
+
+    `literal` normalises a literal of the right side, or raises `ValueError` with the reason in words (`check` prints
+    it). `pattern` does so for the right side of `like` where the facet has its own globs (None: the usual globs on the
+    string). `network` does so for the right side of `under` (None: there is no `under`); `under` then answers for a
+    string or a number, while a `Reading` answers for itself.
+
+    `find` gives the values of this facet that stand in a free text, for `FACET of … in` a `known` with `input`; None
+    where the facet cannot be looked for in a text.
+    """
+
+    name: str
+    of: str
+    gives: str
+    value: str
+    read: Callable[[Any, Surroundings], Any]
+    literal: Callable[[Any, Surroundings], Any]
+    many: bool = False
+    pattern: Callable[[str, Surroundings], Any] | None = None
+    network: Callable[[str, Surroundings], Any] | None = None
+    under: Callable[[Any, Any], Tri] | None = None
+    find: Callable[[str, Surroundings], Iterable[Any]] | None = None
