@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from rebuno.errors import NotJSON
 from rebuno.model.step import Kind
 from rebuno.sdk import context
 
@@ -24,11 +25,26 @@ async def step(
 
     Raises:
         RuntimeError: outside an execution.
+        TypeError: `args` is no dict; nothing was submitted.
+        ValidationError: the name is empty, or the idempotency is unknown; nothing was recorded.
         NotJSON: an argument is something that JSON cannot hold (a `TypeError`; it names the path to the value).
         ToolError: `fn` raised, now or on the recorded run; where its result was not JSON, also a `TypeError`.
         PolicyError: a rule or a person denied the step.
         Blocked: a person must decide first; let it pass.
     """
     execution = context.required(f"step(`{name}`)")
-    payload = dict(args) if args else {}
+    payload = _payload(name, args)
     return await execution.invoke(Kind.LOCAL, name, payload, partial(fn, **payload), idempotency=idempotency)
+
+
+def _payload(name: str, args: object) -> dict[str, Any]:
+    if args is None:
+        return {}
+    if not isinstance(args, dict):
+        raise TypeError(
+            f"the args of step(`{name}`) are of type {type(args).__name__}; pass a dict of keyword arguments"
+        )
+    for key in args:
+        if not isinstance(key, str):
+            raise NotJSON("args", f"has the key {key!r}, and JSON's keys are strings")
+    return dict(args)

@@ -31,13 +31,15 @@ def tool(tool_id: Callable[..., Any] | str | None = None, *, idempotency: str = 
         ValueError: the idempotency is unknown, or the id is registered with another one.
     """
     if callable(tool_id):
-        return _wrap(tool_id, tool_id.__name__, idempotency)
-    return lambda function: _wrap(function, tool_id if tool_id is not None else function.__name__, idempotency)
+        return _wrap(tool_id, None, idempotency)
+    return lambda function: _wrap(function, tool_id, idempotency)
 
 
-def _wrap(function: Callable[..., Any], tool_id: str, idempotency: str) -> Callable[..., Any]:
+def _wrap(function: Callable[..., Any], tool_id: str | None, idempotency: str) -> Callable[..., Any]:
+    if tool_id is None:
+        tool_id = getattr(function, "__name__", "")
     if not tool_id:
-        raise ValueError("the id of a tool is empty")
+        raise ValueError('the id of a tool is empty; name it: `@tool("id")`')
     try:
         promise = Idempotency(idempotency)
     except ValueError:
@@ -54,7 +56,11 @@ def _wrap(function: Callable[..., Any], tool_id: str, idempotency: str) -> Calla
         bound.apply_defaults()
         named = dict(bound.arguments)
         for name in extra:
-            named |= named.pop(name)
+            more = named.pop(name)
+            if twice := named.keys() & more.keys():
+                # Policy must see every value that the body gets.
+                raise TypeError(f"the tool `{tool_id}` got two values for the argument `{min(twice)}`")
+            named |= more
         body = functools.partial(function, *bound.args, **bound.kwargs)
         try:
             return await execution.invoke(Kind.TOOL, tool_id, named, body, idempotency=promise)
