@@ -23,7 +23,7 @@ from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import read
 from rebuno.sdk.binding import bind
-from rebuno.sdk.context import ExecutionContext
+from rebuno.sdk.context import ExecutionContext, recordable
 
 # Bodies that are plain functions run in threads; more at a time than this wait for a free one.
 BODY_THREADS = 64
@@ -128,7 +128,7 @@ class Kernel:
         bind(handler, identity.parse(text))
         replayed = 0
         while True:
-            begun = await self._core.begin(agent_id=name, input=text, key=id)
+            begun = await self._begin(agent_id=name, input=text, key=id)
             if isinstance(begun, records.Execution):
                 return await self._view(begun, replayed)
             id = id if id is not None else begun.execution.id
@@ -137,6 +137,17 @@ class Kernel:
             if ended is not None:
                 return await self._view(ended, replayed)
 
+    async def _begin(self, *, agent_id: str, input: str, key: str | None) -> Attempt | records.Execution:
+        beginning = asyncio.create_task(self._core.begin(agent_id=agent_id, input=input, key=key))
+        try:
+            return await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            # What is begun is on the disk: let it go again, or this very process would keep it.
+            await asyncio.wait({beginning})
+            if beginning.exception() is None and isinstance(begun := beginning.result(), Attempt):
+                await self._abandon(begun)
+            raise
+
     async def _attempt(self, attempt: Attempt, handler: Callable[[], Any]) -> records.Execution | None:
         execution = attempt.execution
         context = ExecutionContext(
@@ -144,7 +155,8 @@ class Kernel:
             self._executor,
             execution_id=execution.id,
             agent_id=execution.agent_id,
-            input=attempt.input,
+            # A copy: what the handler does to it must not change what policies see.
+            input=identity.parse(execution.input),
         )
         task = asyncio.create_task(context.run(handler))
         try:
@@ -158,6 +170,7 @@ class Kernel:
             context.end()
             task.cancel()
             await asyncio.wait({task})
+            await context.settle()
             raise
         except Terminated:
             return await attempt.store.execution(execution.id)
@@ -182,12 +195,12 @@ class Kernel:
                 error = unfit
         if not isinstance(error, Exception):
             raise error
-        return await executions.finish(attempt, failure_reason=failure_reason(error))
+        return await executions.finish(attempt, failure_reason=recordable(failure_reason(error)))
 
     async def _abandon(self, attempt: Attempt) -> None:
-        # What ended the attempt is already on its way to the caller; the lease runs out by itself.
+        # What ended the attempt is already on its way to the caller.
         with suppress(StoreError, LeaseSuperseded, Terminated):
-            await asyncio.shield(executions.abandon(attempt))
+            await asyncio.shield(self._core.abandon(attempt))
 
     async def _view(self, row: records.Execution, replayed: int) -> Execution:
         questions = []

@@ -1,6 +1,7 @@
 """One run of a handler as the kernel sees it: the journal in memory, who runs, and what this run has asked so far."""
 
 import asyncio
+import sys
 from collections import Counter
 from collections.abc import Iterable
 
@@ -35,7 +36,8 @@ async def load(store: Store, execution_id: str) -> tuple[dict[str, Step], dict[s
     while page := await store.steps(execution_id, after=after):
         steps.update((step.step_id, step) for step in page)
         after = page[-1].decided_seq
-    approvals = {approval.id: approval for approval in await store.approvals(execution_id=execution_id)}
+    asked = await store.approvals(execution_id=execution_id, limit=sys.maxsize)
+    approvals = {approval.id: approval for approval in asked}
     return steps, approvals
 
 

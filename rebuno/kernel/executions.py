@@ -1,11 +1,12 @@
 """The life of an execution: begun or taken over, ended, suspended, let go."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import uuid_utils
 
-from rebuno.errors import ConflictError, Stale
+from rebuno.errors import ConflictError, NotFoundError, Stale, Terminated
 from rebuno.journal.records import (
     Approval,
     ApprovalWrite,
@@ -55,8 +56,19 @@ class Changes:
         self.approvals.extend(replace(a, requested=moved(a.requested), resolved=moved(a.resolved)) for a in approvals)
 
 
-async def begin(store: Store, policy: Policy, *, agent_id: str, input: str, key: str | None) -> Attempt | Execution:
+async def begin(
+    store: Store,
+    policy: Policy,
+    *,
+    agent_id: str,
+    input: str,
+    key: str | None,
+    let_go: Collection[tuple[str, int]] = (),
+) -> Attempt | Execution:
     """Starts an execution, or takes over where an earlier run of it stopped.
+
+    `key` is the caller's own id, or that of an execution. `let_go` names attempts of this process (execution's id and
+    number) that are known to have ended, whatever the store says of their leases.
 
     Returns the execution itself where no handler may run: it has ended, or still waits for a person.
 
@@ -65,7 +77,7 @@ async def begin(store: Store, policy: Policy, *, agent_id: str, input: str, key:
         StoreError
     """
     while True:
-        execution = await store.find(agent_id, key) if key is not None else None
+        execution = await _known(store, agent_id, key) if key is not None else None
         if execution is None:
             execution = _new(store, policy, agent_id=agent_id, input=input, key=key)
             events = (
@@ -86,15 +98,24 @@ async def begin(store: Store, policy: Policy, *, agent_id: str, input: str, key:
             raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
         if execution.status.terminal:
             return execution
-        if execution.holder is not None and store.alive(execution):
+        ended = (execution.id, execution.attempt) in let_go
+        if execution.holder is not None and not ended and store.alive(execution):
             raise ConflictError(
                 f"the execution `{key}` is running in {execution.holder}; wait for it to end",
                 holder=str(execution.holder),
             )
         try:
             return await _take_over(store, policy, execution)
-        except Stale:
+        except (Stale, Terminated):
             continue
+
+
+async def _known(store: Store, agent_id: str, key: str) -> Execution | None:
+    found = await store.find(agent_id, key)
+    if found is None:
+        with suppress(NotFoundError):
+            found = await store.execution(key)
+    return found if found is not None and found.agent_id == agent_id else None
 
 
 def _new(store: Store, policy: Policy, *, agent_id: str, input: str, key: str | None) -> Execution:
@@ -269,13 +290,19 @@ async def abandon(attempt: Attempt) -> None:
     """Lets go of an execution whose attempt ended without an outcome; the next one takes it over at once.
 
     A store that fails here changes nothing: the lease then runs out by itself.
+
+    Raises:
+        StoreError, LeaseSuperseded, Terminated: the store failed, or there was nothing to let go of.
     """
     attempt.ended = True
     attempt.store.drop(attempt.lease)
-    if attempt.lease.poison is None and not attempt.lease.lost:
-        await attempt.write(
-            (), execution=ExecutionWrite(ExecutionStatus.RUNNING, attempt=attempt.lease.attempt), judged=False
-        )
+    # INVARIANT: the last write of the attempt. It adds no event, so it may follow a lost one under a lease of its own.
+    lease = Lease(attempt.execution.id, attempt.lease.attempt, attempt.lease.owner)
+    release = Batch(
+        lease.execution_id, (), execution=ExecutionWrite(ExecutionStatus.RUNNING, attempt=lease.attempt), lease=lease
+    )
+    attempt.store.write(release)
+    await release.committed
 
 
 async def _let_go(attempt: Attempt) -> Execution:

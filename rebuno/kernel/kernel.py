@@ -25,13 +25,24 @@ class Kernel:
         self.policy = policy
         self.strict = strict
         self._saved = False
+        # Attempts that have ended here and may still hold their leases on the disk: (execution's id, number).
+        self._let_go: set[tuple[str, int]] = set()
 
     async def begin(self, *, agent_id: str, input: str, key: str | None = None) -> Attempt | Execution:
         """Starts or takes over an execution of `input` (canonical JSON text); see `executions.begin`."""
         if not self._saved:
             await self.store.save_bundle(self.policy.digest, [(s.path, s.text) for s in self.policy.sources])
             self._saved = True
-        return await executions.begin(self.store, self.policy, agent_id=agent_id, input=input, key=key)
+        return await executions.begin(
+            self.store, self.policy, agent_id=agent_id, input=input, key=key, let_go=self._let_go
+        )
+
+    async def abandon(self, attempt: Attempt) -> None:
+        """Lets go of an attempt that ended without an outcome, so that the next can begin at once; here it can even
+        where the store fails to say so."""
+        self._let_go.add((attempt.execution.id, attempt.lease.attempt))
+        await executions.abandon(attempt)
+        self._let_go.discard((attempt.execution.id, attempt.lease.attempt))
 
     async def submit(self, attempt: Attempt, submission: Submission) -> Answer:
         """Identifies, decides, settles one submission; see `submit.submit`."""

@@ -23,6 +23,7 @@ from rebuno.sdk.transport import Transport
 
 # What ends an attempt says nothing about the step in whose body it surfaced.
 _ENDS_ATTEMPT: Final = (Blocked, Terminated, LeaseSuperseded, StoreError)
+_LONGEST_TEXT: Final = 64 * 1024
 _CANCELLED: Final = identity.canonical({"reason": "cancelled", "message": "the body was cancelled"})
 
 
@@ -79,7 +80,8 @@ class ExecutionContext:
         self._transport = transport
         self._executor = executor
         self._loop = asyncio.get_running_loop()
-        self._bodies: set[asyncio.Task[Any]] = set()
+        # Every submission that is under way, with the body that it may run.
+        self._under_way: set[asyncio.Task[Answer]] = set()
         self._ending = False
 
     async def run(self, handler: Callable[[], Any]) -> Any:
@@ -88,15 +90,15 @@ class ExecutionContext:
         return await self._call(handler)
 
     async def settle(self) -> None:
-        """Waits for the bodies that this attempt has started."""
-        while self._bodies:
-            await asyncio.wait(self._bodies)
+        """Waits for the submissions that are under way and for the bodies that they run."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)
 
     def end(self) -> None:
-        """Stops the bodies that still run; nothing is recorded about them any more."""
+        """Stops what is still under way, and refuses what comes later; nothing is recorded about it any more."""
         self._ending = True
-        for body in self._bodies:
-            body.cancel()
+        for task in self._under_way:
+            task.cancel()
 
     async def invoke(
         self,
@@ -121,13 +123,34 @@ class ExecutionContext:
             raise RuntimeError(
                 f"the step `{target}` was submitted from another event loop than its handler's; await it there"
             )
-        text = identity.canonical(args, "args")
-        answer = await self._transport.submit(Submission(kind, target, text, idempotency, scope.step_id))
+        submission = Submission(kind, target, identity.canonical(args, "args"), idempotency, scope.step_id)
+        if self._ending:
+            raise Terminated(
+                f"the step `{target}` was submitted after its handler's end; await every task in the handler"
+            )
+        # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
+        # Tasks start in the order in which they are made, so that identical calls are counted in the order of calls.
+        task = asyncio.create_task(self._carry(submission, body, scope))
+        self._under_way.add(task)
+        task.add_done_callback(self._forget)
+        try:
+            answer = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not self.blocked:
+                task.cancel()
+            raise
+        return await _read(target, answer)
+
+    async def _carry(self, submission: Submission, body: Callable[[], Any], scope: _Scope) -> Answer:
+        """Submits, and runs the body where the kernel says so. What comes back is read like a replay, always."""
+        answer = await self._transport.submit(submission)
         match answer.say:
             case Say.PROCEED:
-                return await self._proceed(target, answer.step_id, body, scope)
+                step_id = answer.step_id
+                text = await self._body(submission.target, step_id, body, _Scope(self, step_id, scope))
+                return Answer(Say.REPLAY, step_id, result=text)
             case Say.REPLAY:
-                return await _replay(target, answer)
+                return answer
             case Say.DENIED:
                 raise PolicyError(answer.reason, rule_id=answer.rule_id, step_id=answer.step_id)
             case Say.BLOCKED | Say.EXECUTION_BLOCKED:
@@ -143,27 +166,15 @@ class ExecutionContext:
             outer = outer.parent
         return Blocked(answer.step_id, answer.approval_id)
 
-    # ------------------------------------------------------------ bodies
-
-    async def _proceed(self, target: str, step_id: str, body: Callable[[], Any], scope: _Scope) -> Any:
-        # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
-        task = asyncio.create_task(self._body(target, step_id, body, _Scope(self, step_id, scope)))
-        self._bodies.add(task)
-        task.add_done_callback(self._forget)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if not self.blocked:
-                task.cancel()
-            raise
-
-    def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._bodies.discard(task)
+    def _forget(self, task: asyncio.Task[Answer]) -> None:
+        self._under_way.discard(task)
         if not task.cancelled():
             # The caller may be gone; its error has been recorded.
             task.exception()
 
-    async def _body(self, target: str, step_id: str, body: Callable[[], Any], scope: _Scope) -> Any:
+    # ------------------------------------------------------------ bodies
+
+    async def _body(self, target: str, step_id: str, body: Callable[[], Any], scope: _Scope) -> str:
         _scope.set(scope)
         try:
             value = await self._call(body)
@@ -174,40 +185,57 @@ class ExecutionContext:
         except _ENDS_ATTEMPT:
             self._transport.release(step_id)
             raise
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             if self._ending:
                 self._transport.release(step_id)
-            else:
+                raise
+            if _asked_to_stop():
                 await self._transport.fail(step_id, _CANCELLED, wait=False)
-            raise
+                raise
+            # Nobody cancelled this body: it waited for something that was cancelled, and failed like any other.
+            raise await self._failed(target, step_id, error) from error
         except Exception as error:
             if scope.blocked:
                 self._transport.release(step_id)
                 raise Blocked(step_id) from error
-            said = {"type": type(error).__name__, "message": str(error)}
-            await self._transport.fail(step_id, _recordable(said))
-            raise _failure(said, target, step_id) from error
-        recorded = identity.parse(text)
-        await self._transport.succeed(step_id, text, recorded)
-        return identity.parse(text)
+            raise await self._failed(target, step_id, error) from error
+        await self._transport.succeed(step_id, text, identity.parse(text))
+        return text
+
+    async def _failed(self, target: str, step_id: str, error: BaseException) -> ToolError:
+        """Records a body's exception; the one that the handler gets instead, now as on every replay."""
+        recorded = identity.canonical({"type": type(error).__name__, "message": recordable(str(error))})
+        await self._transport.fail(step_id, recorded)
+        return _failure(identity.parse(recorded), target, step_id)
 
     async def _call(self, function: Callable[[], Any]) -> Any:
         if inspect.iscoroutinefunction(function):
             return await function()
         # A plain function must not stop the loop. Contextvars are copied in, and do not come out.
         run = contextvars.copy_context().run
-        value = await self._loop.run_in_executor(self._executor, run, function)
+        value = await self._loop.run_in_executor(self._executor, run, _guarded, function)
         return await value if inspect.isawaitable(value) else value
 
 
-def _recordable(said: dict[str, str]) -> str:
+def recordable(text: str) -> str:
+    """What the journal can hold of an exception's text: no lone surrogates, 64 Ki characters at most."""
+    return text[:_LONGEST_TEXT].encode("utf-8", "replace").decode()
+
+
+def _guarded(function: Callable[[], Any]) -> Any:
     try:
-        return identity.canonical(said)
-    except NotJSON:
-        return identity.canonical({key: text.encode("utf-8", "replace").decode() for key, text in said.items()})
+        return function()
+    except StopIteration as error:
+        # asyncio cannot carry it out of a thread: whoever awaits it would wait for ever.
+        raise RuntimeError("the function raised StopIteration") from error
 
 
-async def _replay(target: str, answer: Answer) -> Any:
+def _asked_to_stop() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+async def _read(target: str, answer: Answer) -> Any:
     if answer.error is None:
         return identity.parse(answer.result or "null")
     error = identity.parse(answer.error)
