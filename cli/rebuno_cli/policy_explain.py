@@ -69,6 +69,8 @@ def explain(
             if number:
                 output.write_text("")
             console.write([trace.submission(step), *trace.trace(told, every=every)])
+            if expect and told.decision.verdict != expect:
+                console.write([trace.unexpected(told, expect)])
     return 1 if differs else 0
 
 

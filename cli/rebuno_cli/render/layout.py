@@ -32,7 +32,8 @@ class Rows:
             return
         made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
         for head in self.heads:
-            made.add_column(Text(head), overflow="fold")
+            # An id is there to be copied.
+            made.add_column(Text(head), overflow="fold", no_wrap=head == "id")
         for row in self.rows:
             made.add_row(*row)
         yield made

@@ -37,6 +37,11 @@ def trace(told: Trace, *, every: bool = False) -> Iterator[RenderableType]:
         yield hanging("=> ", Text(f"no rule matched: {_named(told.decision.rule_id)} decides", "bold"), margin=2)
 
 
+def unexpected(told: Trace, expect: str) -> Text:
+    """The line under a trace that ends otherwise than the caller said."""
+    return Text(f"expected {expect}, it is {told.decision.verdict.value}", "bold red")
+
+
 def submission(step: Submission) -> Text:
     """What was asked: kind, target and arguments on a line."""
     line = Text(f"{step.kind.value} ")
