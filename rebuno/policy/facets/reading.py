@@ -51,6 +51,11 @@ class Reading:
         where they share any other. Empty: it cannot be in a set, the answer is maybe."""
         return ()
 
+    def sought(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+        """What this value is looked up under, where that is not what it is filed under: `January 11` is found where
+        `2025-01-11` is filed, and the other way about, but not another year's `January 11`."""
+        return self.keys(fold)
+
     def json(self) -> Any:
         """The value as a trace shows it."""
         return str(self)
@@ -69,6 +74,9 @@ class Facet:
     `values.UNREADABLE` for a value of the wrong type, text that cannot be read honestly, and anything beyond its
     bounds. It never raises, never recurses on its input, and takes time linear in it.
 
+    With `sees_empty` it is given an empty list too (its size is 0). It gives `values.MISSING` where the value has
+    nothing of the kind (a file without extension).
+
     `literal` normalises a literal of the right side, or raises `ValueError` with the reason in words (`check` prints
     it). `pattern` does so for the right side of `like` where the facet has its own globs (None: the usual globs on the
     string). `network` does so for the right side of `under` (None: there is no `under`); `under` then answers for a
@@ -85,6 +93,7 @@ class Facet:
     read: Callable[[Any, Surroundings], Any]
     literal: Callable[[Any, Surroundings], Any]
     many: bool = False
+    sees_empty: bool = False
     pattern: Callable[[str, Surroundings], Any] | None = None
     network: Callable[[str, Surroundings], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None
