@@ -3,7 +3,7 @@
 from typing import Final
 
 from rebuno.policy import syntax as s
-from rebuno.policy.diagnostics import Code, Report
+from rebuno.policy.diagnostics import Code, Report, line_of
 from rebuno.policy.names import FIXED_IDS, RESERVED, did_you_mean
 
 Definition = s.Let | s.Known | s.Condition
@@ -47,7 +47,7 @@ class Names:
         name = statement.name
         first = self._defined.setdefault(name.text, statement)
         if first is not statement:
-            message = f"the name `{name.text}` is defined twice; first at line {first.name.span.line}"
+            message = f"the name `{name.text}` is defined twice; first at {line_of(first.name.span, name.span)}"
             self._report.error(Code.DUPLICATE_NAME, message, name.span, "rename or remove one of the two")
         elif name.text in RESERVED:
             message = f"`{name.text}` is a word of the language"

@@ -96,6 +96,11 @@ class Diagnostic:
         return f"{where}{self.span.line}:{self.span.column}: {self.severity.value}[{self.code}]: {self.message}{hint}"
 
 
+def line_of(place: Span, seen_from: Span) -> str:
+    """`line 3`, with its file where that is another one than the other place's."""
+    return f"line {place.line}" + (f" of `{place.path}`" if place.path != seen_from.path else "")
+
+
 class Report:
     """Collects what is found in one file."""
 
@@ -107,11 +112,11 @@ class Report:
 
     def error(self, code: Code, message: str, span: Span, help: str = "") -> None:
         """Adds an error."""
-        self.findings.append(Diagnostic(code, message, span, self.path, help))
+        self.findings.append(Diagnostic(code, message, span, span.path or self.path, help))
 
     def warning(self, code: Code, message: str, span: Span, help: str = "") -> None:
         """Adds a warning."""
-        self.findings.append(Diagnostic(code, message, span, self.path, help, Severity.WARNING))
+        self.findings.append(Diagnostic(code, message, span, span.path or self.path, help, Severity.WARNING))
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -35,9 +35,10 @@ def verb(op: Op, answer: Tri) -> str:
 
 def one_line(bundle: Bundle, span: Span) -> str:
     """The source at a place, as one line without comments."""
-    text = bundle.text[span.start : span.end]
+    origin = bundle.origin(span)
+    text = origin.text[span.start : span.end]
     if "#" in text:
-        for comment in reversed(bundle.comments):
+        for comment in reversed(origin.comments):
             if span.start <= comment.span.start < span.end:
                 text = text[: comment.span.start - span.start] + " " + text[comment.span.end - span.start :]
     return " ".join(text.split())

@@ -35,7 +35,7 @@ def parse(source: Source) -> tuple[s.Bundle, list[Diagnostic]]:
     With errors the bundle holds the statements that could be read; it never raises for what the text says.
     """
     text = source.text.removeprefix("\ufeff")
-    lines = Lines(text)
+    lines = Lines(text, source.path)
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LARGEST:
         message = f"the file has {size:,} bytes; at most {LARGEST:,} are read"

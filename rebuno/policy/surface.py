@@ -28,10 +28,11 @@ _COMMENT: Final = re.compile(r'(?<![A-Za-z0-9_])r"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|#
 class Lines:
     """Turns offsets into places. Lines end at LF and count from 1, columns count characters from 1."""
 
-    __slots__ = ("_starts", "text")
+    __slots__ = ("_starts", "path", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, path: str = "") -> None:
         self.text = text
+        self.path = path
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def span(self, start: int, end: int) -> Span:
@@ -39,7 +40,7 @@ class Lines:
         starts = self._starts
         first = bisect_right(starts, start)
         last = first if first == len(starts) or end < starts[first] else bisect_right(starts, end)
-        return Span(first, start - starts[first - 1] + 1, last, end - starts[last - 1] + 1, start, end)
+        return Span(first, start - starts[first - 1] + 1, last, end - starts[last - 1] + 1, start, end, self.path)
 
 
 def refused(lines: Lines, path: str, limit: int) -> tuple[str, list[Diagnostic]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place in a bundle's text. Lines and columns count from 1, in characters; the end is exclusive."""
+    """A place in a text. Lines and columns count from 1, in characters; the end is exclusive. `path` is the text's file
+    as diagnostics print it, empty where nobody said."""
 
     line: int
     column: int
@@ -15,10 +16,11 @@ class Span:
     end_column: int
     start: int
     end: int
+    path: str = field(default="", compare=False)
 
     def to(self, other: "Span") -> "Span":
         """From the start of this place to the end of `other`."""
-        return Span(self.line, self.column, other.end_line, other.end_column, self.start, other.end)
+        return Span(self.line, self.column, other.end_line, other.end_column, self.start, other.end, self.path)
 
 
 _NOWHERE = Span(1, 1, 1, 1, 0, 0)
@@ -478,8 +480,19 @@ Statement = BundleLine | Default | Let | Use | Workdir | Home | Known | Conditio
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """A file that a bundle takes in. `name` is its path from the bundle's folder, `path` what diagnostics print."""
+
+    name: str
+    path: str
+    text: str
+    comments: tuple[Comment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Bundle:
-    """A whole file. `name` is the `bundle` line's, else the file's stem; `path` is what diagnostics print.
+    """A whole file. `name` is the `bundle` line's, else the file's stem; `path` is what diagnostics print, `files` are
+    those that it takes in: once it is linked, their definitions stand among its `statements`.
 
     After a syntax error `whole` is False, the statements are those that could be read, and `broken` holds the names
     that the others would have defined.
@@ -492,3 +505,11 @@ class Bundle:
     text: str = field(default="", compare=False, repr=False)
     whole: bool = field(default=True, compare=False)
     broken: frozenset[str] = field(default=frozenset(), compare=False)
+    files: tuple[File, ...] = field(default=(), compare=False)
+
+    def origin(self, span: Span) -> "Bundle | File":
+        """The file that a place is in."""
+        for file in self.files:
+            if file.path == span.path:
+                return file
+        return self
