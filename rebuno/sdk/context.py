@@ -136,7 +136,8 @@ class ExecutionContext:
         try:
             answer = await asyncio.shield(task)
         except asyncio.CancelledError:
-            if not self.blocked:
+            # Once: a second cancellation would interrupt what the body does to clean up.
+            if not self.blocked and not self._ending:
                 task.cancel()
             raise
         return await _read(target, answer)
