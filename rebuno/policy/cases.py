@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rebuno.model.clock import rfc3339
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Kind, StepStatus
+from rebuno.policy.coverage import Coverage, Tally
 from rebuno.policy.decide import Policy
 from rebuno.policy.diagnostics import Diagnostic
 from rebuno.policy.explain import explain
 from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.syntax import Rule
 from rebuno.policy.trace import Trace
 
 
@@ -40,7 +41,10 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What is asked of a policy: a step with the input and the history of its execution, oldest step first."""
+    """What is asked of a policy: a step with the input and the history of its execution, oldest step first.
+
+    `at` is when it is asked, in seconds since 1970; None where nobody knows.
+    """
 
     kind: Kind
     target: str
@@ -48,6 +52,7 @@ class Submission:
     agent_id: str = ""
     input: Any = None
     history: tuple[Earlier, ...] = ()
+    at: float | None = None
 
     def facts(self) -> Facts:
         """The submission as a policy sees it. An approval counts just before the outcome of the step."""
@@ -65,15 +70,18 @@ class Submission:
             agent=self.agent_id,
             input=self.input,
             history=History(evidence),
+            now=self.at,
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The submission as JSON data, without an input or a history that it does not have."""
+        """The submission as JSON data, without an input, a history or a time that it does not have."""
         out = {"kind": self.kind.value, "target": self.target, "args": self.args, "agent_id": self.agent_id}
         if self.input is not None:
             out["input"] = self.input
         if self.history:
             out["history"] = [step.to_json() for step in self.history]
+        if self.at is not None:
+            out["at"] = rfc3339(self.at)
         return out
 
 
@@ -132,10 +140,10 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A policy against its cases. `unexercised` names the rules that decided none of them, in the bundle's order."""
+    """A policy against its cases, and what they have exercised."""
 
     results: tuple[CaseResult, ...]
-    unexercised: tuple[str, ...]
+    coverage: Coverage
 
     @property
     def failed(self) -> int:
@@ -143,29 +151,31 @@ class Report:
         return sum(not result.passed for result in self.results)
 
     def to_json(self) -> dict[str, Any]:
-        """`{"results": […], "failed": n, "unexercised_rules": […]}`."""
+        """`{"results": […], "failed": n, "unexercised_rules": […], "coverage": {…}}`."""
         return {
             "results": [result.to_json() for result in self.results],
             "failed": self.failed,
-            "unexercised_rules": list(self.unexercised),
+            "unexercised_rules": list(self.coverage.unexercised),
+            "coverage": self.coverage.to_json(),
         }
 
 
 def run_cases(policy: Policy, cases: Sequence[Case]) -> Report:
-    """Asks the policy about every case."""
-    results = tuple(_run(policy, case) for case in cases)
-    rules = [rule.id.text for bundle in policy.bundles for rule in bundle.statements if isinstance(rule, Rule)]
-    reached = {result.decision.rule_id for result in results}
-    return Report(results, tuple(rule for rule in rules if rule not in reached))
+    """Asks a policy of one bundle about every case."""
+    [bundle] = policy.bundles
+    tally = Tally(bundle)
+    results = []
+    for case in cases:
+        trace = explain(policy, case.submission.facts())
+        tally.add(trace)
+        results.append(_judged(case, policy.decide(case.submission.facts()), trace))
+    return Report(tuple(results), tally.coverage())
 
 
-def _run(policy: Policy, case: Case) -> CaseResult:
-    decision = policy.decide(case.submission.facts())
+def _judged(case: Case, decision: Decision, trace: Trace) -> CaseResult:
     wrong: list[str] = []
     if case.expect not in (None, decision.verdict):
         wrong.append(f"expected {case.expect}, got {decision.verdict.value}")
     if case.expect_rule not in (None, decision.rule_id):
         wrong.append(f"expected rule `{case.expect_rule}`, `{decision.rule_id}` decided")
-    if not wrong:
-        return CaseResult(case, decision)
-    return CaseResult(case, decision, "; ".join(wrong), explain(policy, case.submission.facts()))
+    return CaseResult(case, decision, "; ".join(wrong), trace if wrong else None)

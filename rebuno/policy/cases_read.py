@@ -1,10 +1,12 @@
 """Reads policy test files, and single submissions, into cases; every mistake is reported with its place."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
 from rebuno.errors import BundleError, ValidationError
+from rebuno.model.clock import from_rfc3339
 from rebuno.model.decision import Verdict
 from rebuno.model.step import Kind, StepStatus
 from rebuno.policy.cases import Case, CaseFile, Earlier, Submission
@@ -17,11 +19,12 @@ KINDS: Final = {"tool": Kind.TOOL, "llm": Kind.LLM, **{kind.value: kind for kind
 VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
 _STATUSES: Final = {status.value: status for status in StepStatus}
 
-_FILE: Final = ("agent_id", "cases")
-_CASE: Final = ("name", "kind", "target", "args", "agent_id", "input", "history", "expect", "expect_rule")
+_FILE: Final = ("agent_id", "at", "cases")
+_CASE: Final = ("name", "kind", "target", "args", "agent_id", "input", "history", "at", "expect", "expect_rule")
 _EARLIER: Final = ("kind", "target", "args", "result", "status", "approved")
-_LINE: Final = ("kind", "target", "args", "agent", "input", "history")
-_LATER: Final = ("at",)
+_LINE: Final = ("kind", "target", "args", "agent", "input", "history", "at")
+# Python reads more than RFC 3339 allows: weeks, times without seconds or without an offset.
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 T = TypeVar("T")
 
@@ -40,14 +43,14 @@ def read_cases(source: Source) -> CaseFile:
 
 
 def read_submission(data: Any, where: str = "") -> Submission:
-    """A submission given as JSON data: `{"target", "kind"?, "args"?, "input"?, "agent"?, "history"?}`.
+    """A submission given as JSON data: `{"target", "kind"?, "args"?, "input"?, "agent"?, "history"?, "at"?}`.
 
     Raises:
         ValidationError: with every mistake in it, after `where`.
     """
     reader = _Reader("")
     node = node_of(data, NOWHERE)
-    submission = reader.submission(node, reader.mapping(node, "a step", _LINE), "agent", "")
+    submission = reader.submission(node, reader.mapping(node, "a step", _LINE), "agent")
     if reader.errors:
         said = "; ".join(f"{d.message} ({d.help})" if d.help else d.message for d in reader.errors)
         raise ValidationError(f"{where}: {said}" if where else said)
@@ -65,15 +68,15 @@ class _Reader:
 
     def file(self, root: Node) -> list[Case]:
         fields = self.mapping(root, "a file of cases", _FILE)
-        agent = self.text(fields, "agent_id")
+        agent, at = self.text(fields, "agent_id"), self.time(fields)
         if "cases" not in fields:
             self.wrong("the file has no `cases`", root.span, "write `cases:` and a list of cases")
             return []
-        return [self.case(node, agent) for node in self.list(fields, "cases")]
+        return [self.case(node, agent, at) for node in self.list(fields, "cases")]
 
-    def case(self, node: Node, agent: str) -> Case:
+    def case(self, node: Node, agent: str, at: float | None) -> Case:
         fields = self.mapping(node, "a case", _CASE)
-        submission = self.submission(node, fields, "agent_id", agent)
+        submission = self.submission(node, fields, "agent_id", agent, at)
         expect = self.one_of(fields, "expect", VERDICTS)
         rule = self.text(fields, "expect_rule") or None
         name = self.text(fields, "name") or f"{submission.target} (line {node.span.line})"
@@ -84,7 +87,9 @@ class _Reader:
             self.warnings.append(Diagnostic(CODE, message, span, self.path, hint, Severity.WARNING))
         return Case(name, submission, expect, rule, node.span.line)
 
-    def submission(self, node: Node, fields: dict[str, Node], agent_key: str, agent: str) -> Submission:
+    def submission(
+        self, node: Node, fields: dict[str, Node], agent_key: str, agent: str = "", at: float | None = None
+    ) -> Submission:
         return Submission(
             self.one_of(fields, "kind", KINDS) or Kind.TOOL,
             self.target(node, fields),
@@ -92,6 +97,7 @@ class _Reader:
             self.text(fields, agent_key) or agent,
             self.plain(fields, "input"),
             tuple(map(self.earlier, self.list(fields, "history"))),
+            self.time(fields) if "at" in fields else at,
         )
 
     def earlier(self, node: Node) -> Earlier:
@@ -123,9 +129,7 @@ class _Reader:
             self.wrong(f"{what} is a mapping, this is {_called(node.value)}", node.span, f"its keys: {', '.join(keys)}")
             return {}
         for key, span in node.keys.items():
-            if key in _LATER:
-                self.wrong(f"not built yet: `{key}`", span, "take it out")
-            elif key not in keys:
+            if key not in keys:
                 self.wrong(f"unknown key `{key}`", span, _meant(key, keys))
         return node.value
 
@@ -146,6 +150,19 @@ class _Reader:
             self.wrong(f"`{key}` is {_called(node.value)}, not text", node.span, "put it in quotes")
             return ""
         return node.value
+
+    def time(self, fields: dict[str, Node]) -> float | None:
+        if "at" not in fields or fields["at"].value is None:
+            return None
+        text = self.text(fields, "at")
+        try:
+            if _TIME.fullmatch(text):
+                return from_rfc3339(text.upper())
+        except ValueError:
+            pass  # a day or an hour that there is not
+        hint = "write it like 2026-01-31T08:30:00Z or 2026-01-31T09:30:00+01:00"
+        self.wrong(f"`at` is `{text}`, which is no time", fields["at"].span, hint)
+        return None
 
     def plain(self, fields: dict[str, Node], key: str, default: Any = None) -> Any:
         return fields[key].plain() if key in fields else default

@@ -45,7 +45,7 @@ class Tested:
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON data, with the bundle's path; `results` are empty where nothing was run."""
-        empty: dict[str, Any] = {"results": [], "failed": 0, "unexercised_rules": []}
+        empty: dict[str, Any] = {"results": [], "failed": 0, "unexercised_rules": [], "coverage": None}
         return {
             "bundle": self.checked.path,
             "cases": self.checked.cases_path,

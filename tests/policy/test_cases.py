@@ -149,7 +149,7 @@ cases:
         ("target: x, expect: approval", "`expect` is `approval`", "did you mean `require_approval`?"),
         ("target: x, expect: true", "`expect` is a truth value", "one of deny, require_approval, allow"),
         ("target: x, kind: tol", "`kind` is `tol`", "did you mean `tool`?"),
-        ("target: x, at: noon", "not built yet: `at`", "take it out"),
+        ("target: x, at: noon", "`at` is `noon`, which is no time", "write it like 2026-01-31T08:30:00Z"),
         ("name: x", "`target` is missing", "name the tool, the model or the local step"),
         ('target: ""', "`target` is empty", "name the tool, the model or the local step"),
         ("target: 5", "`target` is a number, not text", "put it in quotes"),
@@ -167,6 +167,42 @@ def test_a_mistake_in_a_case_is_an_error_with_a_hint(case: str, message: str, he
     found = {one.message: one for one in caught.value.diagnostics}[message]
     assert (found.span.line, found.path) == (2, "x.policytest.yaml")
     assert help in found.help
+
+
+@pytest.mark.parametrize(
+    ("case", "at"),
+    [
+        ("at: 2026-01-31T08:30:00Z", 1769848200.0),
+        ("at: 2026-01-31t09:30:00.5+01:00", 1769848200.5),
+        ("at: null", None),  # no clock for this case, whatever the file says
+        ("name: x", 1769904000.0),  # the file's
+    ],
+)
+def test_a_case_may_say_when_it_is_asked(case: str, at: float | None) -> None:
+    """The time is a fact of the submission; without one there is no clock."""
+    [one] = _read(f"at: 2026-02-01T00:00:00Z\ncases:\n  - {{target: x, {case}}}\n").cases
+    assert one.submission.at == at
+    assert one.submission.facts().now == at
+    assert ("at" in one.submission.to_json()) == (at is not None)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        '""',
+        "2026-01-31",
+        "2026-01-31T08:30:00",  # where?
+        "2026-01-31T08:30Z",
+        "2026-02-30T08:30:00Z",
+        "2026-01-31T25:30:00Z",
+        "2026-W05-6T08:30:00Z",
+        "٢٠26-01-31T08:30:00Z",
+    ],
+)
+def test_a_time_that_can_be_misread_is_refused(at: str) -> None:
+    """Only RFC 3339 is read."""
+    with pytest.raises(BundleError, match="which is no time"):
+        _read(f"cases:\n  - {{target: x, at: {at}}}\n")
 
 
 def test_all_mistakes_of_a_file_are_reported() -> None:
@@ -228,7 +264,7 @@ cases:
 def test_rules_that_decide_no_case_are_named() -> None:
     """In the order of the bundle, whether or not cases fail."""
     report = _run("cases:\n  - {target: send, args: {to: x}, expect: allow}\n  - {target: burn, expect: deny}\n")
-    assert report.unexercised == ("free", "known")
+    assert report.coverage.unexercised == ("free", "known")
 
 
 def test_the_report_as_json_keeps_the_case_and_adds_the_answer() -> None:

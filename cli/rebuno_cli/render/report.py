@@ -49,8 +49,8 @@ def _cases(ran: Report, partial: bool) -> Iterator[RenderableType]:
             yield Padding(head, (0, 0, 0, 2))
             for line in trace(result.trace):
                 yield Padding(line, (0, 0, 0, 4))
-    if ran.unexercised and not partial:
-        named = ", ".join(map(escape, ran.unexercised))
+    if ran.coverage.unexercised and not partial:
+        named = ", ".join(map(escape, ran.coverage.unexercised))
         yield Padding(Text(f"no case reaches: {named}", "yellow"), (0, 0, 0, 2))
 
 
