@@ -1,6 +1,6 @@
 """What every facet is made of: how it reads a JSON value, what it gives, and how that compares."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,11 +34,12 @@ class Reading:
         return None
 
     def contains(self, right: Any, fold: bool) -> Tri:
-        """`contains right`."""
+        """`contains right`: a text as it is written, or whatever stands on the right."""
         return None
 
     def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
-        """`like`, `matches`, `starts with` or `ends with` one pattern, as `literal` or (`like`) `pattern` made it."""
+        """`like`, `matches`, `starts with` or `ends with` one text; for `like` it is what `pattern` made of it where
+        the facet has one, else the text as it is written."""
         return None
 
     def under(self, right: Any) -> Tri:
@@ -55,6 +56,11 @@ class Reading:
         """What this value is looked up under, where that is not what it is filed under: `January 11` is found where
         `2025-01-11` is filed, and the other way about, but not another year's `January 11`."""
         return self.keys(fold)
+
+    def elements(self) -> Sequence[Any] | None:
+        """What `any it …` goes through and `it[0]` reaches: the words of a command, `values.UNREADABLE` for one that
+        is not known. None: this is a single value."""
+        return None
 
     def json(self) -> Any:
         """The value as a trace shows it."""
@@ -74,7 +80,8 @@ class Facet:
     `values.UNREADABLE` for a value of the wrong type, text that cannot be read honestly, and anything beyond its
     bounds. It never raises, never recurses on its input, and takes time linear in it.
 
-    With `sees_empty` it is given an empty list too (its size is 0). It gives `values.MISSING` where the value has
+    With `lower` what it gives is always in lower case; a part of it on the right side (`ends with`, `like`, …) is
+    lowered too. With `sees_empty` it is given an empty list too (its size is 0). It gives `values.MISSING` where the value has
     nothing of the kind (a file without extension).
 
     `literal` normalises a literal of the right side, or raises `ValueError` with the reason in words (`check` prints
@@ -94,6 +101,7 @@ class Facet:
     literal: Callable[[Any, Surroundings], Any]
     many: bool = False
     sees_empty: bool = False
+    lower: bool = False
     pattern: Callable[[str, Surroundings], Any] | None = None
     network: Callable[[str, Surroundings], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None
