@@ -30,10 +30,15 @@ def occurs(text: str, value: str) -> bool:
         return False
     position = text.find(value)
     while position >= 0:
-        if _starts(text, position) and _ends(text, position + len(value)):
+        if stands_alone(text, position, position + len(value)):
             return True
         position = text.find(value, position + 1)
     return False
+
+
+def stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether `text[start:end]` is a whole token, as `occurs` says."""
+    return _starts(text, start) and _ends(text, end)
 
 
 def _starts(text: str, position: int) -> bool:
@@ -63,13 +68,13 @@ _NUMBER: Final = re.compile(
     r"(?![ \u00a0\u202f][0-9])(?!['’`´][0-9])"
     rf"(?=[{re.escape(_STOPS)}]{{0,{_MAX_STOPS}}}(?:[\s{_EDGE}{re.escape(_CLOSING)}]|\Z))"
 )
-_MONTH: Final = (
+MONTH: Final = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     "|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
 _DATE: Final = re.compile(
-    rf"\b{_MONTH}\.?\s(?:[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,?\s[0-9]{{4}})?|[0-9]{{4}})\b"
-    rf"|\b[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}\b\.?(?:,?\s[0-9]{{4}}\b)?",
+    rf"\b{MONTH}\.?\s(?:[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,?\s[0-9]{{4}})?|[0-9]{{4}})\b"
+    rf"|\b[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}\b\.?(?:,?\s[0-9]{{4}}\b)?",
     re.IGNORECASE,
 )
 
@@ -89,12 +94,25 @@ def numbers(text: str) -> set[Decimal]:
             current += 1
         if current < len(dates) and dates[current][0] < end:
             continue
-        signs = match["sign"] + match["second"]
-        if len(signs) > 1:
-            continue
-        number = Decimal(match["digits"].replace(",", ""))
-        found.add(-number if signs in ("-", "−") and signs else number)
+        number = _value(match)
+        if number is not None:
+            found.add(number)
     return found
+
+
+def number(text: str) -> Decimal | None:
+    """The number that the whole of `text` writes out, read as `numbers` reads it; None where there is more, or none."""
+    match = _NUMBER.fullmatch(text)
+    return None if match is None else _value(match)
+
+
+def _value(match: re.Match[str]) -> Decimal | None:
+    signs = match["sign"] + match["second"]
+    if len(signs) > 1:
+        return None
+    number = Decimal(match["digits"].replace(",", ""))
+    # Unlike `-number` it does not round.
+    return number.copy_negate() if signs in ("-", "−") else number
 
 
 class Texts:
