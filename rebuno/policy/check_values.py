@@ -4,7 +4,7 @@ import re2
 
 from rebuno.policy.diagnostics import Code, Report
 from rebuno.policy.globs import GlobError, glob
-from rebuno.policy.predicates import regex
+from rebuno.policy.regexes import regex
 from rebuno.policy.syntax import ListLiteral, Literal, NullLiteral, Span
 
 

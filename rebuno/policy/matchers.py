@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from rebuno.policy.facts import Facts
 from rebuno.policy.globs import Glob, Matcher
-from rebuno.policy.predicates import Predicate, predicate, regex
+from rebuno.policy.predicates import Predicate, predicate
+from rebuno.policy.regexes import regex
 from rebuno.policy.syntax import Key, Op, Operand
 from rebuno.policy.values import Tri, is_number, key_of, type_name, valid
 

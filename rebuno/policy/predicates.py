@@ -1,12 +1,12 @@
 """What each predicate, in its plain form, says about a value that is there."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 import re2
 
-from rebuno.policy.globs import GlobError, Matcher, glob
+from rebuno.policy.globs import GlobError, glob
+from rebuno.policy.regexes import regex
 from rebuno.policy.syntax import Op
 from rebuno.policy.values import Tri, equal, is_number, type_name, valid
 
@@ -122,20 +122,3 @@ def _matches(value: str, pattern: str, fold: bool) -> Tri:
         return regex(pattern, fold)(value)
     except re2.error:
         return None
-
-
-@lru_cache(maxsize=1024)
-def regex(pattern: str, fold: bool = False) -> Matcher:
-    """A test whether RE2's `pattern` matches the whole of a text, `.` matching line breaks too.
-
-    `fold` is RE2's own notion of case, letter by letter. The text must be valid Unicode.
-
-    Raises:
-        re2.error: the expression cannot be read, or is too large.
-    """
-    options = re2.Options()
-    options.log_errors = False
-    options.dot_nl = True
-    options.case_sensitive = not fold
-    compiled = re2.compile(pattern, options)
-    return lambda text: compiled.fullmatch(text) is not None
