@@ -8,6 +8,7 @@ from rebuno.journal.records import Execution, Step, StepWrite
 from rebuno.journal.store import Store
 from rebuno.kernel import executions, submit, words
 from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.unenforced import refuse_unenforced
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.step import Idempotency, StepStatus
@@ -17,10 +18,12 @@ from rebuno.policy.decide import Policy
 class Kernel:
     """Policy first, journal second, over one store. `strict` syncs every outcome before it is returned.
 
-    Every method may raise a `StoreError`; those that take an attempt also `LeaseSuperseded` and `Terminated`.
+    Every method may raise a `StoreError`; those that take an attempt also `LeaseSuperseded` and `Terminated`. To make
+    one raises a `BundleError` where the policy asks for what the kernel does not enforce.
     """
 
     def __init__(self, store: Store, policy: Policy, *, strict: bool = False) -> None:
+        refuse_unenforced(policy)
         self.store = store
         self.policy = policy
         self.strict = strict

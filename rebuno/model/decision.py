@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Final
 
+from rebuno.model.obligation import Obligation
+
 
 class Verdict(StrEnum):
     """What a policy can say, the strictest first."""
@@ -27,10 +29,11 @@ class Decision:
 
     `rule_id` is the deciding rule's id or one of the fixed ids, `reason` its `because` (may be empty), `bundle` the
     bundle's name, `digest` the hex digest of the whole policy, `message` what an approver is shown, `line` the line of
-    the deciding statement in the bundle's text (1-based, 0 where there is none).
+    the deciding statement in the bundle's text (1-based, 0 where there is none), `obligations` what the rule asks for
+    besides; those of every layer's deciding rule, in the order of the layers, and none on a denial.
     """
 
-    __slots__ = ("bundle", "digest", "line", "message", "reason", "rule_id", "verdict")
+    __slots__ = ("bundle", "digest", "line", "message", "obligations", "reason", "rule_id", "verdict")
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Decision:
         digest: str = "",
         message: str = "",
         line: int = 0,
+        obligations: tuple[Obligation, ...] = (),
     ) -> None:
         self.verdict = verdict
         self.rule_id = rule_id
@@ -50,6 +54,7 @@ class Decision:
         self.digest = digest
         self.message = message
         self.line = line
+        self.obligations = obligations
 
     def __repr__(self) -> str:
         return f"Decision({self.verdict.value}, rule_id={self.rule_id!r}, reason={self.reason!r})"

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from rebuno.errors import BundleError
@@ -10,48 +9,59 @@ from rebuno.model.decision import DEFAULT, LOCAL, Decision, Verdict
 from rebuno.model.step import Kind
 from rebuno.policy import syntax
 from rebuno.policy.conditions import Names, TooLargeError, all_of, compile_expr
-from rebuno.policy.decide import Policy, Ruling
+from rebuno.policy.decide import Layer, Ruling
 from rebuno.policy.diagnostics import Code, Diagnostic
 from rebuno.policy.element_tests import literal
 from rebuno.policy.known import FromInput, FromSteps, Known
 from rebuno.policy.matchers import Check
+from rebuno.policy.obligations import obligation_of
 from rebuno.policy.source import Source
 from rebuno.policy.subjects import Index, Pattern, patterns
 
 LANGUAGE = "rbp 1"
 
 
-def digest(sources: Sequence[Source]) -> str:
-    """The hex SHA-256 of the language's version and of each text, each as its byte length, a colon and UTF-8 bytes."""
+def digest(layers: Sequence[tuple[Source, Sequence[syntax.File]]]) -> str:
+    """The hex SHA-256 of the language's version and of what each layer was compiled from.
+
+    Hashed are fields, each as its byte length, a colon and its UTF-8 bytes: the version, then for each layer the number
+    of files that it uses, its text, and of each file its path from the bundle's folder and its text.
+    """
     hashed = hashlib.sha256()
-    for text in chain((LANGUAGE,), (source.text for source in sources)):
-        data = text.encode()
+    fields = [LANGUAGE]
+    for source, files in layers:
+        fields += [str(len(files)), source.text, *(part for file in files for part in (file.name, file.text))]
+    for field in fields:
+        data = field.encode()
         hashed.update(b"%d:" % len(data))
         hashed.update(data)
     return hashed.hexdigest()
 
 
-def from_tree(bundle: syntax.Bundle, source: Source) -> Policy:
-    """The policy of a tree that `check` found no error in.
+def from_tree(bundle: syntax.Bundle, source: Source, stamp: str = "") -> Layer:
+    """The policy of a linked tree that `check` found no error in. `stamp` is the whole policy's digest, where that has
+    more layers than this one.
 
     Raises:
         BundleError: a condition is too large to be evaluated.
     """
-    stamp = digest((source,))
+    stamp = stamp or digest([(source, bundle.files)])
     names = names_of(bundle)
     rules = [s for s in bundle.statements if isinstance(s, syntax.Rule)]
     try:
         ruled = [(patterns(rule.subject, names.values), _ruling(rule, names, bundle.name, stamp)) for rule in rules]
     except TooLargeError as error:
         message = "this condition is too large: it nests too deep or repeats named conditions too often"
-        raise BundleError([Diagnostic(Code.TOO_DEEP, message, error.span, bundle.path, "split the rule")]) from None
+        path = error.span.path or bundle.path
+        raise BundleError([Diagnostic(Code.TOO_DEEP, message, error.span, path, "split the rule")]) from None
     local = Decision(Verdict.ALLOW, LOCAL, bundle=bundle.name, digest=stamp)
     default = _default(bundle, stamp)
     kinds = {
         kind.value: _index(kind.value, ruled, local if kind is Kind.LOCAL else default)
         for kind in (Kind.TOOL, Kind.LLM, Kind.LOCAL)
     }
-    return Policy(bundle.name, stamp, (source,), (bundle,), kinds, _index("", ruled, default))
+    sources = [source, *(Source(file.text, file.path) for file in bundle.files)]
+    return Layer(bundle.name, stamp, sources, (bundle,), kinds, _index("", ruled, default))
 
 
 def _index(kind: str, ruled: Sequence[tuple[tuple[Pattern, ...], Ruling]], last: Decision) -> Index[Ruling]:
@@ -87,11 +97,19 @@ def _ruling(rule: syntax.Rule, names: Names, bundle: str, stamp: str) -> Ruling:
             case syntax.Message(text):
                 message = str(text.value)
             case _:
-                raise AssertionError(f"no evaluation for {type(clause).__name__}")
-    verdict = Verdict(rule.verdict)
-    line = rule.span.line
-    decision = Decision(verdict, rule.id.text, reason, bundle=bundle, digest=stamp, message=message, line=line)
-    return (all_of(checks) if checks else None, verdict is Verdict.ALLOW, decision)
+                pass  # told by the obligation
+    obligation = obligation_of(rule, bundle)
+    decision = Decision(
+        Verdict(rule.verdict),
+        rule.id.text,
+        reason,
+        bundle=bundle,
+        digest=stamp,
+        message=message,
+        line=rule.span.line,
+        obligations=(obligation,) if obligation else (),
+    )
+    return (all_of(checks) if checks else None, decision.verdict is Verdict.ALLOW, decision)
 
 
 # ---------------------------------------------------------------- names

@@ -56,14 +56,14 @@ def node_of(data: Any, span: Span) -> Node:
     return Node(data, span, {})
 
 
-def read_yaml(source: Source) -> Node:
-    """The one document in a YAML text.
+def read_yaml(source: Source, code: str = CODE, wanted: str = "write `cases:` and a list of cases") -> Node:
+    """The one document in a YAML text. `code` is that of what is found, `wanted` says what an empty file should hold.
 
     Raises:
         BundleError: it is no YAML, repeats a key, holds what JSON cannot, or is over 1 MiB, 200,000 nodes or 128
             levels.
     """
-    reader = _Reader(source.path)
+    reader = _Reader(source.path, code, wanted)
     if len(source.text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise reader.error("the file is larger than 1 MiB", Span(1, 1, 1, 1, 0, 0), "split it")
     try:
@@ -97,14 +97,16 @@ class _Open:
 
 
 class _Reader:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, code: str, wanted: str) -> None:
         self.path = path
+        self.code = code
+        self.wanted = wanted
         self.anchors: dict[str, Node] = {}
         self.open: list[_Open] = []
         self.nodes = 0
 
     def error(self, message: str, span: Span, hint: str = "") -> BundleError:
-        return BundleError([Diagnostic(CODE, message, span, self.path, hint)])
+        return BundleError([Diagnostic(self.code, message, span, self.path, hint)])
 
     def document(self, events: Iterator[Any]) -> Node:
         found: Node | None = None
@@ -122,7 +124,7 @@ class _Reader:
             else:
                 found = node
         if found is None:
-            raise self.error("the file is empty", Span(1, 1, 1, 1, 0, 0), "write `cases:` and a list of cases")
+            raise self.error("the file is empty", Span(1, 1, 1, 1, 0, 0), self.wanted)
         return found
 
     def node(self, event: Any) -> Node | None:

@@ -33,22 +33,29 @@ def check(bundle: s.Bundle) -> list[Diagnostic]:
                 tests.owner = ""
             case s.Rule():
                 check_rule(statement, names, tests, report)
-            case s.Use() | s.Workdir() | s.Home():
+            case s.Workdir() | s.Home():
                 refuse_unbuilt(type(statement).__name__.lower(), statement.span, report)
-            case s.BundleLine() | s.Default():
+            case s.BundleLine() | s.Default() | s.Use():
                 pass
     names.circles()
-    if bundle.whole:
-        names.unused()
+    if bundle.whole and not _library(bundle):
+        names.unused(bundle.path)
         _default(bundle, report)
     return ordered(report.findings)
+
+
+def _library(bundle: s.Bundle) -> bool:
+    """Whether a file is there to be used by others: it defines names and decides nothing."""
+    definitions = [line for line in bundle.statements if isinstance(line, s.Let | s.Known | s.Condition)]
+    others = [line for line in bundle.statements if isinstance(line, s.BundleLine | s.Use)]
+    return bool(definitions) and len(definitions) + len(others) == len(bundle.statements)
 
 
 def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report: Report) -> None:
     if isinstance(value, s.ListLiteral):
         check_list(value, report)
     elif isinstance(value, s.FileValue):
-        refuse_unbuilt("file", value.span, report)
+        pass  # only where it was not linked
     elif isinstance(value, s.NullLiteral) or isinstance(value.value, bool):
         report.error(
             Code.WRONG_TYPE, "a `let` holds a string, a number or a list", value.span, "write the value in place"

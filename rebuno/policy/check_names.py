@@ -39,9 +39,10 @@ class Names:
         self._mentions: dict[str, list[tuple[s.Name, int]]] = {}
         self._depths: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
-        for statement in bundle.statements:
-            if isinstance(statement, s.Let | s.Known | s.Condition):
-                self._define(statement)
+        own = [statement for statement in bundle.statements if isinstance(statement, s.Let | s.Known | s.Condition)]
+        # Used files come first, so that a clash is found where it can be mended.
+        for statement in sorted(own, key=lambda definition: definition.name.span.path == bundle.path):
+            self._define(statement)
 
     def _define(self, statement: Definition) -> None:
         name = statement.name
@@ -79,10 +80,10 @@ class Names:
         """Notes that `condition` names another, `depth` levels down."""
         self._mentions.setdefault(condition, []).append((name, depth))
 
-    def unused(self) -> None:
-        """Warns of definitions that nobody uses."""
+    def unused(self, path: str) -> None:
+        """Warns of the definitions in a file that nobody uses."""
         for name, definition in self._defined.items():
-            if name not in self._used:
+            if name not in self._used and definition.name.span.path in ("", path):
                 message = f"{sort_of(definition)} that nobody uses: `{name}`"
                 self._report.warning(Code.UNUSED_NAME, message, definition.name.span, "use it or remove it")
 

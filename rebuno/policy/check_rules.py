@@ -7,7 +7,6 @@ from rebuno.policy.check_names import Names
 from rebuno.policy.check_tests import IN_RULE, Tests, check_subject
 from rebuno.policy.diagnostics import Code, Report
 from rebuno.policy.syntax import Op
-from rebuno.policy.unbuilt import refuse_unbuilt
 
 _ASKING: Final = (s.Approvers, s.Quorum, s.Expires, s.Message)
 
@@ -51,6 +50,9 @@ def _misplaced(rule: s.Rule, clause: s.Clause, asks: bool, report: Report) -> No
         message, help = f"`{word}` means nothing on a deny rule", "put it on the rule that allows"
     elif isinstance(clause, s.Budget) and rule.verdict != "allow":
         message, help = "`budget` means nothing on a rule that asks", "put it on the rule that allows"
+    elif isinstance(clause, s.Limit) and rule.verdict != "allow" and clause.otherwise == "require approval":
+        message = "`else require approval` means nothing on a rule that asks anyway"
+        help = "write `else deny`, or leave it out"
     elif isinstance(clause, s.Budget) and clause.otherwise == "wait":
         message, help = "a budget never refills, so waiting is no use", "write `else deny` or `else require approval`"
     else:
@@ -59,7 +61,6 @@ def _misplaced(rule: s.Rule, clause: s.Clause, asks: bool, report: Report) -> No
 
 
 def _body(clause: s.Clause, tests: Tests, report: Report) -> None:
-    refuse_unbuilt(clause_word(clause), clause.span, report)
     match clause:
         case s.When(expr) | s.Unless(expr):
             tests.expr(expr, IN_RULE)
@@ -70,7 +71,11 @@ def _body(clause: s.Clause, tests: Tests, report: Report) -> None:
         case s.Quorum(number):
             if number < 1:
                 report.error(Code.BAD_QUORUM, "a quorum of nobody", clause.span, "write at least 1")
-        case s.Because() | s.Approvers() | s.Expires() | s.Message():
+        case s.Approvers(names):
+            for name in names:
+                if not str(name.value).strip():
+                    report.error(Code.BAD_QUORUM, "an approver without a name", name.span, "write who may decide")
+        case s.Because() | s.Expires() | s.Message():
             pass
         case _:
             assert_never(clause)

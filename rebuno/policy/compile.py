@@ -1,4 +1,4 @@
-"""From text to a policy: parse, check, assemble."""
+"""From texts to a policy: link, check, assemble."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,12 @@ from rebuno.errors import BundleError
 from rebuno.model.decision import PERMISSIVE, Decision, Verdict
 from rebuno.policy.assemble import digest, from_tree
 from rebuno.policy.check import check
-from rebuno.policy.decide import Policy, Ruling
+from rebuno.policy.decide import Layer, Layers, Policy, Ruling
 from rebuno.policy.diagnostics import Code, Diagnostic, Severity
-from rebuno.policy.parse import parse
+from rebuno.policy.link import link
 from rebuno.policy.source import NOWHERE, Source
 from rebuno.policy.subjects import Index
+from rebuno.policy.syntax import Bundle, BundleLine
 
 
 def compile_bundle(source: Source) -> Policy:
@@ -19,37 +20,57 @@ def compile_bundle(source: Source) -> Policy:
     Raises:
         BundleError: the bundle has errors; all of them are in it, and there is no policy, never a smaller one.
     """
-    bundle, found = parse(source)
-    found = [d for d in (*found, *check(bundle)) if d.severity is Severity.ERROR]
-    if found:
-        raise BundleError(found)
-    return from_tree(bundle, source)
+    return compile_policy([source])
 
 
 def compile_text(text: str, *, name: str = "bundle") -> Policy:
     """The policy of a bundle given as text; `name` counts where it has no `bundle` line.
 
     Raises:
-        BundleError: the bundle has errors.
+        BundleError: the bundle has errors, or uses files.
     """
     return compile_bundle(Source(text, stem=name))
 
 
 def compile_policy(sources: Sequence[Source]) -> Policy:
-    """The policy of an agent's bundles, one a layer.
+    """The policy of an agent's bundles, one a layer, outermost first; the strictest verdict wins.
 
     Raises:
-        BundleError: a bundle has errors, there is none, or there are several.
+        BundleError: a bundle has errors, two have one name, or there is none; all errors of all bundles are in it.
     """
-    if len(sources) == 1:
-        return compile_bundle(sources[0])
-    code = Code.NOT_BUILT_YET if sources else Code.UNREADABLE_FILE
-    message = "not built yet: layers" if sources else "a policy needs at least one bundle"
-    raise BundleError([Diagnostic(code, message, NOWHERE)])
+    if not sources:
+        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, "a policy needs at least one bundle", NOWHERE)])
+    bundles = []
+    found: list[Diagnostic] = []
+    for source in sources:
+        bundle, mistakes = link(source)
+        found += [d for d in (*mistakes, *check(bundle)) if d.severity is Severity.ERROR]
+        bundles.append(bundle)
+    found += _same_names(bundles)
+    if found:
+        raise BundleError(found)
+    pairs = list(zip(bundles, sources, strict=True))
+    stamp = digest([(source, bundle.files) for bundle, source in pairs])
+    layers = [from_tree(bundle, source, stamp) for bundle, source in pairs]
+    return layers[0] if len(layers) == 1 else Layers(layers)
 
 
 def permissive() -> Policy:
     """The policy that allows everything; only for where it was asked for."""
     stamp = digest(())
     last: Index[Ruling] = Index((), (None, True, Decision(Verdict.ALLOW, PERMISSIVE, bundle=PERMISSIVE, digest=stamp)))
-    return Policy(PERMISSIVE, stamp, (), (), {}, last)
+    return Layer(PERMISSIVE, stamp, (), (), {}, last)
+
+
+def _same_names(bundles: Sequence[Bundle]) -> list[Diagnostic]:
+    # Rule ids are unique in a bundle only, and the journal names a rule by both.
+    found = []
+    first: dict[str, Bundle] = {}
+    for bundle in bundles:
+        earlier = first.setdefault(bundle.name, bundle)
+        if earlier is not bundle:
+            message = f"two layers are named `{bundle.name}`; the first is `{earlier.path}`"
+            place = next((line.name.span for line in bundle.statements if isinstance(line, BundleLine)), NOWHERE)
+            help = "begin one of them with a `bundle` line of its own"
+            found.append(Diagnostic(Code.DUPLICATE_BUNDLE, message, place, bundle.path, help))
+    return found

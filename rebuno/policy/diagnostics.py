@@ -22,6 +22,10 @@ class Code(StrEnum):
 
     # The file
     UNREADABLE_FILE = "unreadable-file"
+    OUTSIDE_FOLDER = "outside-folder"
+    OPEN_BUNDLE = "open-bundle"
+    BAD_LIBRARY = "bad-library"
+    BAD_DATA = "bad-data"
     NOT_UTF8 = "not-utf8"
     FILE_TOO_BIG = "file-too-big"
     TOO_MANY_ERRORS = "too-many-errors"
@@ -46,6 +50,7 @@ class Code(StrEnum):
     CYCLE = "cycle"
     # Twice, or in the wrong place
     DUPLICATE_ID = "duplicate-id"
+    DUPLICATE_BUNDLE = "duplicate-bundle"
     DUPLICATE_NAME = "duplicate-name"
     DUPLICATE_CLAUSE = "duplicate-clause"
     DUPLICATE_LINE = "duplicate-line"

@@ -6,10 +6,11 @@ from typing import Any
 from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE, Decision, Verdict
 from rebuno.model.step import Kind
 from rebuno.policy import syntax
-from rebuno.policy.decide import Policy
+from rebuno.policy.decide import Layer, Policy, strictest
 from rebuno.policy.explain_tests import ANSWERS, Evaluator, answer_of, combined, in_turn
 from rebuno.policy.explain_words import one_line
 from rebuno.policy.facts import Facts
+from rebuno.policy.obligations import obligation_of
 from rebuno.policy.subjects import about, patterns
 from rebuno.policy.trace import Node, Outcome, RuleTrace, Trace
 
@@ -17,8 +18,33 @@ from rebuno.policy.trace import Node, Outcome, RuleTrace, Trace
 def explain(policy: Policy, facts: Facts) -> Trace:
     """The decision that `policy.decide(facts)` gives, with every rule and test that led to it.
 
-    Rules after the deciding one are listed as not reached. It counts in `facts.tests` exactly what `decide` counts.
+    Rules after the deciding one are listed as not reached. It counts in `facts.tests` exactly what `decide` counts. Of
+    several layers the trace is that of the one whose verdict wins, with all of them in `layers`.
     """
+    traces = [_layer(layer, facts) for layer in policy.layers]
+    if len(traces) == 1:
+        return traces[0]
+    decision = strictest([trace.decision for trace in traces])
+    winner = next(trace for trace in traces if trace.decision.verdict is decision.verdict)
+    return Trace(decision, winner.rules, winner.source, winner.path, tuple(traces))
+
+
+def known_values(policy: Policy, facts: Facts) -> dict[str, list[Any]]:
+    """For each `known` of the policy its values as of the submission, at most fifty; those of several layers under
+    `BUNDLE.NAME`.
+
+    Those of lists and of earlier steps; what `input` holds cannot be told one by one.
+    """
+    found: dict[str, list[Any]] = {}
+    for bundle in policy.bundles:
+        evaluator = Evaluator(bundle)
+        before = f"{bundle.name}." if len(policy.bundles) > 1 else ""
+        for name, known in evaluator.known.items():
+            found[before + name] = evaluator.reader.listed(known, facts)
+    return found
+
+
+def _layer(policy: Layer, facts: Facts) -> Trace:
     facts.tests = 0
     if not policy.bundles:
         return Trace(Decision(Verdict.ALLOW, PERMISSIVE, bundle=PERMISSIVE, digest=policy.digest), ())
@@ -37,19 +63,6 @@ def explain(policy: Policy, facts: Facts) -> Trace:
     lines = bundle.text.splitlines()
     source = lines[decision.line - 1].strip() if 0 < decision.line <= len(lines) else ""
     return Trace(decision, tuple(traces), source, bundle.path)
-
-
-def known_values(policy: Policy, facts: Facts) -> dict[str, list[Any]]:
-    """For each `known` of the policy its values as of the submission, at most fifty.
-
-    Those of lists and of earlier steps; what `input` holds cannot be told one by one.
-    """
-    found: dict[str, list[Any]] = {}
-    for bundle in policy.bundles:
-        evaluator = Evaluator(bundle)
-        for name, known in evaluator.known.items():
-            found[name] = evaluator.reader.listed(known, facts)
-    return found
 
 
 def _rule(rule: syntax.Rule, facts: Facts, evaluator: Evaluator, *, reached: bool) -> RuleTrace:
@@ -72,12 +85,13 @@ def _maker(clause: syntax.When | syntax.Unless, facts: Facts, evaluator: Evaluat
     return lambda counted: evaluator.node(clause.expr, facts, negated, counted)
 
 
-def _decided(rule: syntax.Rule, policy: Policy) -> Decision:
+def _decided(rule: syntax.Rule, policy: Layer) -> Decision:
     texts = {
         type(clause): str(clause.text.value)
         for clause in rule.clauses
         if isinstance(clause, syntax.Because | syntax.Message)
     }
+    obligation = obligation_of(rule, policy.name)
     return Decision(
         Verdict(rule.verdict),
         rule.id.text,
@@ -86,10 +100,11 @@ def _decided(rule: syntax.Rule, policy: Policy) -> Decision:
         digest=policy.digest,
         message=texts.get(syntax.Message, ""),
         line=rule.span.line,
+        obligations=(obligation,) if obligation else (),
     )
 
 
-def _otherwise(bundle: syntax.Bundle, facts: Facts, policy: Policy) -> Decision:
+def _otherwise(bundle: syntax.Bundle, facts: Facts, policy: Layer) -> Decision:
     if facts.kind == Kind.LOCAL.value:
         return Decision(Verdict.ALLOW, LOCAL, bundle=policy.name, digest=policy.digest)
     for line in bundle.statements:

@@ -1,7 +1,8 @@
-"""Reads bundle files; the only place in the language that touches a file system."""
+"""Reads bundle files and the files that they use; the only place in the language that touches a file system."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from rebuno.errors import BundleError
 from rebuno.policy.diagnostics import Code, Diagnostic
@@ -9,14 +10,28 @@ from rebuno.policy.syntax import Span
 
 NOWHERE = Span(1, 1, 1, 1, 0, 0)
 
+LARGEST_FILE: Final = 1 << 20  # bytes of a file that a bundle uses
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A bundle's text. `path` is what diagnostics print, `stem` the bundle's name where no `bundle` line gives one."""
+    """A bundle's text. `path` is what diagnostics print, `stem` the bundle's name where no `bundle` line gives one, and
+    `folder` where the files that it uses are looked for, None for a text that came from no file."""
 
     text: str
     path: str = "<text>"
     stem: str = "bundle"
+    folder: Path | None = None
+
+
+class FileError(Exception):
+    """A file that a bundle names and may not or cannot use."""
+
+    def __init__(self, code: Code, message: str, help: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.help = help
 
 
 def read(path: str | Path) -> Source:
@@ -29,14 +44,50 @@ def read(path: str | Path) -> Source:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        why = (error.strerror or "cannot be read").lower()
-        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, f"cannot read `{shown}`: {why}", NOWHERE, shown)]) from None
+        message = f"cannot read `{shown}`: {_why(error)}"
+        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, message, NOWHERE, shown)]) from None
+    return Source(_text(data, shown), shown, Path(path).stem, Path(path).parent)
+
+
+def read_used(folder: Path, name: str, *, inside: bool) -> tuple[Source, Path]:
+    """The file `name`, from a bundle's `folder` on, and where it stands once symbolic links are followed.
+
+    With `inside` it must stand in the folder or below it.
+
+    Raises:
+        FileError: there is no such file, it is no plain file, larger than 1 MiB, or stands outside.
+        BundleError: it is not UTF-8.
+    """
+    path = folder / name
     try:
-        text = data.decode("utf-8")
+        place = path.resolve(strict=True)
+        if inside and not place.is_relative_to(folder.resolve()):
+            help = "move the file there; what stands elsewhere may not be read through a bundle"
+            raise FileError(Code.OUTSIDE_FOLDER, f"`{path}` is not in the bundle's folder or below it", help)
+        # A pipe or a device would be read without end.
+        if not place.is_file():
+            raise FileError(Code.UNREADABLE_FILE, f"cannot read `{path}`: it is no plain file")
+        with place.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise FileError(Code.UNREADABLE_FILE, f"cannot read `{path}`: {_why(error)}") from None
+    except RuntimeError:
+        raise FileError(Code.UNREADABLE_FILE, f"cannot read `{path}`: its symbolic links go in a circle") from None
+    if len(data) > LARGEST_FILE:
+        raise FileError(Code.FILE_TOO_BIG, f"`{path}` has more than {LARGEST_FILE:,} bytes", "split it")
+    return Source(_text(data, str(path)), str(path), path.stem), place
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or "cannot be read").lower()
+
+
+def _text(data: bytes, shown: str) -> str:
+    try:
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         span = Span(line, column, line, column + 1, error.start, error.start + 1)
         message = f"the file is not UTF-8: byte 0x{data[error.start]:02x}"
         raise BundleError([Diagnostic(Code.NOT_UTF8, message, span, shown, "save it as UTF-8")]) from None
-    return Source(text, shown, Path(path).stem)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from rebuno.model.decision import Decision
+from rebuno.model.obligation import Obligation
 
 
 class Answer(StrEnum):
@@ -92,19 +93,28 @@ class RuleTrace:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Why one submission got its decision. `source` is the deciding statement's line of the bundle as written."""
+    """Why one submission got its decision. `source` is the deciding statement's line of the bundle as written.
+
+    Where the policy has several layers, `layers` holds each one's own trace, and the rest is the deciding one's.
+    """
 
     decision: Decision
     rules: tuple[RuleTrace, ...]
     source: str = ""
     path: str = ""
+    layers: "tuple[Trace, ...]" = ()
 
     def to_json(self) -> dict[str, Any]:
         """The trace as JSON data: `{"version": 1, "decision": …, "rule": …, "reason": …, "bundle": …, "line": …,
-        "source": …, "rules": […]}`."""
+        "source": …, "rules": […]}`, and where there are any `"obligations": […]` and `"layers": […]`."""
+        out = {"version": 1, **self._body()}
+        if self.layers:
+            out["layers"] = [layer._body() for layer in self.layers]
+        return out
+
+    def _body(self) -> dict[str, Any]:
         d = self.decision
-        return {
-            "version": 1,
+        out: dict[str, Any] = {
             "decision": d.verdict.value,
             "rule": d.rule_id,
             "reason": d.reason,
@@ -113,3 +123,30 @@ class Trace:
             "source": self.source,
             "rules": [rule.to_json() for rule in self.rules],
         }
+        if d.obligations:
+            out["obligations"] = [obligation_json(obligation) for obligation in d.obligations]
+        return out
+
+
+def obligation_json(obligation: Obligation) -> dict[str, Any]:
+    """What a rule asks for as JSON data: `{"bundle", "rule"}` and what there is of `limit`, `budget` and `asking`."""
+    out: dict[str, Any] = {"bundle": obligation.bundle, "rule": obligation.rule_id}
+    if limit := obligation.limit:
+        out["limit"] = {
+            "number": limit.number,
+            "window": limit.window,
+            "scope": limit.scope.value,
+            "otherwise": limit.otherwise.value,
+            "wait": limit.wait,
+            "unavailable": "allow" if limit.unavailable_allows else "deny",
+        }
+    if budget := obligation.budget:
+        out["budget"] = {"tokens": budget.tokens, "otherwise": budget.otherwise.value}
+    if asking := obligation.asking:
+        out["asking"] = {
+            "approvers": list(asking.approvers),
+            "quorum": asking.quorum,
+            "expires": asking.expires,
+            "message": asking.message,
+        }
+    return out

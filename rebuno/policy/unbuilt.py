@@ -20,13 +20,6 @@ NOT_BUILT: Final = frozenset(
         "after",
         "count",
         "during",
-        "limit",
-        "budget",
-        "approvers",
-        "quorum",
-        "expires",
-        "use",
-        "file",
         "workdir",
         "home",
     }

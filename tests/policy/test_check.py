@@ -163,24 +163,6 @@ def test_rules(code: str, line: int, rule: str) -> None:
     assert [(c, at) for c, at, _ in found(f"{NAMES}rule r {{\n{rule}\n}}")] == [(code, 6 + line)]
 
 
-UNBUILT_RULES: list[tuple[list[str], str]] = [
-    (["misplaced-clause", "not-built-yet"], 'deny tool "a" limit 5 per 1h'),
-    (["misplaced-clause", "not-built-yet"], 'require approval for tool "a" budget 5 tokens per execution'),
-    (["misplaced-clause", "not-built-yet"], 'allow tool "a" budget 5 tokens per execution else wait up to 5m'),
-    (["misplaced-clause", "not-built-yet"], 'allow tool "a" approvers "x"'),
-    (["bad-limit", "not-built-yet"], 'allow tool "a" limit 0 per 1h'),
-    (["not-built-yet", "not-built-yet"], 'allow tool "a" limit 5 per 1h else require approval expires 5m'),
-    (["not-built-yet", "bad-quorum", "not-built-yet"], 'require approval for tool "a" approvers "x", "x" quorum 2'),
-    (["bad-quorum", "not-built-yet"], 'require approval for tool "a" quorum 0'),
-]
-
-
-@pytest.mark.parametrize(("codes", "rule"), UNBUILT_RULES, ids=[rule for _, rule in UNBUILT_RULES])
-def test_clauses_are_checked_before_they_are_built(codes: list[str], rule: str) -> None:
-    """A clause that this version refuses is still held to its place and its numbers."""
-    assert [code for code, _, _ in found(f"rule r {{ {rule} }}")] == codes
-
-
 LINES: list[tuple[str, int, str]] = [
     ("duplicate-line", 2, "default deny\ndefault allow"),
     ("duplicate-line", 2, "bundle a\nbundle b"),
@@ -242,13 +224,6 @@ NOT_BUILT_TEXTS = {
     "after": 'condition c = after tool "a"',
     "count": 'condition c = count(tool "a") > 1',
     "during": 'condition c = during "Mon 09:00-10:00 UTC"',
-    "limit": 'rule r { allow tool "a" limit 5 per 1h }',
-    "budget": 'rule r { allow tool "a" budget 5 tokens per execution }',
-    "approvers": 'rule r { require approval for tool "a" approvers "x" }',
-    "quorum": 'rule r { require approval for tool "a" quorum 1 }',
-    "expires": 'rule r { require approval for tool "a" expires 5m }',
-    "use": 'use "a.rbp"',
-    "file": 'let a = file "a.yaml"',
     "workdir": 'workdir "/a"',
     "home": 'home "/a"',
 }

@@ -1,0 +1,73 @@
+"""What a decision asks for besides its verdict: limits, budgets, and how a person is asked. Plain data, no counting."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Scope(StrEnum):
+    """Over what a limit counts: one execution, one agent, or all agents together."""
+
+    EXECUTION = "execution"
+    AGENT = "agent"
+    GLOBAL = "global"
+
+
+class Otherwise(StrEnum):
+    """What becomes of a step that is over a limit or a budget."""
+
+    RATE_LIMITED = "rate_limited"
+    DENY = "deny"
+    WAIT = "wait"
+    APPROVAL = "require_approval"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `number` steps in any `window` seconds (None: in the whole execution), counted per rule and `scope`.
+
+    `wait` is how many seconds a step may be parked, 0 unless `otherwise` is `wait`. `unavailable_allows` says whether a
+    step may go on where the limiter itself fails.
+    """
+
+    number: int
+    window: int | None
+    scope: Scope
+    otherwise: Otherwise
+    wait: int = 0
+    unavailable_allows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """At most `tokens` input and output tokens over an execution; `otherwise` is `deny` or `require_approval`."""
+
+    tokens: int
+    otherwise: Otherwise = Otherwise.DENY
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How people are asked. No `approvers` means anyone; `quorum` of them must grant.
+
+    After `expires` seconds a question is denied and a grant is too old to start a step; None: the question waits as
+    long as it takes, and the kernel's own age for grants counts.
+    """
+
+    approvers: tuple[str, ...] = ()
+    quorum: int = 1
+    expires: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """What one rule asks for; `bundle` and `rule_id` name it, and limits count under these names.
+
+    `asking` is None unless the rule says something about how people are asked.
+    """
+
+    bundle: str
+    rule_id: str
+    limit: Limit | None = None
+    budget: Budget | None = None
+    asking: Asking | None = None
