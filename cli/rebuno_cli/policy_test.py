@@ -1,31 +1,68 @@
 """`rebuno policy test`: runs the cases beside bundles."""
 
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rebuno.errors import ValidationError
 from rebuno_cli import options
 
 
 def run(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Bundles, case files, or folders of them.")],
     case: Annotated[str, typer.Option("--case", metavar="TEXT", help="Only cases with this text in their name.")] = "",
+    min_coverage: Annotated[
+        float | None,
+        typer.Option("--min-coverage", metavar="PERCENT", min=0, max=100, help="What cases must exercise of a bundle."),
+    ] = None,
+    junit: Annotated[
+        str, typer.Option("--junit", metavar="FILE", help="Write the results there too, as JUnit XML.")
+    ] = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Run again when a file changes, until Ctrl-C.")] = False,
     as_json: options.Json = False,
 ) -> int:
     """Ask each bundle about the cases in its `.policytest.yaml` file.
 
-    Exit code 0 when all come out as expected, 1 when one does not, 2 when a bundle or a case file has errors.
+    Exit code 0 when all come out as expected, 1 when one does not or too little is covered, 2 when a bundle or a case
+    file has errors.
     """
+    if case and min_coverage is not None:
+        raise ValidationError("`--min-coverage` is about all cases of a bundle; leave out `--case`")
+
+    def once() -> tuple[int, Iterable[str]]:
+        return _once(paths, case, min_coverage, junit, as_json=as_json, indent=None if watch else 2)
+
+    if watch:
+        from rebuno_cli.watch import watch as repeat
+
+        return repeat(paths, once, as_json=as_json)
+    return once()[0]
+
+
+def _once(
+    paths: list[str], case: str, least: float | None, junit: str, *, as_json: bool, indent: int | None
+) -> tuple[int, Iterable[str]]:
     from rebuno.policy.cases_find import find
     from rebuno.policy.cases_suite import run_suites
     from rebuno_cli.render import console, output, report
+    from rebuno_cli.render.progress import progress
 
-    tested = run_suites(find(paths), case)
+    suites = find(paths)
+    with progress("testing bundles", len(suites)) as done:
+        tested = run_suites(suites, case, done=done)
+    if junit:
+        from rebuno_cli.render.junit import junit as written
+
+        Path(junit).write_text(written(tested), encoding="utf-8")
     if as_json:
-        output.write_json(report.report_json(tested))
+        output.write_json(report.report_json(tested), indent=indent)
     else:
-        console.write(report.report(tested, output.width(sys.stdout), partial=bool(case)))
+        console.write(report.report(tested, output.width(sys.stdout), partial=bool(case), least=least))
+    uses = [path for one in tested for path in (*one.checked.uses, *one.checked.texts)]
     if not all(one.checked.sound for one in tested):
-        return 2
-    return 1 if any(one.report and one.report.failed for one in tested) else 0
+        return 2, uses
+    failed = any(one.report and one.report.failed for one in tested)
+    return int(failed or (least is not None and any(one.covered < least for one in tested))), uses

@@ -1,9 +1,15 @@
-"""Checks bundles and runs the cases beside them, a report for each."""
+"""Checks bundles and runs the cases beside them, a report for each; much work is shared among processes."""
 
-from collections.abc import Mapping, Sequence
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rebuno.errors import BundleError, ValidationError
 from rebuno.policy.cases import Case, CaseFile, Report, run_cases
@@ -15,12 +21,17 @@ from rebuno.policy.compile import compile_bundle
 from rebuno.policy.diagnostics import Diagnostic, Severity, ordered
 from rebuno.policy.parse import parse
 from rebuno.policy.source import NOWHERE, Source, read
+from rebuno.policy.syntax import Bundle, FileValue, Let, Use
+
+# A process of its own takes a third of a second to start, in which this much is read and run here.
+_WORTH: Final = 300_000  # bytes of bundles and cases for each process
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A bundle, or where one should be, with everything found in it and in its case file. `texts` holds the texts that
-    were read by path; `source` and `cases` are None where they could not be read."""
+    were read by path, `uses` the paths of the files that the bundle names, whether they are there or not; `source` and
+    `cases` are None where they could not be read."""
 
     path: str
     cases_path: str | None
@@ -28,6 +39,7 @@ class Checked:
     cases: CaseFile | None
     diagnostics: tuple[Diagnostic, ...]
     texts: Mapping[str, str]
+    uses: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -43,6 +55,11 @@ class Tested:
     checked: Checked
     report: Report | None
 
+    @property
+    def covered(self) -> float:
+        """The percentage of the bundle that its cases exercise; 0 where none were run."""
+        return self.report.coverage.percent if self.report else 0.0
+
     def to_json(self) -> dict[str, Any]:
         """The report as JSON data, with the bundle's path; `results` are empty where nothing was run."""
         empty: dict[str, Any] = {"results": [], "failed": 0, "unexercised_rules": [], "coverage": None}
@@ -57,9 +74,11 @@ def check_suite(suite: Suite) -> Checked:
     """Reads a bundle and its case file and collects what is wrong with them."""
     found: list[Diagnostic] = []
     texts: dict[str, str] = {}
+    uses: tuple[str, ...] = ()
     source = _text(suite.bundle, found, texts) if suite.bundle else None
     if source is not None:
         bundle, mistakes = parse(source)
+        uses = _uses(bundle, suite.path.parent)
         found += ordered([*mistakes, *check(bundle)])
     cases = None
     cases_source = _text(suite.cases, found, texts) if suite.cases else None
@@ -72,19 +91,59 @@ def check_suite(suite: Suite) -> Checked:
     if suite.bundle is None:
         message = f"there is no bundle `{suite.path.name}` beside these cases"
         found.append(Diagnostic(CODE, message, NOWHERE, str(suite.cases), "name both alike"))
-    return Checked(str(suite.path), str(suite.cases) if suite.cases else None, source, cases, tuple(found), texts)
+    cases_path = str(suite.cases) if suite.cases else None
+    return Checked(str(suite.path), cases_path, source, cases, tuple(found), texts, uses)
 
 
-def run_suites(suites: Sequence[Suite], only: str = "") -> list[Tested]:
-    """Runs the cases of every suite, or those whose name contains `only`.
+def run_suites(
+    suites: Sequence[Suite], only: str = "", *, jobs: int = 0, done: Callable[[], None] | None = None
+) -> list[Tested]:
+    """Runs the cases of every suite, or those whose name contains `only`; the reports come in the order of the suites.
+
+    `jobs` is the number of processes, 0 for as many as pay; `done` is called after each suite.
 
     Raises:
         ValidationError: no case has such a name.
     """
-    tested = [_run(check_suite(suite), only) for suite in suites]
+    tested: list[Tested] = []
+    for one in _tested(suites, only, jobs or _paying(suites)):
+        tested.append(one)
+        if done:
+            done()
     if only and all(t.checked.sound for t in tested) and not any(t.report and t.report.results for t in tested):
         raise ValidationError(f"no case has `{only}` in its name")
     return tested
+
+
+def _tested(suites: Sequence[Suite], only: str, jobs: int) -> Iterator[Tested]:
+    test = partial(_test, only=only)
+    came = 0
+    if jobs > 1 and len(suites) > 1:
+        # Started afresh: a copy of this process would share its threads' locks.
+        pool = ProcessPoolExecutor(min(jobs, len(suites)), get_context("spawn"), _leave_interrupts)
+        try:
+            for one in pool.map(test, suites):
+                came += 1
+                yield one
+        except (BrokenProcessPool, OSError):
+            pass  # processes cannot be had here, or one was killed: the rest is run in this one
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    yield from map(test, suites[came:])
+
+
+def _leave_interrupts() -> None:
+    # Whoever started the processes ends them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _paying(suites: Sequence[Suite]) -> int:
+    files = [path for suite in suites for path in (suite.bundle, suite.cases) if path and path.is_file()]
+    return min(os.cpu_count() or 1, sum(path.stat().st_size for path in files) // _WORTH)
+
+
+def _test(suite: Suite, only: str) -> Tested:
+    return _run(check_suite(suite), only)
 
 
 def _run(checked: Checked, only: str) -> Tested:
@@ -92,6 +151,14 @@ def _run(checked: Checked, only: str) -> Tested:
         return Tested(checked, None)
     cases: list[Case] = [case for case in checked.cases.cases if only in case.name]
     return Tested(checked, run_cases(compile_bundle(checked.source), cases))
+
+
+def _uses(bundle: Bundle, folder: Path) -> tuple[str, ...]:
+    named = [line.path for line in bundle.statements if isinstance(line, Use)]
+    named += [
+        line.value.path for line in bundle.statements if isinstance(line, Let) and isinstance(line.value, FileValue)
+    ]
+    return tuple(str(folder / str(path.value)) for path in named)
 
 
 def _text(path: Path, found: list[Diagnostic], texts: dict[str, str]) -> Source | None:

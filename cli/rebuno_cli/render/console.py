@@ -8,7 +8,7 @@ from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
 
-from rebuno_cli.render.output import width, write_text
+from rebuno_cli.render.output import UNBOUNDED, width, write_text
 
 
 def write(items: Iterable[RenderableType], *, to: TextIO | None = None) -> None:
@@ -20,10 +20,20 @@ def write(items: Iterable[RenderableType], *, to: TextIO | None = None) -> None:
     """
     stream = to or sys.stdout
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    if text := _laid_out(items, width(stream), colour=colour):
+        write_text(text, to=stream)
+
+
+def plain(items: Iterable[RenderableType]) -> str:
+    """`items` below each other as text, lines whole and without colours."""
+    return _laid_out(items, UNBOUNDED, colour=False)
+
+
+def _laid_out(items: Iterable[RenderableType], columns: int, *, colour: bool) -> str:
     buffer = io.StringIO()
     console = Console(
         file=buffer,
-        width=width(stream),
+        width=columns,
         force_terminal=colour,
         color_system="auto" if colour else None,
         markup=False,
@@ -32,5 +42,4 @@ def write(items: Iterable[RenderableType], *, to: TextIO | None = None) -> None:
         legacy_windows=False,
     )
     console.print(Group(*items))
-    if text := buffer.getvalue():
-        write_text("\n".join(line.rstrip() for line in text.removesuffix("\n").split("\n")), to=stream)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().removesuffix("\n").split("\n"))

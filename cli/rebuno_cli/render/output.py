@@ -10,7 +10,7 @@ from rebuno.model import identity
 from rebuno_cli.failures import ReaderGoneError
 
 # No pipe has a width: lines stay whole there unless COLUMNS asks otherwise.
-_UNBOUNDED: Final = 10_000
+UNBOUNDED: Final = 10_000
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 
 
@@ -41,10 +41,10 @@ def write_json(data: Any, *, to: TextIO | None = None, indent: int | None = 2) -
 def width(stream: TextIO) -> int:
     """The columns that there are: what COLUMNS says, else the terminal's, else so many that nothing is wrapped."""
     asked = os.environ.get("COLUMNS", "")
-    if asked.isdecimal() and 0 < int(asked) < _UNBOUNDED:
+    if asked.isdecimal() and 0 < int(asked) < UNBOUNDED:
         return int(asked)
     if not stream.isatty():
-        return _UNBOUNDED
+        return UNBOUNDED
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except OSError:

@@ -10,14 +10,18 @@ from rich.text import Text
 from rebuno.policy.cases import CaseResult, Report
 from rebuno.policy.cases_suite import Tested
 from rebuno.policy.diagnostics import Severity
+from rebuno_cli.render.coverage import coverage
 from rebuno_cli.render.diagnostics import counted, diagnostic_json, diagnostics
 from rebuno_cli.render.escape import escape
 from rebuno_cli.render.layout import Rows
 from rebuno_cli.render.trace import VERDICT_STYLE, trace
 
 
-def report(tested: Sequence[Tested], columns: int, *, partial: bool = False) -> Iterator[RenderableType]:
-    """Everything about every bundle, then the sums. After a `partial` run no rule is called unexercised."""
+def report(
+    tested: Sequence[Tested], columns: int, *, partial: bool = False, least: float | None = None
+) -> Iterator[RenderableType]:
+    """Everything about every bundle, then the sums. After a `partial` run nothing is said of what no case exercises;
+    `least` is the percentage of each bundle that cases must."""
     for one in tested:
         yield Text(escape(one.checked.path, None), "bold")
         yield from diagnostics(one.checked.diagnostics, one.checked.texts, columns)
@@ -25,12 +29,16 @@ def report(tested: Sequence[Tested], columns: int, *, partial: bool = False) -> 
             yield from _cases(one.report, partial)
         elif one.checked.sound:
             yield Padding(Text("untested: there is no case file beside it", "yellow"), (0, 0, 0, 2))
+        if one.checked.sound and least is not None and one.covered < least:
+            said = f"too little is covered: {one.covered:.1f} %, and {least:g} % are asked for"
+            yield Padding(Text(said, "bold red"), (0, 0, 0, 2))
         yield Text()
     yield _sums(tested)
 
 
 def report_json(tested: Sequence[Tested]) -> dict[str, Any]:
-    """`{"bundles": [{"bundle", "cases", "diagnostics", "results", "failed", "unexercised_rules"}, …]}`."""
+    """`{"bundles": [{"bundle", "cases", "diagnostics", "results", "failed", "unexercised_rules",
+    "coverage"}, …]}`."""
     return {
         "bundles": [
             {**one.to_json(), "diagnostics": [diagnostic_json(d) for d in one.checked.diagnostics]} for one in tested
@@ -49,9 +57,9 @@ def _cases(ran: Report, partial: bool) -> Iterator[RenderableType]:
             yield Padding(head, (0, 0, 0, 2))
             for line in trace(result.trace):
                 yield Padding(line, (0, 0, 0, 4))
-    if ran.coverage.unexercised and not partial:
-        named = ", ".join(map(escape, ran.coverage.unexercised))
-        yield Padding(Text(f"no case reaches: {named}", "yellow"), (0, 0, 0, 2))
+    if not partial:
+        for line in coverage(ran.coverage):
+            yield Padding(line, (0, 0, 0, 2))
 
 
 def _row(result: CaseResult) -> tuple[str | Text, ...]:
