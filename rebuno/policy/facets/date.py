@@ -110,7 +110,7 @@ def _day(year: int | None, month: int, written: str) -> Day | None:
 def _literal(value: Any, around: Surroundings) -> Day:
     day = read(value, around)
     if type(day) is not Day:
-        raise ValueError(f"{shown(value)} is no day; write `2025-01-31`, or `January 31` for that day of any year")
+        raise ValueError(f"`{shown(value)}` is no day; write `2025-01-31`, or `January 31` for that day of any year")
     return day
 
 

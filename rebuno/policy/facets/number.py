@@ -47,7 +47,7 @@ def _plain(number: Decimal) -> Any:
 def _literal(value: Any, around: Surroundings) -> int | float:
     number = read(value, around)
     if number is UNREADABLE:
-        raise ValueError(f"{shown(value)} is no number; write it in digits, such as `1100` or `-0.5`")
+        raise ValueError(f"`{shown(value)}` is no number; write it in digits, such as `1100` or `-0.5`")
     found: int | float = number
     return found
 

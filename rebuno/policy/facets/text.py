@@ -58,7 +58,7 @@ def _text(item: Any) -> str | None:
 def _text_literal(value: Any, _: Surroundings) -> str:
     text = None if value is None or type(value) in (list, dict) else _text(value)
     if text is None:
-        raise ValueError(f"{shown(value)} has no text; write a string, a number, `true` or `false`")
+        raise ValueError(f"`{shown(value)}` has no text; write a string, a number, `true` or `false`")
     return text
 
 
@@ -71,7 +71,7 @@ def size(value: Any, _: Surroundings) -> Any:
 
 def _size_literal(value: Any, _: Surroundings) -> int | float:
     if not is_number(value):
-        raise ValueError(f"{shown(value)} is no size; write a number")
+        raise ValueError(f"`{shown(value)}` is no size; write a number")
     number: int | float = value
     return number
 
