@@ -59,6 +59,7 @@ class _Linking:
         self.files: dict[Path, s.File] = {}
         self.broken = set(bundle.broken)
         self.whole = bundle.whole
+        self.unread: list[s.Use] = []
 
     def all(self) -> s.Bundle:
         """The closed bundle."""
@@ -77,7 +78,7 @@ class _Linking:
         self.findings += self.report.findings
         return replace(
             self.bundle,
-            statements=tuple(statements),
+            statements=(*statements, *self.unread),
             whole=self.whole,
             broken=frozenset(self.broken),
             files=tuple(self.files.values()),
@@ -106,6 +107,8 @@ class _Linking:
         """The library that a `use` names, None where it was taken in already or cannot be."""
         found = self.read(use.path, trail[-1], (BUNDLE,), inside=False)
         if found is None:
+            # It stays in the tree: names that nobody defines may be its.
+            self.unread.append(use)
             self.whole = False
             return None
         source, place, name = found

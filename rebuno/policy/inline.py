@@ -1,0 +1,85 @@
+"""Writes a bundle and the files that it uses as one text, for where a bundle must be closed."""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from rebuno.errors import BundleError
+from rebuno.policy import syntax as s
+from rebuno.policy.check import check
+from rebuno.policy.diagnostics import Diagnostic, Severity
+from rebuno.policy.link import BUNDLE, link
+from rebuno.policy.parse import parse
+from rebuno.policy.source import Source, read
+
+_WIDTH: Final = 100  # characters of a line of values
+
+_Value = s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue
+
+
+def inline(path: str | Path) -> str:
+    """The bundle at `path` as one closed text with the same meaning: each `use` and each data file in its place.
+
+    Comments stay. The text has a digest of its own.
+
+    Raises:
+        BundleError: the bundle has errors, or the text would be larger than a bundle may be.
+    """
+    source = read(path)
+    bundle, found = link(source)
+    _refuse([*found, *check(bundle)])
+    values = {line.name.text: line.value for line in bundle.statements if isinstance(line, s.Let)}
+    libraries = [
+        f"# from {_quoted(file.name)}\n{_closed(Source(file.text, file.path), values, None).strip()}\n"
+        for file in bundle.files
+        if file.name.endswith(BUNDLE)
+    ]
+    text = _closed(source, values, "\n" + "\n".join(libraries))
+    again, found = parse(Source(text, source.path))
+    _refuse([*found, *check(again)])
+    return text
+
+
+def _refuse(found: list[Diagnostic]) -> None:
+    errors = [diagnostic for diagnostic in found if diagnostic.severity is Severity.ERROR]
+    if errors:
+        raise BundleError(errors)
+
+
+def _closed(source: Source, values: dict[str, _Value], used: str | None) -> str:
+    """A text with its data in place; `used` stands for its first `use`, and is None where it is a library itself."""
+    bundle, _ = parse(source)
+    edits: list[tuple[int, int, str]] = []
+    rest = used or ""
+    for statement in bundle.statements:
+        match statement:
+            case s.Use(span=span):
+                edits.append((span.start, span.end, rest))
+                rest = ""
+            case s.BundleLine(span=span) if used is None:
+                edits.append((span.start, span.end, ""))
+            case s.Let(name, s.FileValue(span=span)):
+                edits.append((span.start, span.end, _written(values[name.text])))
+            case _:
+                pass
+    text = bundle.text
+    for start, end, words in sorted(edits, reverse=True):
+        text = text[:start] + words + text[end:]
+    return text
+
+
+def _written(value: _Value) -> str:
+    match value:
+        case s.ListLiteral(items):
+            words = [_quoted(item.value) for item in items if isinstance(item, s.Literal)]
+            line = ", ".join(words)
+            return f"[{line}]" if len(line) <= _WIDTH else "[\n  " + ",\n  ".join(words) + "\n]"
+        case s.Literal(scalar):
+            return _quoted(scalar)
+        case _:
+            raise AssertionError("a checked `let` holds a value")
+
+
+def _quoted(scalar: s.Scalar) -> str:
+    # DEL is a control character that JSON does not escape.
+    return json.dumps(scalar).replace("\x7f", "\\u007f")
