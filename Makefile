@@ -18,6 +18,7 @@ check: .venv/.ready ## lint, types, import direction, and the shipped policies
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/rebuno policy fmt --check policies examples
 	$(BIN)/rebuno policy check policies
 	$(BIN)/rebuno policy test policies
 

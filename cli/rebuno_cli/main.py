@@ -16,8 +16,10 @@ from rebuno_cli import (
     exec_ls,
     exec_trace,
     failures,
+    policy_ast,
     policy_check,
     policy_explain,
+    policy_fmt,
     policy_test,
     version,
 )
@@ -40,6 +42,8 @@ approval = _group("Look at the questions that agents have asked, and answer them
 policy.command("check")(policy_check.check)
 policy.command("test")(policy_test.run)
 policy.command("explain")(policy_explain.explain)
+policy.command("fmt")(policy_fmt.fmt)
+policy.command("ast")(policy_ast.ast)
 exec_.command("ls")(exec_ls.ls)
 exec_.command("get")(exec_get.get)
 exec_.command("trace")(exec_trace.trace)

@@ -81,6 +81,13 @@ def test_shipped_bundles_are_formatted(path: Path) -> None:
     assert format_bundle(Source(text)) == text
 
 
+def test_the_example_on_the_page_is_formatted() -> None:
+    """The page shows what the formatter writes."""
+    page = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
+    text = page.partition("```rbp\n")[2].partition("```")[0]
+    assert format_bundle(Source(text)) == text
+
+
 CASES = [
     ("", "", "an empty file stays empty"),
     ("\n\n# only a comment\n\n\n", "# only a comment\n", "blank lines at both ends go"),

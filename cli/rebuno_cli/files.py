@@ -1,0 +1,52 @@
+"""Reads and writes whole texts: a bundle from standard input, a file that a reader never finds half written."""
+
+import contextlib
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from rebuno.errors import ValidationError
+
+
+def standard_input() -> str:
+    """Standard input as text, its line ends as they are.
+
+    Raises:
+        ValidationError: it is not UTF-8.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValidationError(f"standard input is not UTF-8: byte 0x{error.object[error.start]:02x}") from None
+
+
+def replace(path: Path, text: str) -> None:
+    """Puts `text` as UTF-8 in the place of the file `path`, whose mode it keeps; links to it stay links.
+
+    Raises:
+        OSError: the folder or the disk takes no file; the old one is untouched.
+    """
+    place = path.resolve()
+    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+            os.fchmod(file.fileno(), _mode(place))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, place)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _mode(place: Path) -> int:
+    try:
+        return stat.S_IMODE(place.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
