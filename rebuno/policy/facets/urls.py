@@ -1,0 +1,100 @@
+"""Reads one URL as browsers do, and owns up to doubt wherever programs are known to read it differently."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ada_url import URL
+
+from rebuno.policy.facets.hosts import Host, read_host
+from rebuno.policy.values import valid
+
+DEFAULT_PORTS: Final = {"ftp": 21, "http": 80, "https": 443, "ws": 80, "wss": 443}
+SPECIAL: Final = frozenset((*DEFAULT_PORTS, "file"))
+# These name no place on a network, and nobody reads what stands before the colon as a host.
+_OPAQUE: Final = frozenset(("about", "cid", "data", "javascript", "mailto", "sms", "tel", "urn"))
+
+# A host, a port and credentials are shorter.
+_LONGEST: Final = 2_048
+_FORBIDDEN: Final = re.compile(r"[\s\x00-\x20\x7f-\x9f\\]")
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,63}):")
+_WWW: Final = re.compile(r"www\.", re.IGNORECASE)
+_END: Final = re.compile(r"[/?#]|\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """What a URL says about where it leads; None stands for what it has not got. `port` is the scheme's own where none
+    is written."""
+
+    scheme: str | None
+    host: Host | None
+    port: int | None
+
+
+def read_url(value: Any) -> Url | None:
+    """The one URL that a JSON value is; None where it is none, or where programs read it differently.
+
+    `www.corp.example/x` has a host and no scheme; every other URL begins with its scheme. Linear in the text.
+    """
+    if type(value) is not str or not valid(value) or _FORBIDDEN.search(value):
+        return None
+    if _WWW.match(value):
+        end = authority_end(value, 0)
+        return _without_scheme(value[:end]) if end <= _LONGEST else None
+    match = _SCHEME.match(value)
+    if match is None:
+        return None
+    scheme, start = match[1].lower(), match.end()
+    slashes = value.startswith("//", start)
+    if scheme in _OPAQUE or not slashes:
+        return Url(scheme, None, None) if scheme in _OPAQUE and not slashes else None
+    end = authority_end(value, start + 2)
+    if end > _LONGEST:
+        return None
+    if end > start + 2:
+        return _with_host(value[:end], scheme)
+    # `https:///a` leads to the host `a` for browsers and nowhere for others; `file:////a/b` is another machine's for
+    # some.
+    if (scheme in SPECIAL and scheme != "file") or value.startswith("//", end):
+        return None
+    return Url(scheme, None, None)
+
+
+def authority_end(text: str, start: int) -> int:
+    """Where credentials, host and port that begin at `start` end: at the first `/`, `?` or `#`."""
+    match = _END.search(text, start)
+    return match.start() if match else len(text)
+
+
+def usual(value: str, url: Url) -> str:
+    """A URL that was read as `url`, in the form that browsers give it: scheme and host in lower case, no default port,
+    no `.` and `..` in the path. Where browsers have no rules for the scheme it stays as it is."""
+    if url.scheme is None:
+        return URL(f"http://{value}").href.removeprefix("http://")
+    return URL(value).href if url.scheme in SPECIAL else value
+
+
+def _without_scheme(authority: str) -> Url | None:
+    # `www.corp.example:x@evil.example` has credentials for one reader and is no host for another.
+    url = None if "@" in authority else _with_host(f"http://{authority}", "http")
+    if url is None:
+        return None
+    return Url(None, url.host, url.port if ":" in authority else None)
+
+
+@lru_cache(maxsize=1_024)
+def _with_host(head: str, scheme: str) -> Url | None:
+    authority = head.partition("//")[2]
+    if authority.count("@") > 1 or "%" in authority.rpartition("@")[2]:
+        return None
+    try:
+        browsers, others = URL(head), urlsplit(head).hostname
+    except ValueError:
+        return None
+    host = read_host(others or "")
+    if host is None or (browsers.hostname != others and read_host(browsers.hostname) != host):
+        return None
+    return Url(scheme, host, int(browsers.port) if browsers.port else DEFAULT_PORTS.get(scheme))
