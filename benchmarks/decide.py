@@ -1,6 +1,7 @@
-"""What one decision costs with 10 to 10,000 rules, beside a plain scan over the same rules in the same run.
+"""What one decision costs with 10 to 10,000 rules, beside a plain scan and other engines over the same rules.
 
-Times are nanoseconds for making the facts and deciding on them, each the worst of an early, a late and no match.
+Times are nanoseconds of processor time for making the facts and deciding on them, each the worst of an early, a late
+and no match. Every engine is checked against the answers known beforehand before it is timed.
 """
 
 import argparse
@@ -12,9 +13,10 @@ import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from time import perf_counter_ns, thread_time_ns
+from time import perf_counter_ns, process_time_ns
 from typing import Any
 
+from benchmarks.peers import PEERS, Engine, Peer, Rule
 from rebuno.policy.compile import compile_text
 from rebuno.policy.decide import Policy
 from rebuno.policy.facts import Facts
@@ -24,37 +26,26 @@ BATCHES, CALLS = 60, 200  # medians are over batches of calls
 SINGLES = 5_000  # calls timed one by one, the timer included
 COLD = 1_000  # targets never seen before
 
-# A target and its arguments; every engine answers with the id of the rule that decides.
-Engine = Callable[[str, dict[str, Any]], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule in the words of every engine: `argument` is empty, `==`, `in` or `<=`."""
-
-    id: str
-    verdict: str
-    pattern: str
-    argument: str
-
-    def text(self) -> str:
-        """The rule as a bundle writes it."""
-        test = {
-            "": "",
-            "==": 'when args.to == "bob"',
-            "in": 'when args.to in ["ann", "bob"]',
-            "<=": "when args.n <= 10",
-        }
-        return f'rule {self.id} {{\n  {self.verdict} tool "{self.pattern}"\n  {test[self.argument]}\n}}'
+PEER_NS = 400_000_000  # for the batches of a peer's calls, and again for its single ones
+PEER_SINGLES = 1_000
+ROWS = (
+    ("rebuno", "rebuno_ns"),
+    ("rebuno, 99th percentile", "p99_ns"),
+    ("rebuno, a target not seen before", "cold_ns"),
+    ("a plain scan in Python", "plain_scan"),
+    ("times the best peer", "times_best_peer"),
+    ("times the plain scan", "times_plain_scan"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A submission and the rule that must decide it."""
+    """A submission and the rule that must decide it; `by_args` where only its arguments keep another from doing so."""
 
     target: str
     args: dict[str, Any]
     expected: str
+    by_args: bool = False
 
 
 def make_rules(count: int) -> list[Rule]:
@@ -82,7 +73,7 @@ def make_requests(rules: Sequence[Rule]) -> dict[str, list[Request]]:
         "none": [
             Request("unheard_of", {"to": "bob", "n": 5}, "default"),
             Request("group_", {}, "default"),
-            Request(rules[-2].pattern, {"to": "eve", "n": 50}, "default"),
+            Request(rules[-2].pattern, {"to": "eve", "n": 50}, "default", by_args=True),
         ],
     }
 
@@ -115,24 +106,27 @@ def scanning_engine(rules: Sequence[Rule]) -> Engine:
     return decide
 
 
-def verify(engine: Engine, rules: Sequence[Rule], requests: dict[str, list[Request]]) -> None:
-    """Stops unless the engine gives the answer known beforehand, for a sample of rules and every timed request."""
+def wrong(engine: Engine, rules: Sequence[Rule], requests: dict[str, list[Request]]) -> str:
+    """What the engine answers otherwise than known beforehand, for a sample of rules and every timed request; empty if
+    it is right."""
     sample = random.Random(7).sample(rules, min(len(rules), 300))
     for request in [request_for(rule) for rule in sample] + [r for some in requests.values() for r in some]:
         found = engine(request.target, request.args)
         if found != request.expected:
-            raise SystemExit(f"wrong answer for {request.target}: {found} instead of {request.expected}")
+            return f"wrong answer for {request.target}: {found} instead of {request.expected}"
+    return ""
 
 
 def median_ns(engine: Engine, requests: Sequence[Request], batches: int, calls: int) -> float:
-    """The median over batches of one call's processor time, which other programs on the machine leave alone."""
+    """The median over batches of one call's processor time, that of all threads of this process: other programs on the
+    machine leave it alone."""
     calls_to_make = [(r.target, r.args) for r in requests] * max(1, calls // len(requests))
     times = []
     for _ in range(batches):
-        start = thread_time_ns()
+        start = process_time_ns()
         for target, args in calls_to_make:
             engine(target, args)
-        times.append((thread_time_ns() - start) / len(calls_to_make))
+        times.append((process_time_ns() - start) / len(calls_to_make))
     return statistics.median(times)
 
 
@@ -146,50 +140,98 @@ def single_ns(engine: Engine, requests: Sequence[Request]) -> list[int]:
     return sorted(times)
 
 
-def measure(count: int) -> dict[str, Any]:
-    """Every figure for one number of rules."""
+def peer_ns(peer: Peer, rules: Sequence[Rule], requests: dict[str, list[Request]]) -> tuple[float, int] | str:
+    """The peer's median and 99th percentile, in fewer calls where each takes long; or why there are none."""
+    try:
+        engine = peer.make(rules)
+    except ImportError:
+        return "not installed: `pip install --group peers`"
+    except (RuntimeError, ValueError, RecursionError) as error:
+        return f"does not take {len(rules)} rules: {error}"[:300]
+    if peer.partly:
+        requests = {name: [r for r in some if not r.by_args] for name, some in requests.items()}
+    if mistake := wrong(engine, rules, requests):
+        return mistake
+    medians, p99s = [], []
+    for some in requests.values():
+        once = max(1, single_ns(engine, some)[len(some) // 2])
+        batches = max(3, min(BATCHES, PEER_NS // once // len(some)))
+        calls = max(len(some), min(CALLS, PEER_NS // once // batches))
+        medians.append(median_ns(engine, some, batches, calls))
+        singles = single_ns(engine, some * max(1, min(PEER_SINGLES, PEER_NS // once) // len(some)))
+        p99s.append(singles[len(singles) * 99 // 100])
+    return max(medians), max(p99s)
+
+
+def measure(count: int, peers: Sequence[Peer], left_out: dict[str, str]) -> dict[str, Any]:
+    """Every figure for one number of rules; peers without figures are put into `left_out` with the reason."""
     rules = make_rules(count)
     requests = make_requests(rules)
     policy = compile_text("default deny\n" + "\n".join(rule.text() for rule in rules))
     ours, scan = compiled_engine(policy), scanning_engine(rules)
     for engine in (ours, scan):
-        verify(engine, rules, requests)
+        if mistake := wrong(engine, rules, requests):
+            raise SystemExit(mistake)
     # A scan of thousands of rules takes long enough to be timed in few calls.
     few = max(10, CALLS // max(1, count // 50))
     gc.collect()
     gc.disable()
     mine = max(median_ns(ours, some, BATCHES, CALLS) for some in requests.values())
-    theirs = max(median_ns(scan, some, 10, few) for some in requests.values())
+    plain = max(median_ns(scan, some, 10, few) for some in requests.values())
     p99 = max(single_ns(ours, some * (SINGLES // len(some)))[-SINGLES // 100] for some in requests.values())
     unseen = [Request(f"group{n * 5 + 1}_new", {}, "") if n % 2 else Request(f"new{n}", {}, "") for n in range(COLD)]
     cold = statistics.median(single_ns(ours, unseen))
     gc.enable()
+    theirs: dict[str, tuple[float, int]] = {}
+    for peer in peers:
+        found = peer_ns(peer, rules, requests)
+        if isinstance(found, str):
+            left_out[peer.name] = found
+        else:
+            theirs[peer.name] = found
+    best = min((median for median, _ in theirs.values()), default=None)
     return {
         "rebuno_ns": round(mine),
         "p99_ns": p99,
         "cold_ns": round(cold),
-        "peers": {"plain_scan": round(theirs)},
-        "times_best_peer": round(theirs / mine, 2),
+        "peers": {name: round(median) for name, (median, _) in theirs.items()},
+        "peers_p99": {name: p99 for name, (_, p99) in theirs.items()},
+        "plain_scan": round(plain),
+        "times_best_peer": None if best is None else round(best / mine, 1),
+        "times_plain_scan": round(plain / mine, 2),
     }
+
+
+def table(figures: dict[str, dict[str, Any]]) -> str:
+    """The figures for a person, a column a number of rules."""
+    lines = ["nanoseconds a decision; the worst of an early, a late and no match"]
+    lines.append(f"{'rules':<32}" + "".join(f"{int(count):>13,}" for count in figures))
+    rows = [(label, [row[key] for row in figures.values()]) for label, key in ROWS]
+    names = [peer.name for peer in PEERS if any(peer.name in row["peers"] for row in figures.values())]
+    rows[4:4] = [(name, [row["peers"].get(name) for row in figures.values()]) for name in names]
+    return "\n".join(
+        lines
+        + [f"{label:<32}" + "".join(f"{'-' if n is None else format(n, ','):>13}" for n in row) for label, row in rows]
+    )
 
 
 def main() -> None:
     """Prints a table, or with `--json` one object."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--no-peers", action="store_true", help="leave the other engines out")
     parser.add_argument("--json", action="store_true", help="print JSON only")
     options = parser.parse_args()
-    figures = {str(count): measure(count) for count in SIZES}
+    left_out: dict[str, str] = {}
+    peers = () if options.no_peers else PEERS
+    figures = {str(count): measure(count, peers, left_out) for count in SIZES}
+    partly = {peer.name: peer.partly for peer in peers if peer.partly and peer.name not in left_out}
     if options.json:
-        print(json.dumps({"n": figures}))
+        print(json.dumps({"n": figures, "left_out": left_out, "partly": partly}))
         return
-    print("nanoseconds a decision, facts included; the worst of an early, a late and no match")
-    print(f"{'rules':>8} {'rebuno':>9} {'p99':>9} {'cold':>9} {'plain scan':>12} {'times':>7}")
-    for count, row in figures.items():
-        peer = row["peers"]["plain_scan"]
-        print(
-            f"{count:>8} {row['rebuno_ns']:>9,} {row['p99_ns']:>9,} {row['cold_ns']:>9,} {peer:>12,} "
-            f"{row['times_best_peer']:>7,}"
-        )
+    print(table(figures))
+    for word, said in (("left out", left_out), ("in part", partly)):
+        for name, why in said.items():
+            print(f"{word}: {name}: {why}")
 
 
 if __name__ == "__main__":
