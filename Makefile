@@ -24,6 +24,7 @@ check: .venv/.ready ## lint, types, import direction, and the shipped policies
 
 bench: .venv/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/decide.py
+	$(BIN)/python benchmarks/load.py
 	$(BIN)/python benchmarks/steps.py
 	$(BIN)/python benchmarks/agentdojo.py
 
