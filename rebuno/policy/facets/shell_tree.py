@@ -1,0 +1,207 @@
+"""The parser's tree of a shell text, and the checks that hold its reading to bash's own where the two may differ."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from rebuno.policy.facets.shell_words import (
+    DoubtfulError,
+    Expansions,
+    Word,
+    check_body,
+    check_operand,
+    read_word,
+)
+
+MAX_BYTES: Final = 64 * 1024
+
+EXPANSIONS: Final = frozenset(
+    {"simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"}
+)
+STATEMENTS: Final = frozenset(
+    {
+        "program", "list", "pipeline", "negated_command", "subshell", "compound_statement", "if_statement",
+        "elif_clause", "else_clause", "while_statement", "for_statement", "c_style_for_statement", "case_statement",
+        "case_item", "do_group", "redirected_statement", "command", "declaration_command", "unset_command",
+        "test_command", "variable_assignment", "variable_assignments",
+    }
+)  # fmt: skip
+# A keyword that stands where a command may begin, so that something must have ended the command before it.
+_CLOSING: Final = frozenset({"then", "do", "done", "fi", "else", "elif", "esac", "}"})
+_CLAUSES: Final = frozenset({"do_group", "elif_clause", "else_clause"})
+
+_LANGUAGE: Final = Language(tree_sitter_bash.language())
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_SPACE: Final = re.compile(rb"[ \t\n]*")
+_METACHARACTERS: Final = b";&|()<>\n`"
+_VARIABLE: Final = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
+_BRACED: Final = re.compile(
+    rb"\$\{#?(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(?:\[(?:[0-9]+|[@*])\])?"
+    rb"(?P<operation>:[0-9]+(?::[0-9]+)?(?=\})|:?[-=+?]|##?|%%?|//?|\^\^?|,,?)?"
+)
+_SUM: Final = re.compile(rb"[0-9\s+\-*/%<>=!&|^~?:,()]*")
+_VARIABLES_TOO: Final = re.compile(rb"[\w\s+\-*/%<>=!&|^~?:;,()$#]*")
+_DELIMITER: Final = re.compile(rb"\\?([A-Za-z_][A-Za-z0-9_]*)|'([A-Za-z0-9_]+)'|\"([A-Za-z0-9_]+)\"")
+_REST_OF_LINE: Final = re.compile(rb"[^'`()\\#\"\n]*(?:\"[^'`()\\#\"\n]*\"[^'`()\\#\"\n]*)*")
+
+
+class Source:
+    """A text and its tree; every method raises `DoubtfulError` where bash may read the place otherwise."""
+
+    __slots__ = ("data", "root")
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_BYTES or _CONTROL.search(text):
+            raise DoubtfulError
+        try:
+            self.data = text.encode()
+        except UnicodeEncodeError:
+            raise DoubtfulError from None
+        if len(self.data) > MAX_BYTES:
+            raise DoubtfulError
+        self.root = Parser(_LANGUAGE).parse(self.data).root_node
+        if self.root.has_error:
+            raise DoubtfulError
+
+    def text(self, node: Node) -> bytes:
+        """What stands at a node."""
+        return self.data[node.start_byte : node.end_byte]
+
+    # ------------------------------------------------------------ what stands between nodes
+
+    def tile(self, nodes: Sequence[Node], start: int, end: int, *, lines: bool) -> None:
+        """Check that the nodes and blanks make up the text from `start` to `end`; `lines`: line breaks too."""
+        at, before = start, None
+        for node in nodes:
+            self._gap(before, node, at, node.start_byte, lines)
+            at, before = node.end_byte, node
+        if end > at:
+            self._gap(before, None, at, end, lines)
+
+    def _gap(self, before: Node | None, after: Node | None, start: int, end: int, lines: bool) -> None:
+        gap = self.data[start:end].replace(b"\\\n", b"")
+        broken = b"\n" in gap
+        if not _SPACE.fullmatch(gap) or (broken and not lines):
+            raise DoubtfulError
+        if before is None or after is None:
+            return
+        if not gap and self.data[start - 1] not in _METACHARACTERS and self.data[end] not in _METACHARACTERS:
+            raise DoubtfulError
+        ended = broken or self.data[start - 1] in b";&"
+        if lines and before.is_named and not ended and before.type != "comment":
+            # Nothing ends the command before it, so bash takes what follows for its arguments.
+            commands = before.type in STATEMENTS and before.type != "case_item" and after.type in STATEMENTS
+            if commands or after.type in _CLOSING or after.type in _CLAUSES:
+                raise DoubtfulError
+
+    def comment(self, node: Node) -> None:
+        """Check that a comment begins where a word may and ends with its line."""
+        text = self.text(node)
+        start = node.start_byte
+        follows = self.data[node.end_byte : node.end_byte + 1]
+        begins = start == 0 or self.data[start - 1] in b" \t\n;&|()"
+        if not begins or not text.startswith(b"#") or follows not in (b"", b"\n") or b"`" in text:
+            raise DoubtfulError
+
+    # ------------------------------------------------------------ words and what expands in them
+
+    def expansions(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, bool]]:
+        """The outermost expansions at or below these nodes, each with whether it stands in double quotes."""
+        stack = [(node, False) for node in nodes]
+        while stack:
+            node, quoted = stack.pop()
+            if node.type in EXPANSIONS:
+                yield node, quoted
+            else:
+                quoted = quoted or node.type == "string"
+                stack.extend((child, quoted) for child in node.children)
+
+    def places(self, found: Iterable[tuple[Node, bool]]) -> Expansions:
+        """Where expansions begin and end. The parser counts blanks before one in quotes to it."""
+        places: dict[int, tuple[int, bool]] = {}
+        for node, _ in found:
+            text = self.text(node)
+            start = node.end_byte - len(text.lstrip(b" \t\n"))
+            places[start] = (node.end_byte, node.type != "process_substitution")
+        return places
+
+    def word(self, node: Node) -> tuple[Word, list[tuple[Node, bool]]]:
+        """The word at a node, and the expansions in it."""
+        found = list(self.expansions([node]))
+        return read_word(self.data, node.start_byte, node.end_byte, self.places(found)), found
+
+    def variable(self, node: Node) -> None:
+        """Check `$name`."""
+        if not _VARIABLE.fullmatch(self.text(node).lstrip(b" \t\n")):
+            raise DoubtfulError
+
+    def braced(self, node: Node) -> tuple[str | None, list[tuple[Node, bool]]]:
+        """Check `${…}`: the name that it assigns, or None, and the expansions in it.
+
+        Whatever evaluates an index or a text as code is doubtful: `${!x}`, `${x@P}`, `${x[i]}`, `${x:i}`.
+        """
+        text = self.text(node)
+        start = node.end_byte - len(text.lstrip(b" \t\n"))
+        head = _BRACED.match(self.data, start, node.end_byte)
+        if head is None or (head["operation"] is None and head.end() != node.end_byte - 1):
+            raise DoubtfulError
+        found = list(self.expansions(node.children))
+        check_operand(self.data, head.end(), node.end_byte - 1, self.places(found))
+        return (head["name"].decode() if (head["operation"] or b"").endswith(b"=") else None), found
+
+    def arithmetic(self, nodes: Sequence[Node], start: int, end: int) -> tuple[bool, list[tuple[Node, bool]]]:
+        """Check a sum: whether it holds variables (what they hold is evaluated, and can run a command), and the
+        commands that it runs."""
+        found = [(node, quoted) for node, quoted in self.expansions(nodes) if node.type != "simple_expansion"]
+        parts: list[bytes] = []
+        at = start
+        for node, _ in sorted(found, key=lambda one: one[0].start_byte):
+            parts.append(self.data[at : node.start_byte])
+            at = node.end_byte
+        parts.append(self.data[at:end])
+        outside = b" ".join(parts)
+        if outside.count(b"(") != outside.count(b")") or not _VARIABLES_TOO.fullmatch(outside):
+            raise DoubtfulError
+        return not _SUM.fullmatch(outside) or bool(found), found
+
+    # ------------------------------------------------------------ here-documents
+
+    def here_document(self, node: Node) -> tuple[list[Node], list[tuple[Node, bool]]]:
+        """Check `<<END …`: what else stands on its line, and the expansions in its body."""
+        children = node.children
+        if len(children) < 3 or children[1].type != "heredoc_start" or children[-1].type != "heredoc_end":
+            raise DoubtfulError
+        operator, opening, closing = children[0], children[1], children[-1]
+        if operator.type not in ("<<", "<<-"):
+            raise DoubtfulError
+        self.tile([operator, opening], operator.start_byte, opening.end_byte, lines=False)
+        delimiter = _DELIMITER.fullmatch(self.text(opening))
+        line_end = self.data.find(b"\n", opening.end_byte)
+        rest = self.data[opening.end_byte : line_end]
+        if delimiter is None or line_end < 0 or b"<<" in rest or not _REST_OF_LINE.fullmatch(rest):
+            raise DoubtfulError
+        body_end, last_end = self._body(line_end + 1, delimiter[delimiter.lastindex or 1], operator.type == "<<-")
+        if last_end != closing.end_byte:
+            raise DoubtfulError
+        same_line = [child for child in children[2:-1] if child.type != "heredoc_body"]
+        self.tile([opening, *same_line], opening.start_byte, line_end, lines=False)
+        if self.text(opening)[:1] in b"'\"\\":
+            return same_line, []
+        found = list(self.expansions(child for child in children[2:-1] if child.type == "heredoc_body"))
+        check_body(self.data, line_end + 1, body_end, self.places(found))
+        return same_line, [(expansion, True) for expansion, _ in found]
+
+    def _body(self, start: int, delimiter: bytes, tabs: bool) -> tuple[int, int]:
+        # Where the body ends, and where the line that closes it does.
+        at = start
+        while at <= len(self.data):
+            end = self.data.find(b"\n", at)
+            end = len(self.data) if end < 0 else end
+            line = self.data[at:end]
+            if (line.lstrip(b"\t") if tabs else line) == delimiter:
+                return at, end
+            at = end + 1
+        raise DoubtfulError

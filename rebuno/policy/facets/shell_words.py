@@ -1,0 +1,275 @@
+"""One word of a shell text, read by bash's rules of quoting; the parser only says where it stands."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class DoubtfulError(Exception):
+    """The text cannot be read honestly. It ends the reading of one text and never leaves the shell facets."""
+
+
+class Kind(StrEnum):
+    """How much is known of a word."""
+
+    KNOWN = "known"
+    NAMES = "names"  # file names, a home directory or a list in braces take its place: nothing is hidden or run
+    OPEN = "open"  # whatever a variable holds or a command prints
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as the program gets it.
+
+    A known one is `start`. In the place of any other stand words that each begin with `start` and end with `end`:
+    exactly one where it is `single`, else any number.
+    """
+
+    start: str
+    end: str = ""
+    kind: Kind = Kind.KNOWN
+    single: bool = True
+
+    @property
+    def known(self) -> bool:
+        """Whether the word is what it says."""
+        return self.kind is Kind.KNOWN
+
+    def may_be(self, text: str) -> bool:
+        """Whether the word, or one in its place, can be this text."""
+        if self.known:
+            return self.start == text
+        return len(text) >= len(self.start) + len(self.end) and text.startswith(self.start) and text.endswith(self.end)
+
+
+ANYTHING: Final = Word("", kind=Kind.OPEN, single=False)
+
+_PLAIN: Final = re.compile(rb"[^\s\\'\"`$|&;()<>*?\[\]{}~!#]+")
+_QUOTED: Final = re.compile(rb'[^\\"`$!]+')
+_ANSI_C: Final = re.compile(rb"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+# After one of these a `$` begins an expansion, which the parser must have seen too.
+_EXPANDS: Final = re.compile(rb"[A-Za-z0-9_({\[@*#?$!'\"-]")
+_EXPANDS_QUOTED: Final = re.compile(rb"[A-Za-z0-9_({\[@*#?$!-]")
+_TILDE: Final = re.compile(rb"~[A-Za-z0-9_.+-]*(?=/|\Z)|~(?=[:/])")
+_BRACES: Final = re.compile(rb"\{[^{}]*(?:,|\.\.)")
+
+Expansions = Mapping[int, tuple[int, bool]]
+"""Where the expansions of a text begin, each with its end and whether unquoted it can give several words."""
+
+
+class _Reader:
+    def __init__(self, data: bytes, start: int, end: int, expansions: Expansions) -> None:
+        self.data = data
+        self.start = start
+        self.at = start
+        self.end = end
+        self.expansions = expansions
+        self.pieces: list[bytes] = []
+        self.tail = -1  # how many pieces stand before the last unknown one; -1: none is unknown
+        self.head = -1
+        self.kind = Kind.KNOWN
+        self.single = True
+        self.shaped = True
+
+    def word(self) -> Word:
+        while self.at < self.end:
+            self._next()
+        text = b"".join(self.pieces).decode()
+        if self.kind is Kind.KNOWN:
+            return Word(text)
+        if not self.shaped:
+            return Word("", "", self.kind, self.single)
+        return Word(
+            b"".join(self.pieces[: self.head]).decode(),
+            b"".join(self.pieces[self.tail :]).decode(),
+            self.kind,
+            self.single,
+        )
+
+    def _unknown(self, kind: Kind, *, single: bool, shaped: bool = True) -> None:
+        self.tail = len(self.pieces)
+        if self.head < 0:
+            self.head = self.tail
+        if self.kind is not Kind.OPEN:
+            self.kind = kind
+        self.single = self.single and single
+        self.shaped = self.shaped and shaped
+
+    def _jump(self, quoted: bool) -> bool:
+        if self.at not in self.expansions:
+            return False
+        end, splits = self.expansions[self.at]
+        if end > self.end:
+            raise DoubtfulError
+        # `"$@"` and `"${a[@]}"` are several words even in quotes.
+        several = splits if not quoted else b"@" in self.data[self.at : end]
+        self._unknown(Kind.OPEN, single=not several, shaped=not several)
+        self.at = end
+        return True
+
+    def _take(self, length: int, text: bytes) -> None:
+        self.pieces.append(text)
+        self.at += length
+
+    def _next(self) -> None:
+        if self._jump(quoted=False):
+            return
+        data, at = self.data, self.at
+        plain = _PLAIN.match(data, at, self.end)
+        if plain:
+            self._take(len(plain[0]), plain[0])
+            return
+        here = data[at : at + 1]
+        if here == b"\\":
+            self._escape()
+        elif here == b"'":
+            close = data.find(b"'", at + 1, self.end)
+            if close < 0:
+                raise DoubtfulError
+            self._take(close + 1 - at, data[at + 1 : close])
+        elif here == b'"':
+            self.at += 1
+            self._quoted()
+        elif here == b"$":
+            self._dollar()
+        elif here in (b"*", b"?"):
+            self._unknown(Kind.NAMES, single=False)
+            self.at += 1
+        elif here == b"[":
+            if data.find(b"]", at, self.end) < 0:
+                self._take(1, here)
+            else:
+                self._unknown(Kind.NAMES, single=False, shaped=False)
+                self.at += 1
+        elif here == b"{":
+            if _BRACES.match(data, at, self.end) or data.find(b"{", at + 1, self.end) >= 0:
+                self._unknown(Kind.NAMES, single=False, shaped=False)
+                self.at += 1
+            else:
+                self._take(1, here)
+        elif here == b"~":
+            self._tilde()
+        elif here == b"!":
+            self._history(b" \t\n=")
+        elif here in (b"]", b"}") or (here == b"#" and at > self.start):
+            self._take(1, here)
+        else:
+            raise DoubtfulError
+
+    def _escape(self) -> None:
+        following = self.data[self.at + 1 : min(self.at + 5, self.end)]
+        if not following or following[:1] == b"\n":
+            raise DoubtfulError
+        self._take(2, following[:1])
+
+    def _tilde(self) -> None:
+        if self.at > self.start and self.data[self.at - 1 : self.at] not in (b"=", b":"):
+            self._take(1, b"~")
+            return
+        user = _TILDE.match(self.data, self.at, self.end)
+        if user is None:
+            raise DoubtfulError
+        self._unknown(Kind.NAMES, single=True, shaped=self.at == self.start)
+        self.at = user.end()
+
+    def _history(self, harmless: bytes) -> None:
+        # An interactive shell puts an earlier command in the place of `!word`.
+        if self.at + 1 < self.end and self.data[self.at + 1] not in harmless:
+            raise DoubtfulError
+        self._take(1, b"!")
+
+    def _dollar(self) -> None:
+        ansi = _ANSI_C.match(self.data, self.at, self.end)
+        if ansi:
+            if b"\\" in ansi[1]:
+                self._unknown(Kind.OPEN, single=True)
+                self.at = ansi.end()
+            else:
+                self._take(len(ansi[0]), ansi[1])
+        elif _EXPANDS.match(self.data, self.at + 1):
+            raise DoubtfulError
+        else:
+            self._take(1, b"$")
+
+    def _quoted(self) -> None:
+        data = self.data
+        while self.at < self.end:
+            if self._jump(quoted=True):
+                continue
+            plain = _QUOTED.match(data, self.at, self.end)
+            if plain:
+                # An expansion begins where the parser says so and nowhere else, so only at a `$` or a backtick.
+                self._take(len(plain[0]), plain[0])
+                continue
+            here = data[self.at : self.at + 1]
+            if here == b'"':
+                self.at += 1
+                self.pieces.append(b"")
+                return
+            if here == b"\\":
+                following = data[self.at + 1 : self.at + 2]
+                if following == b"\n":
+                    raise DoubtfulError
+                self._take(2, following if following in (b"$", b"`", b'"', b"\\") else b"\\" + following)
+            elif here == b"!":
+                self._history(b' \t\n="')
+            elif here == b"$" and not _EXPANDS_QUOTED.match(data, self.at + 1):
+                self._take(1, b"$")
+            else:
+                raise DoubtfulError
+        raise DoubtfulError
+
+
+def read_word(data: bytes, start: int, end: int, expansions: Expansions) -> Word:
+    """The word that stands from `start` to `end`; `expansions` are those that the parser saw, by their first byte.
+
+    Raises:
+        DoubtfulError: the place does not hold exactly one word by bash's rules, or an expansion that the parser did not
+            see.
+    """
+    return _Reader(data, start, end, expansions).word()
+
+
+_INNER: Final = re.compile(rb"[^\\'\"`$(){}<>!]+")
+
+
+def check_body(data: bytes, start: int, end: int, expansions: Expansions) -> None:
+    """Hold the body of an unquoted here-document to what the parser saw in it.
+
+    Raises:
+        DoubtfulError: it holds an expansion that the parser did not see, or a line that a `\\` joins to the next.
+    """
+    at = start
+    while at < end:
+        if at in expansions:
+            at = expansions[at][0]
+            continue
+        here = data[at : at + 1]
+        if here == b"\\":
+            if data[at + 1 : at + 2] == b"\n":
+                raise DoubtfulError
+            at += 2
+        elif here == b"`" or (here == b"$" and _EXPANDS_QUOTED.match(data, at + 1)):
+            raise DoubtfulError
+        else:
+            at += 1
+
+
+def check_operand(data: bytes, start: int, end: int, expansions: Expansions) -> None:
+    """Hold the inside of a `${…}` to plain text and the expansions that the parser saw in it.
+
+    Raises:
+        DoubtfulError: it holds quotes, escapes, brackets or another expansion: bash reads those by rules of their own.
+    """
+    at = start
+    while at < end:
+        if at in expansions:
+            at = expansions[at][0]
+            continue
+        plain = _INNER.match(data, at, end)
+        if plain is None:
+            raise DoubtfulError
+        # INVARIANT: no expansion begins inside a plain run, since each begins with `$`, a backtick, `<(` or `>(`.
+        at = plain.end()
