@@ -101,16 +101,7 @@ def host_literal(text: str) -> str:
     Raises:
         ValueError: it is no host, or one in doubt.
     """
-    if "://" in text or "/" in text:
-        raise ValueError(f"`{text}` is more than a host; write the host alone, `corp.example`")
-    if "@" in text:
-        raise ValueError(f"`{text}` is an address of mail; write what stands after the `@`")
-    if text.startswith(("*.", ".")):
-        raise ValueError(f'`{text}` is no host; write `under "{text.lstrip("*.")}"` for it and all below it')
-    host = read_host(text)
-    if host is None:
-        raise ValueError(f"`{text}` is no host that all programs read alike; write `corp.example` or `10.0.0.1`")
-    return host.text
+    return _literal(text).text
 
 
 def domain_literal(text: str) -> str:
@@ -119,10 +110,25 @@ def domain_literal(text: str) -> str:
     Raises:
         ValueError: it is no domain, or one in doubt.
     """
-    domain = host_literal(text.removeprefix("@"))
+    host = _literal(text.removeprefix("@"))
     if text.startswith("@"):
-        raise ValueError(f"`{text}` begins with `@`; write `{domain}`")
-    return domain
+        raise ValueError(f"`{text}` begins with `@`; write `{host.text}`")
+    if host.ip:
+        raise ValueError(f"`{text}` is no domain of mail; write `corp.example`")
+    return host.text
+
+
+def _literal(text: str) -> Host:
+    if "/" in text:
+        raise ValueError(f"`{text}` is more than a host; write the host alone, `corp.example`")
+    if "@" in text:
+        raise ValueError(f"`{text}` is an address of mail; write what stands after the `@`")
+    if text.startswith(("*.", ".")):
+        raise ValueError(f'`{text}` is no host; write `under "{text.lstrip("*.")}"` for it and all below it')
+    host = read_host(text)
+    if host is None:
+        raise ValueError(f"`{text}` is no host that all programs read alike; write `corp.example` or `10.0.0.1`")
+    return host
 
 
 def under_domain(host: str, domain: str) -> bool:

@@ -1,0 +1,179 @@
+"""Every link of a text is seen, and one that readers end at different places is in doubt."""
+
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.url import FACETS
+from rebuno.policy.values import UNREADABLE
+
+AROUND = Surroundings()
+LINK = next(facet for facet in FACETS if facet.name == "link")
+HOST = next(facet for facet in FACETS if facet.name == "host")
+
+
+def hosts(text: str) -> list[Any]:
+    return [HOST.read(link, AROUND) for link in LINK.read(text, AROUND)]
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("no link here, e.g. and/or 1.2/3", []),
+        ("use https: always; see report.pdf? // a comment.", []),
+        ("the network 10.0.0.0/8, the file src/main.py", []),
+        ("javascript:alert(1) data:text/html,x mailto:ana@corp.example", []),  # no link to a place
+        ("see https://corp.example/a.", ["https://corp.example/a"]),  # the end of a sentence
+        ("(https://corp.example/x_(y))", ["https://corp.example/x_(y)"]),  # brackets of its own
+        ("[a](https://a.example/x),[b](https://b.example/y)", ["https://a.example/x", "https://b.example/y"]),
+        ("https://a.example/x,https://b.example/y", ["https://a.example/x,https://b.example/y", "https://b.example/y"]),
+        ("https://a.example/?n=https://b.example/", ["https://a.example/?n=https://b.example/", "https://b.example/"]),
+        ('<a href="https://corp.example/x">y</a>', ["https://corp.example/x"]),
+        ("<b>https://corp.example/x</b>", ["https://corp.example/x"]),
+        ("<https://corp.example/x|label>", ["https://corp.example/x"]),
+        ("“https://corp.example/x”", ["https://corp.example/x"]),
+        ("HTTPS://Corp.Example:443/A", ["https://corp.example/A"]),  # the usual form
+        ("https://corp.example/a https://corp.example/a", ["https://corp.example/a"]),  # once
+        ("www.corp.example and _www.b.example/x_", ["www.corp.example/", "www.b.example/x"]),
+        ("ftp://a.example/x wss://b.example/y", ["ftp://a.example/x", "wss://b.example/y"]),
+        ("slack://open?x=1", ["slack://open?x=1"]),  # any scheme
+    ],
+)
+def test_links(text: str, links: list[str]) -> None:
+    """Links are found where people and programs put them, without what is around them."""
+    assert LINK.read(text, AROUND) == links
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![x](//evil.example/?d=secret)",  # no scheme
+        "<img src=\\\\evil.example\\x>",  # a share
+        "evil.example/?d=secret",  # a name and a query
+        "evil.example?d=secret",
+        "see evil.example/secret.",
+        "203.0.113.5/?d=secret",
+        "https:/evil.example/",  # too few slashes
+        "https:evil.example",
+        "http:\\\\evil.example\\x",
+        '{"u": "https:\\/\\/evil.example\\/x"}',  # escaped slashes
+        "https://corp.example\\@evil.example/",
+        "https://a@corp.example@evil.example/",
+        "https&#58;//evil.example/x",  # as HTML writes it
+        "https://evil&#46;example/x",
+        "https://evil.example\u200b.corp.example/",  # nothing to see
+        "https://corp.example请看",  # a word that follows without a blank
+        "https://corp.example，请看",
+        "https://evil.example“x”.corp.example",
+    ],
+)
+def test_doubt(text: str) -> None:
+    """A link that is no plain URL is there, and its host is in doubt."""
+    assert hosts(text) == [UNREADABLE]
+
+
+@pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        ("https://corp.example", True),
+        ("See https://corp.example\nBest regards", True),
+        ('He said "go to https://corp.example".', True),
+        ("(https://corp.example)", True),
+        ("[https://corp.example](https://corp.example)", True),
+        ("`https://corp.example`", True),
+        ("<https://corp.example|label>", True),
+        ('<a href="https://corp.example">x</a>', True),
+        ("**https://corp.example**!", True),
+        ("<b>https://corp.example</b>", True),
+        ("see https://corp.example, please", True),
+        ('<a href="https://corp.example\n.evil.example/">', False),  # browsers drop line breaks
+        ('<a href=" https://corp.example\tx.evil.example/">', False),
+        ('<a href=" https://corp.example\'@evil.example/">', False),  # and take this for credentials
+        ("<a href='https://corp.example\"@evil.example/'>", False),
+        ("<a href=https://corp.example'@evil.example/>", False),
+        ("<a href=https://corp.example<@evil.example/>", False),
+        ('<a href="https://corp.example @evil.example/">', False),
+    ],
+)
+def test_where_a_host_ends(text: str, sure: bool) -> None:
+    """A link without a path is in doubt where a browser might read on after its host."""
+    assert set(hosts(text)) == {"corp.example"} if sure else hosts(text)[0] is UNREADABLE
+
+
+def test_what_a_user_wrote() -> None:
+    """Sought in a text are only the links and hosts that are sure."""
+    text = "see https://corp.example/a, www.b.example, evil.example/x and //c.example/x"
+    assert LINK.find is not None
+    assert HOST.find is not None
+    assert list(LINK.find(text, AROUND)) == ["https://corp.example/a", "www.b.example/"]
+    assert list(HOST.find(text, AROUND)) == ["corp.example", "www.b.example"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        ["https://corp.example"],
+        {"a": "https://corp.example"},
+        "https://corp.example \ud800",
+        "x" * ((1 << 20) + 1),  # beyond the bound
+    ],
+)
+def test_unreadable(value: Any) -> None:
+    """What is no text, or too long a one, has no set of links."""
+    assert LINK.read(value, AROUND) is UNREADABLE
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "https://",
+                "corp.example",
+                "/",
+                "\\",
+                "@",
+                '"',
+                "(",
+                ")",
+                "=",
+                " ",
+                "\n",
+                "//",
+                "www.",
+                "?",
+                ".",
+                "é",
+                "[",
+                "]",
+                "<",
+                ">",
+                ":",
+                "a",
+                "％",
+                "\u200b",
+            ]
+        )
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_finds_in_anything(parts: list[str]) -> None:
+    """No text makes the finder raise, and what it gives is found again where it stands alone and is sure."""
+    for link in LINK.read("".join(parts), AROUND):
+        if HOST.read(link, AROUND) is not UNREADABLE:
+            assert link in LINK.read(link, AROUND)
+
+
+@pytest.mark.parametrize(
+    "part", ["https://a.b/ ", "https://", "//a.b", "a.", "a.bc/", 'https://a"@', "[https://a", "(", "_a", "é"]
+)
+def test_linear(part: str) -> None:
+    """The longest text takes a few seconds at most, whatever stands in it."""
+    text = (part * ((1 << 20) // len(part) + 1))[: 1 << 20]
+    start = process_time()
+    assert LINK.read(text, AROUND) is not UNREADABLE
+    assert process_time() - start < 5
