@@ -1,0 +1,115 @@
+"""`statement` and `table`: what a text of SQL does and touches. They need the extra `sql`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final
+
+from rebuno.policy.facets.reading import Facet, Reading, Surroundings
+from rebuno.policy.globs import GlobError, glob
+from rebuno.policy.syntax import Op
+from rebuno.policy.values import UNREADABLE, Tri, shown, valid
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Reading):
+    """A table's name as lower-case parts, the schema and the like before it. Without a schema it may be in any."""
+
+    parts: tuple[str, ...]
+
+    def equals(self, right: Any, fold: bool) -> Tri:
+        """The same parts; maybe where one has more of them and the rest are the same."""
+        if type(right) is not Table:
+            return None
+        shorter = min(len(self.parts), len(right.parts))
+        same = self.parts[-shorter:] == right.parts[-shorter:]
+        return same if len(self.parts) == len(right.parts) else None if same else False
+
+    def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
+        """`like` goes by the name with its schema; maybe where either leaves the schema open."""
+        if op is not Op.LIKE or type(right) is not str or not valid(right):
+            return None
+        try:
+            matches = glob(right.lower()).matches
+        except GlobError:
+            return None
+        if matches(str(self)):
+            return True
+        _, dot, last = right.lower().rpartition(".")
+        bare = len(self.parts) == 1 and dot and glob(last).matches(self.parts[0])
+        return None if bare or any(matches(".".join(self.parts[at:])) for at in range(1, len(self.parts))) else False
+
+    def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+        """The whole name for sure; in doubt for whoever names less of it, and for whoever names more."""
+        less = [(("less", self.parts[at:]), False) for at in range(1, len(self.parts))]
+        return [(self.parts, True), (("more", self.parts), False), *less]
+
+    def sought(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+        """The whole name, what names more than it, and what names less."""
+        more = [(("more", self.parts[at:]), False) for at in range(1, len(self.parts))]
+        return [(self.parts, True), (("less", self.parts), False), *more]
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+def statements(value: Any, _: Surroundings) -> Any:
+    """The types of the statements in a text of SQL, those that change data inside others too, as lower-case words."""
+    from rebuno.policy.facets import sql_tree
+
+    script = sql_tree.script(value) if type(value) is str else None
+    return UNREADABLE if script is None else sorted(script.statements)
+
+
+def tables(value: Any, _: Surroundings) -> Any:
+    """The tables that a text of SQL names, subqueries included; the names that a `with` gives are none."""
+    from rebuno.policy.facets import sql_tree
+
+    script = sql_tree.script(value) if type(value) is str else None
+    return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.tables)]
+
+
+def _statement(value: Any, _: Surroundings) -> str:
+    from rebuno.policy.facets import sql_tree
+
+    word = value.lower() if type(value) is str else ""
+    if word not in sql_tree.STATEMENTS:
+        known = " ".join(sorted(sql_tree.STATEMENTS))
+        raise ValueError(f"`{shown(value)}` is no type of statement; there are `{known}`")
+    return word
+
+
+def _table(value: Any, _: Surroundings) -> Table:
+    parts = tuple(value.lower().split(".")) if type(value) is str and valid(value) else ()
+    if not parts or any(not part or part != part.strip() or '"' in part or "`" in part for part in parts):
+        raise ValueError(f"`{shown(value)}` names no table; write `people` or `hr.people`, without quotes")
+    return Table(parts)
+
+
+# A bundle that names them where sqlglot is not installed is refused: there is no such facet.
+FACETS: Final[tuple[Facet, ...]] = (
+    (
+        Facet(
+            name="statement",
+            of="SQL",
+            gives="the types of its statements",
+            value="string",
+            read=statements,
+            literal=_statement,
+            many=True,
+            lower=True,
+        ),
+        Facet(
+            name="table",
+            of="SQL",
+            gives="the tables that it names",
+            value="string",
+            read=tables,
+            literal=_table,
+            many=True,
+            lower=True,
+        ),
+    )
+    if find_spec("sqlglot")
+    else ()
+)

@@ -1,0 +1,225 @@
+"""`statement of` and `table of` say what SQL does and touches where the dialects agree, and maybe elsewhere."""
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebuno.policy.facets import sql
+from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.sql import Table
+from rebuno.policy.syntax import Op
+from rebuno.policy.values import UNREADABLE, Tri
+from tests.policy.bundles import Text, values
+
+NOWHERE = Surroundings()
+STATEMENT, TABLE = sql.FACETS
+
+
+def tables(text: str) -> list[str]:
+    """The names of the tables, as a trace shows them."""
+    return [str(table) for table in TABLE.read(text, NOWHERE)]
+
+
+@pytest.mark.parametrize(
+    ("text", "statements", "names"),
+    [
+        ("SELECT a FROM t", "select", "t"),
+        ("select*from t;", "select", "t"),
+        ("SELECT 1", "select", ""),
+        ("(SELECT 1) UNION SELECT * FROM a", "select", "a"),
+        ("SELECT * FROM a JOIN Hr.People p ON a.id = p.id WHERE x IN (SELECT y FROM c)", "select", "a c hr.people"),
+        ('SELECT * FROM "Hr"."People"', "select", "hr.people"),
+        ("SELECT 1; DROP TABLE x", "drop select", "x"),
+        ("SELECT 1; -- the end", "select", ""),
+        ("SELECT /* all */ 1", "select", ""),
+        ("SELECT 'a--b; DROP TABLE x', 'it''s', '/*!'", "select", ""),  # words in quotes are data
+        ("INSERT INTO a (x) VALUES ($1) RETURNING id", "insert", "a"),
+        ("INSERT INTO a SELECT * FROM b", "insert", "a b"),  # a query inside is no statement
+        ("INSERT INTO a VALUES (1) ON CONFLICT (x) DO UPDATE SET y = 1", "insert update", "a"),
+        ("INSERT INTO a VALUES (1) ON CONFLICT DO NOTHING", "insert", "a"),
+        ("INSERT OR REPLACE INTO a VALUES (1)", "insert update", "a"),
+        ("UPDATE a SET x = (SELECT max(y) FROM c) FROM b", "update", "a b c"),
+        ("DELETE FROM a USING b WHERE a.x = b.x", "delete", "a b"),
+        ("MERGE INTO a USING b ON a.x = b.x WHEN MATCHED THEN DELETE", "delete merge", "a b"),
+        ("MERGE INTO a USING b ON a.x = b.x WHEN NOT MATCHED THEN INSERT (x) VALUES (1)", "insert merge", "a b"),
+        ("SELECT * INTO x FROM y", "create select", "x y"),
+        ("CREATE TABLE a AS SELECT * FROM b", "create", "a b"),
+        ("CREATE VIEW v AS SELECT * FROM t", "create", "t v"),
+        ("TRUNCATE TABLE a, b", "truncate", "a b"),
+        ("ALTER TABLE a ADD COLUMN b int", "alter", "a"),
+        ("GRANT SELECT ON t TO u", "grant", "t"),
+        ("COPY (SELECT * FROM t) TO PROGRAM 'sh'", "copy", "t"),
+        ("SET x = 1", "set", ""),
+        ("PRAGMA writable_schema = 1", "pragma", ""),
+        ("BEGIN; UPDATE t SET a = 1; COMMIT; ROLLBACK", "begin commit rollback update", "t"),
+        # `with` names are no tables, where they can be seen
+        ("WITH x AS (DELETE FROM a RETURNING *) SELECT * FROM x", "delete select", "a"),
+        ("WITH a AS (SELECT * FROM A) SELECT * FROM a", "select", "a"),
+        ("WITH a AS (SELECT * FROM b), b AS (SELECT * FROM a) SELECT * FROM b", "select", "b"),
+        ("WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT n FROM R) SELECT * FROM r", "select", ""),
+        ("WITH q AS (SELECT 1) SELECT * FROM (SELECT * FROM q) x", "select", ""),
+        ("SELECT * FROM (WITH q AS (SELECT 1) SELECT * FROM q) x, q", "select", "q"),
+        ("WITH q AS (SELECT 1) SELECT * FROM hr.q", "select", "hr.q"),
+        ("WITH t AS (SELECT 1) INSERT INTO t SELECT * FROM t", "insert", "t"),  # what is written to is a table
+        ("WITH t AS (SELECT 1) SELECT * FROM t; SELECT * FROM t", "select", "t"),
+    ],
+)
+def test_what_sql_does(text: str, statements: str, names: str) -> None:
+    """Each kind of statement once, and every table wherever it stands."""
+    assert STATEMENT.read(text, NOWHERE) == statements.split()
+    assert tables(text) == names.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ;",
+        "-- nothing",
+        "hello",
+        "1",
+        "SELECT 1 --1; DROP TABLE x",  # a comment to some, minus minus to MySQL
+        "SELECT 1 # ; DROP TABLE x",
+        "SELECT 1 /*! ; DROP TABLE x */",  # MySQL runs it
+        "SELECT 1 /*M! ; DROP TABLE x */",
+        "SELECT 1 /* a /* b */ ; DROP TABLE x; */",  # where does it end?
+        "SELECT 1; /*! DROP TABLE x */",
+        "SELECT /*+ SET_VAR(a=1) */ 1",
+        r"SELECT '\'; DROP TABLE x; -- '",  # is the quote escaped?
+        r"SELECT E'\'; DROP TABLE x; -- '",
+        "SELECT `a` FROM t",
+        "SELECT * FROM [t]",
+        "SELECT $$a$$",
+        "SELECT $x$a$x$",
+        "DO $$ BEGIN END $$",
+        "CREATE FUNCTION f() RETURNS int AS 'SELECT 1' LANGUAGE sql",
+        "EXPLAIN ANALYZE DELETE FROM t",
+        "CALL f()",
+        "VACUUM",
+        "EXEC foo",
+        "SELECT 1 SHUTDOWN",  # two statements to SQL Server
+        "SELECT * FROM t ROLLBACK",
+        "SELECT 1\nGO\nDROP TABLE x",
+        "\\! sh",
+        ".shell ls",
+        "REPLACE INTO a VALUES (1)",
+        "SELECT * FROM dual INTO OUTFILE '/x'",
+        'SELECT * FROM "a.b"',  # a name with a dot, or a schema
+        "SELECT 1 INTO @x",
+        "SELECT 1\0; DROP TABLE x",
+        "SELECT '\ud800'",
+        "SELECT " + "(" * 17 + "1" + ")" * 17,
+        "SELECT " + "NOT " * 17 + "a",
+        "SELECT " + "CASE WHEN a THEN " * 17 + "1" + " END" * 17,
+        "SELECT " + "(" * 20_000,
+        "SELECT " + "NOT " * 16_000 + "a",
+        "SELECT 1" + " " * 65_536,
+        5,
+        ["SELECT 1"],
+        Text("SELECT 1"),
+    ],
+)
+def test_what_cannot_be_told(text: Any) -> None:
+    """Text that some server reads in another way, or that is not understood, is not read at all."""
+    assert STATEMENT.read(text, NOWHERE) is UNREADABLE
+    assert TABLE.read(text, NOWHERE) is UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("people", "PEOPLE", True),
+        ("hr.people", "hr.people", True),
+        ("hr.people", "hr.staff", False),
+        ("hr.people", "crm.people", False),
+        ("people", "hr.people", None),  # in which schema?
+        ("people", "hr.staff", False),
+        ("db.hr.people", "hr.people", None),
+        ("db.hr.people", "people", None),
+        ("db.hr.people", "db.people", False),
+    ],
+)
+def test_tables_compare(one: str, other: str, same: Tri) -> None:
+    """Without regard to case; a name without its schema may be anybody's. A set answers as equality does."""
+    for left, right in [(one, other), (other, one)]:
+        filed, asked = TABLE.literal(left, NOWHERE), TABLE.literal(right, NOWHERE)
+        assert filed.equals(asked, False) is same
+        found = dict(filed.keys(False))
+        shared = [sure and found[key] for key, sure in asked.sought(False) if key in found]
+        assert (True if any(shared) else None if shared else False) is same
+
+
+@pytest.mark.parametrize(
+    ("table", "pattern", "answer"),
+    [
+        ("hr.people", "hr.*", True),
+        ("hr.people", "HR.p*", True),
+        ("hr.people", "crm.*", False),
+        ("people", "p*", True),
+        ("people", "hr.*", None),  # it may be in there
+        ("people", "hr.s*", False),
+        ("hr.people", "p*", None),
+        ("hr.people", "s*", False),
+        ("db.hr.people", "hr.*", None),
+        ("people", "[", None),
+    ],
+)
+def test_tables_like_a_pattern(table: str, pattern: str, answer: Tri) -> None:
+    """The schema counts, and is in doubt where either leaves it out."""
+    assert TABLE.literal(table, NOWHERE).text_test(Op.LIKE, pattern, False) is answer
+
+
+def test_tables_compare_with_nothing_else() -> None:
+    """What is no table is maybe."""
+    table = TABLE.literal("a", NOWHERE)
+    assert table.equals("a", False) is None
+    assert table.text_test(Op.ENDS, "a", False) is None
+    assert table.text_test(Op.LIKE, 5, False) is None
+
+
+def test_literals() -> None:
+    """Types of statements that there are, names without quotes."""
+    assert STATEMENT.literal("SELECT", NOWHERE) == "select"
+    assert TABLE.literal("Hr.People", NOWHERE) == Table(("hr", "people"))
+
+
+@pytest.mark.parametrize("written", ["selct", "vacuum", "", 5, None])
+def test_an_unknown_type_of_statement_is_refused(written: Any) -> None:
+    """A rule about it could never match; the message lists what there is."""
+    with pytest.raises(ValueError, match=r"is no type of statement; there are `alter .* use`"):
+        STATEMENT.literal(written, NOWHERE)
+
+
+@pytest.mark.parametrize("written", ["", ".", "a.", "a b. c", '"a"', "`a`", 5, "\ud800"])
+def test_what_names_no_table_is_refused(written: Any) -> None:
+    """A quoted name would never be equal to what is read."""
+    with pytest.raises(ValueError, match=r"names no table; write `people` or `hr\.people`, without quotes"):
+        TABLE.literal(written, NOWHERE)
+
+
+def test_long_sql_is_read_in_time() -> None:
+    """As long as the bound nearly lets through: many statements, one long chain, many names for one query."""
+    texts = [
+        "SELECT a, b FROM t WHERE x = 1;" * 1_000,
+        "SELECT 1" + " UNION SELECT 1 FROM t" * 1_400,
+        "WITH " + ",".join(f"a{n} AS (SELECT * FROM a{n - 1})" for n in range(1, 800)) + " SELECT 1 FROM t",
+    ]
+    for text in texts:
+        start = time.monotonic()
+        assert str(TABLE.read(text, NOWHERE)[-1]) == "t"
+        assert time.monotonic() - start < 15
+
+
+WORDS = "SELECT FROM ( ) , ; * t.x 'x' \"q\" `z` 1 NOT - CASE WHEN END WITH AS UNION INTO INSERT DROP -- /* :: $"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(values, st.lists(st.sampled_from(WORDS.split(" ")), max_size=20).map(" ".join)))
+def test_no_value_is_too_odd(value: Any) -> None:
+    """Reading never raises; both facets read a text, or neither does."""
+    statements, found = STATEMENT.read(value, NOWHERE), TABLE.read(value, NOWHERE)
+    assert (statements is UNREADABLE) is (found is UNREADABLE)
+    assert statements is UNREADABLE or statements
