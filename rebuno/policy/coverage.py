@@ -31,10 +31,11 @@ class RuleSeen:
 
 @dataclass(frozen=True, slots=True)
 class TestSeen:
-    """A test, without any `not` before it, in the statement `within` (`rule pay`, `condition small`).
+    """A test, without any `not` before it, in the statement `within` (`rule pay`, `condition small`). `path` is the
+    file that this stands in where the bundle takes it in, empty for its own.
 
     `yes`, `no` and `maybe` are how often it gave that answer where it mattered: what stands behind the part that
-    settled the matter does not count.
+    settled the matter does not count. In a block it is the answers for the first few elements.
     """
 
     __test__ = False  # this is no test of pytest's
@@ -46,6 +47,7 @@ class TestSeen:
     yes: int
     no: int
     maybe: int
+    path: str = ""
 
     @property
     def both(self) -> bool:
@@ -54,7 +56,8 @@ class TestSeen:
 
     def to_json(self) -> dict[str, Any]:
         """The test as JSON data."""
-        return {
+        out: dict[str, Any] = {"path": self.path} if self.path else {}
+        return out | {
             "in": self.within,
             "line": self.line,
             "column": self.column,
@@ -128,9 +131,10 @@ class Tally:
             for test in _tests(expr):
                 yes, no, maybe = (self._answers[(within, test.span.start), answer] for answer in Answer)
                 text = one_line(self._bundle, test.span)
-                tests.append(TestSeen(within, test.span.line, test.span.column, text, yes, no, maybe))
+                path = "" if test.span.path == self._bundle.path else test.span.path
+                tests.append(TestSeen(within, test.span.line, test.span.column, text, yes, no, maybe, path))
         rules = (RuleSeen(rule.id.text, rule.span.line, self._decided[rule.id.text]) for rule in self._rules)
-        return Coverage(tuple(rules), tuple(sorted(tests, key=lambda test: (test.line, test.column))))
+        return Coverage(tuple(rules), tuple(sorted(tests, key=lambda test: (test.path, test.line, test.column))))
 
 
 def _clauses(rule: syntax.Rule) -> list[syntax.When | syntax.Unless]:
@@ -151,7 +155,7 @@ def _used(rules: Sequence[syntax.Rule], conditions: dict[str, syntax.Expr]) -> I
 
 
 def _parts(expr: syntax.Expr) -> Iterator[syntax.Expr]:
-    """What an expression joins, down to tests and names of conditions, in order."""
+    """The tests and the names of conditions that an expression consists of, those in blocks too, in order."""
     waiting = [expr]
     while waiting:
         part = waiting.pop()
@@ -161,6 +165,8 @@ def _parts(expr: syntax.Expr) -> Iterator[syntax.Expr]:
             waiting.append(part.item)
         else:
             yield part
+            if isinstance(part, syntax.Test) and part.block is not None:
+                waiting.append(part.block)
 
 
 def _names(expr: syntax.Expr) -> list[str]:
@@ -190,3 +196,6 @@ def _seen(
         else:
             # A trace pushes `not` down to the tests, so what it says there is the answer of the negated test.
             yield (within, expr.span.start), _OPPOSITE[node.answer] if negated else node.answer
+            if isinstance(expr, syntax.Test) and expr.block is not None:
+                inner = negated is not (expr.operand.quantifier is syntax.Quantifier.NO)
+                waiting += [(within, expr.block, child, inner) for child in node.children]

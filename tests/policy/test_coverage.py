@@ -1,11 +1,21 @@
 """What cases exercise: rules that decide, and tests that were seen to hold and to fail."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rebuno.policy.cases import Report, run_cases
 from rebuno.policy.cases_read import read_cases
-from rebuno.policy.compile import compile_text
-from rebuno.policy.source import Source
+from rebuno.policy.compile import compile_bundle, compile_text
+from rebuno.policy.coverage import Tally
+from rebuno.policy.explain import explain
+from rebuno.policy.facts import Facts
+from rebuno.policy.source import Source, read
+from rebuno.policy.trace import Node
+from tests.policy import bundles as made
 
 HEAD = "bundle b\ndefault deny\n"
 
@@ -65,6 +75,19 @@ def test_a_condition_is_one_place_however_many_rules_use_it() -> None:
     ]
 
 
+def test_a_condition_of_another_file_is_named_with_it(tmp_path: Path) -> None:
+    """Its lines are those of that file."""
+    (tmp_path / "lib.rbp").write_text("condition big = args.n > 5\n")
+    (tmp_path / "b.rbp").write_text(f'{HEAD}use "lib.rbp"\nrule r {{ allow tool "x" when args.a given and big }}\n')
+    file = read_cases(Source("cases: [{target: x, args: {n: 9, a: 1}}]"))
+    tests = run_cases(compile_bundle(read(tmp_path / "b.rbp")), file.cases).coverage.tests
+    assert [(t.within, Path(t.path).name, t.line, t.yes) for t in tests] == [
+        ("rule r", "", 4, 1),
+        ("condition big", "lib.rbp", 1, 1),
+    ]
+    assert Path(tests[1].to_json()["path"]).name == "lib.rbp"
+
+
 def test_equal_tests_on_a_line_are_told_apart() -> None:
     """By their columns."""
     tests = _report(
@@ -100,3 +123,34 @@ def test_coverage_as_json() -> None:
         "rules": [{"rule": "r", "line": 3, "cases": 1}],
         "tests": [{"in": "rule r", "line": 3, "column": 30, "text": "args.a == 1", "yes": 1, "no": 0, "maybe": 0}],
     }
+
+
+def _leaves(node: Node) -> Iterator[tuple[str, str]]:
+    """The plain tests of a trace that mattered, as a reader sees them: with their answer, `not` taken off both."""
+    if node.counted and (not node.children or node.label == "has"):
+        plain = node.text.removeprefix("not (")
+        flipped = {"yes": "no", "no": "yes"}.get(node.answer, node.answer.value)
+        yield (plain.removesuffix(")"), flipped) if plain != node.text else (plain, node.answer.value)
+    if node.counted:
+        for child in node.children:
+            yield from _leaves(child)
+
+
+@settings(max_examples=60, deadline=None)
+@given(made.bundles(), st.lists(made.facts(), min_size=1, max_size=3))
+def test_what_is_counted_is_what_the_traces_show(text: str, submissions: list[Facts]) -> None:
+    """Every test of every trace is counted with its own answer, and nothing else is."""
+    policy = made.policy_of(text)
+    tally = Tally(policy.bundles[0])
+    shown = []
+    for facts in submissions:
+        trace = explain(policy, facts)
+        tally.add(trace)
+        shown += [leaf for rule in trace.rules for node in rule.tests for leaf in _leaves(node)]
+    counted = [
+        (test.text.removesuffix(")"), answer)
+        for test in tally.coverage().tests
+        for answer, times in (("yes", test.yes), ("no", test.no), ("maybe", test.maybe))
+        for _ in range(times)
+    ]
+    assert sorted(counted) == sorted((text.removesuffix(")"), answer) for text, answer in shown)

@@ -20,7 +20,7 @@ def coverage(seen: Coverage) -> Iterator[RenderableType]:
         yield Text(f"no case reaches: {', '.join(map(escape, seen.unexercised))}", "yellow")
     left = [test for test in seen.tests if not test.both]
     for test in left[:_MOST]:
-        body = Text(f"line {test.line}: ")
+        body = Text(f"{escape(test.path, None)} line {test.line}: ".lstrip())
         body.append(escape(test.text, 100))
         yield hanging(f"{_never(test):<17}", body, style="yellow")
     if len(left) > _MOST:
