@@ -154,6 +154,8 @@ class Attempt:
             lease=self.lease,
             deferred=deferred,
         )
+        # First: a batch that is refused at once (no JSON, a closed store) leaves this memory as it was.
+        self.store.write(batch)
         self.head += len(batch.events)
         self._writes += 1
         for change in batch.steps:
@@ -163,7 +165,6 @@ class Attempt:
             self.approvals[question.approval.id] = question.approval
         self._in_flight.add(batch.committed)
         batch.committed.add_done_callback(self._settled)
-        self.store.write(batch)
         return batch.committed
 
     def _settled(self, committed: "asyncio.Future[int]") -> None:

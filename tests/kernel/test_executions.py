@@ -5,7 +5,15 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from rebuno.errors import ConflictError, LeaseSuperseded, NotFoundError, RebunoError, Terminated, ValidationError
+from rebuno.errors import (
+    ConflictError,
+    LeaseSuperseded,
+    NotFoundError,
+    NotJSON,
+    RebunoError,
+    Terminated,
+    ValidationError,
+)
 from rebuno.journal.chain import verify
 from rebuno.journal.records import Execution
 from rebuno.kernel import executions
@@ -150,6 +158,20 @@ def test_a_malformed_submission_is_neither_recorded_nor_counted(submission: Subm
         assert await b.events() == before
         answer = await b.submit(kind="local")
         assert (await b.store.step(answer.step_id)).occurrence == 0
+
+    run(scenario)
+
+
+def test_a_submission_that_the_journal_cannot_hold_leaves_the_attempt_as_it_was() -> None:
+    """A target longer than a record may be is refused, and the attempt goes on."""
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(policy("allow"))
+        with pytest.raises(NotJSON, match="11,000,"):
+            await b.submit(kind="local", target="x" * 11_000_000, idempotency="at_most_once")
+        assert (await b.submit()).say is Say.PROCEED
+        ended = await asyncio.wait_for(executions.finish(b.attempt, output="null"), 5)
+        assert ended.status == "completed"
 
     run(scenario)
 
