@@ -11,10 +11,12 @@ from rebuno.policy import syntax
 from rebuno.policy.conditions import Names, TooLargeError, all_of, compile_expr
 from rebuno.policy.decide import Layer, Ruling
 from rebuno.policy.diagnostics import Code, Diagnostic
-from rebuno.policy.element_tests import literal
+from rebuno.policy.facets.reading import Facet, Surroundings
 from rebuno.policy.known import FromInput, FromSteps, Known
 from rebuno.policy.matchers import Check
 from rebuno.policy.obligations import obligation_of
+from rebuno.policy.operands import chain_of, literal, surroundings
+from rebuno.policy.paths import Parts
 from rebuno.policy.source import Source
 from rebuno.policy.subjects import Index, Pattern, patterns
 
@@ -118,6 +120,7 @@ def _ruling(rule: syntax.Rule, names: Names, bundle: str, stamp: str) -> Ruling:
 def names_of(bundle: syntax.Bundle) -> Names:
     """What the names of a bundle mean, for its conditions."""
     values: dict[str, Any] = {}
+    around = surroundings(bundle)
     conditions: dict[str, syntax.Expr] = {}
     sets: dict[str, syntax.Known] = {}
     for statement in bundle.statements:
@@ -128,24 +131,27 @@ def names_of(bundle: syntax.Bundle) -> Names:
                 conditions[name.text] = expr
             case syntax.Known(name):
                 sets[name.text] = statement
-    compiled: dict[tuple[str, bool], Known] = {}
+    compiled: dict[tuple[str, bool, str], Known] = {}
 
-    def known(name: str, fold: bool) -> Known | None:
+    def known(name: str, fold: bool, facet: Facet | None) -> Known | None:
         if name not in sets:
             return None
-        if (name, fold) not in compiled:
-            compiled[name, fold] = _known(sets[name], values, fold)
-        return compiled[name, fold]
+        key = (name, fold, facet.name if facet else "")
+        if key not in compiled:
+            compiled[key] = _known(sets[name], values, around, fold, facet)
+        return compiled[key]
 
-    return Names(values, known, conditions)
+    return Names(values, known, around, conditions=conditions)
 
 
-def _known(known: syntax.Known, values: Mapping[str, Any], fold: bool) -> Known:
+def _known(
+    known: syntax.Known, values: Mapping[str, Any], around: Surroundings, fold: bool, facet: Facet | None
+) -> Known:
     listed: list[Any] = []
     inputs: list[FromInput] = []
     steps: list[FromSteps] = []
     # A `where` sees the lists of the bundle, but neither its conditions nor its `known` sets.
-    names = Names(values, lambda name, fold: None)
+    names = Names(values, lambda name, fold, facet: None, around)
     for source in known.sources:
         match source:
             case syntax.ListSource(value):
@@ -156,9 +162,12 @@ def _known(known: syntax.Known, values: Mapping[str, Any], fold: bool) -> Known:
             case syntax.ResultSource(subject, ats, where):
                 condition = compile_expr(where, names) if where else None
                 subject_patterns = patterns(subject, values)
-                paths = [at.path.parts for at in ats]
-                steps.append(FromSteps(subject_patterns, paths, approved=False, where=condition))
+                steps.append(FromSteps(subject_patterns, _places(ats), around, approved=False, where=condition))
             case syntax.ApprovedSource(subject, ats):
-                paths = [at.path.parts for at in ats]
-                steps.append(FromSteps(patterns(subject, values), paths, approved=True))
-    return Known(known.name.text, listed=listed, inputs=inputs, steps=steps, fold=fold)
+                steps.append(FromSteps(patterns(subject, values), _places(ats), around, approved=True))
+    name = known.name.text
+    return Known(name, listed=listed, inputs=inputs, steps=steps, fold=fold, facet=facet, around=around)
+
+
+def _places(ats: Sequence[syntax.At]) -> list[tuple[Parts, tuple[Facet, ...]]]:
+    return [(at.path.parts, chain_of(at.facets)) for at in ats]

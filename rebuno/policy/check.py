@@ -1,14 +1,15 @@
 """What is wrong with a bundle whose syntax is right, and what its author may want to know."""
 
 from rebuno.policy import syntax as s
+from rebuno.policy.check_facets import check_directory
 from rebuno.policy.check_known import check_known
 from rebuno.policy.check_names import Names, check_ids
 from rebuno.policy.check_rules import check_rule
 from rebuno.policy.check_tests import IN_RULE, Tests
 from rebuno.policy.check_values import check_list
 from rebuno.policy.diagnostics import Code, Diagnostic, Report, ordered
+from rebuno.policy.facets.reading import Surroundings
 from rebuno.policy.source import NOWHERE
-from rebuno.policy.unbuilt import refuse_unbuilt
 
 
 def check(bundle: s.Bundle) -> list[Diagnostic]:
@@ -18,7 +19,7 @@ def check(bundle: s.Bundle) -> list[Diagnostic]:
     """
     report = Report(bundle.path)
     names = Names(bundle, report)
-    tests = Tests(names, report)
+    tests = Tests(names, report, _surroundings(bundle, report))
     _lines(bundle, report)
     check_ids([statement for statement in bundle.statements if isinstance(statement, s.Rule)], report)
     for statement in bundle.statements:
@@ -33,15 +34,22 @@ def check(bundle: s.Bundle) -> list[Diagnostic]:
                 tests.owner = ""
             case s.Rule():
                 check_rule(statement, names, tests, report)
-            case s.Workdir() | s.Home():
-                refuse_unbuilt(type(statement).__name__.lower(), statement.span, report)
-            case s.BundleLine() | s.Default() | s.Use():
+            case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home():
                 pass
     names.circles()
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)
     return ordered(report.findings)
+
+
+def _surroundings(bundle: s.Bundle, report: Report) -> Surroundings:
+    places = {
+        type(statement): check_directory(statement, report)
+        for statement in bundle.statements
+        if isinstance(statement, s.Workdir | s.Home)
+    }
+    return Surroundings(places.get(s.Workdir), places.get(s.Home))
 
 
 def _library(bundle: s.Bundle) -> bool:

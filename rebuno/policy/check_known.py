@@ -1,12 +1,12 @@
 """Whether the sources of a `known` can bear evidence."""
 
 from rebuno.policy import syntax as s
+from rebuno.policy.check_facets import check_chain
 from rebuno.policy.check_names import Names, sort_of
 from rebuno.policy.check_tests import IN_KNOWN, Tests, check_subject
 from rebuno.policy.check_values import check_list
 from rebuno.policy.diagnostics import Code, Report
-from rebuno.policy.names import FACETS, did_you_mean
-from rebuno.policy.unbuilt import refuse_unbuilt
+from rebuno.policy.names import did_you_mean
 
 
 def check_known(known: s.Known, names: Names, tests: Tests, report: Report) -> None:
@@ -65,9 +65,4 @@ def _ats(ats: tuple[s.At, ...], word: str, span: s.Span, report: Report) -> None
         help = help if word == "result" else "add `at` and the argument's path"
         report.error(Code.MISSING_AT, f"`{word}` needs `at`: which of its values count", span, help)
     for at in ats:
-        for name in at.facets:
-            if name.text in FACETS:
-                refuse_unbuilt(f"{name.text} of", name.span, report)
-            else:
-                help = did_you_mean(name.text, tuple(FACETS)) or f"there are {', '.join(FACETS)}"
-                report.error(Code.UNKNOWN_FACET, f"there is no facet `{name.text}`", name.span, help)
+        check_chain(at.facets, report)

@@ -4,10 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from rebuno.policy import syntax as s
+from rebuno.policy.check_facets import ORDER, check_chain, check_literal, check_predicate, check_sides
 from rebuno.policy.check_names import Names, sort_of
 from rebuno.policy.check_values import check_list, check_pattern, check_regex
 from rebuno.policy.diagnostics import Code, Report
-from rebuno.policy.names import FACETS, ROOTS, TYPES, did_you_mean
+from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.names import ROOTS, TYPES, did_you_mean
+from rebuno.policy.operands import Block, inherited, lens
 from rebuno.policy.syntax import Op
 from rebuno.policy.unbuilt import refuse_unbuilt
 
@@ -20,10 +23,12 @@ class Place:
     roots: tuple[str, ...]
     free: bool  # named conditions and history may be asked
     knowns: bool  # `known` sets may be asked
+    block: Block | None = None  # the `has (…)` around it
 
-    def within_block(self) -> "Place":
-        """The same place inside `has (…)`."""
-        return self if "it" in self.roots else replace(self, roots=(*self.roots, "it"))
+    def within_block(self, facet: Facet | None) -> "Place":
+        """The same place inside `has (…)`, whose `it` was read by a facet."""
+        roots = self.roots if "it" in self.roots else (*self.roots, "it")
+        return replace(self, roots=roots, block=Block(facet))
 
 
 _FACTS: Final = ("args", "input", "target", "agent")
@@ -37,16 +42,16 @@ _HOME_OF: Final = {
     "result": "`result` stands in a `where`",
     "this": "`this.args` stands in the `where` of `after` and `count`",
 }
-_ORDER: Final = (Op.LT, Op.LE, Op.GT, Op.GE)
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
 _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
-_VALUE: Final = {"string": "a string", "number": "a number", "date": "a date", "list": "a list of words"}
+_VALUE: Final = {"string": "a string", "number": "a number"}
 
 
 class Tests:
-    """Checks expressions. `owner` is the `condition` that is being read, if any."""
+    """Checks expressions. `owner` is the `condition` that is being read, if any; `around` is where paths start."""
 
-    def __init__(self, names: Names, report: Report) -> None:
+    def __init__(self, names: Names, report: Report, around: Surroundings) -> None:
+        self._around = around
         self._names = names
         self._report = report
         self.owner = ""
@@ -109,24 +114,23 @@ class Tests:
     # ------------------------------------------------------------ one test
 
     def _test(self, test: s.Test, place: Place, depth: int) -> None:
-        self._facets(test.operand.facets)
+        chain = check_chain(test.operand.facets, self._report)
         for path in test.operand.paths:
             self._path(path, place)
-        self._quantifier(test)
-        feature = {Op.UNDER: "under", Op.CONTAINS_ANY: "contains any", Op.HAS: "has"}.get(test.op)
-        if feature:
-            refuse_unbuilt(feature, test.span, self._report)
+        self._quantifier(test, chain or ())
         if test.ignoring_case and test.op not in _FOLDING:
             message = f"`ignoring case` means nothing with `{test.op.value}`"
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
+        # What a facet that cannot be used would give is not known.
+        facet = lens(test.operand, test.op, place.block).facet if chain is not None else None
         if test.block is not None:
-            self.expr(test.block, place.within_block(), depth + 1)
+            self.expr(test.block, place.within_block(facet), depth + 1)
         if test.op is Op.IS:
             self._type(test)
-        elif test.right is not None:
-            self._right(test, place)
+        elif test.right is not None and (facet is None or check_predicate(test, facet, self._report)):
+            self._right(test, place, facet, usable=chain is not None)
 
-    def _quantifier(self, test: s.Test) -> None:
+    def _quantifier(self, test: s.Test, chain: tuple[Facet, ...]) -> None:
         operand = test.operand
         if test.op in (Op.GIVEN, Op.MISSING):
             if operand.quantifier is not None:
@@ -136,7 +140,7 @@ class Tests:
             return
         if operand.quantifier is not None:
             return
-        many = [name.text for name in operand.facets if name.text in FACETS and FACETS[name.text].many]
+        many = [facet.name for facet in chain if facet.many]
         if test.op is Op.HAS:
             why = "`has` looks at elements"
         elif many:
@@ -148,14 +152,6 @@ class Tests:
         else:
             return
         self._report.error(Code.MISSING_QUANTIFIER, f"{why}", operand.span, "begin with `any`, `every` or `no`")
-
-    def _facets(self, facets: tuple[s.Name, ...]) -> None:
-        for name in facets:
-            if name.text in FACETS:
-                refuse_unbuilt(f"{name.text} of", name.span, self._report)
-            else:
-                help = did_you_mean(name.text, tuple(FACETS)) or f"there are {', '.join(FACETS)}"
-                self._report.error(Code.UNKNOWN_FACET, f"there is no facet `{name.text}`", name.span, help)
 
     def _path(self, path: s.Path, place: Place) -> None:
         root = path.root
@@ -184,7 +180,7 @@ class Tests:
 
     # ------------------------------------------------------------ the right side
 
-    def _right(self, test: s.Test, place: Place) -> None:
+    def _right(self, test: s.Test, place: Place, facet: Facet | None, *, usable: bool) -> None:
         right, span = test.right, test.right.span if test.right else test.span
         if isinstance(right, s.Name):
             found = self._names.find(right, did_you_mean(right.text, place.roots))
@@ -198,16 +194,26 @@ class Tests:
                 return
             right = found.value
         if isinstance(right, s.Operand):
-            self._facets(right.facets)
-            for path in right.paths:
-                self._path(path, place)
-            if test.op is not Op.IN and right.paths[0].many:
-                message = f"`[]` may not stand on the right of `{test.op.value}`"
-                self._report.error(Code.BAD_PATH, message, span, "only `in` takes several values there")
+            self._path_on_the_right(test, right, place, facet, usable=usable)
         elif isinstance(right, s.NullLiteral):
             self._null(test, span)
         elif isinstance(right, s.ListLiteral | s.Literal):
-            self._constant(test, right, span)
+            self._constant(test, right, span, facet, usable=usable)
+
+    def _path_on_the_right(
+        self, test: s.Test, right: s.Operand, place: Place, facet: Facet | None, *, usable: bool
+    ) -> None:
+        chain = check_chain(right.facets, self._report)
+        for path in right.paths:
+            self._path(path, place)
+        many = next((f"`{one.name} of`" for one in chain or () if one.many), "")
+        many = "`[]`" if right.paths[0].many else many
+        if many and test.op not in (Op.IN, Op.CONTAINS_ANY):
+            message = f"{many} may not stand on the right of `{test.op.value}`"
+            self._report.error(Code.BAD_PATH, message, right.span, "only `in` and `contains any` take several values")
+        elif usable and chain is not None:
+            other = chain[0] if chain else inherited(right, place.block)
+            check_sides(test, facet, other, self._report)
 
     def _known(self, op: Op, name: s.Name, known: s.Known, place: Place) -> None:
         if op is Op.CONTAINS_ANY and any(isinstance(source, s.InputSource) for source in known.sources):
@@ -230,12 +236,14 @@ class Tests:
         help = f"write `{word}`, or `given` and `missing` where the value may be left out"
         self._report.error(Code.NULL_COMPARISON, f"`{test.op.value}` cannot compare with null", span, help)
 
-    def _constant(self, test: s.Test, right: s.Literal | s.ListLiteral, span: s.Span) -> None:
+    def _constant(
+        self, test: s.Test, right: s.Literal | s.ListLiteral, span: s.Span, facet: Facet | None, *, usable: bool
+    ) -> None:
         op = test.op
         values = right.items if isinstance(right, s.ListLiteral) else (right,)
         if isinstance(right, s.ListLiteral):
             check_list(right, self._report)
-            if op in _ORDER or op is Op.CONTAINS:
+            if op in ORDER or op is Op.CONTAINS:
                 help = "write `contains any` for a list" if op is Op.CONTAINS else "compare with one value"
                 self._report.error(Code.WRONG_TYPE, f"`{op.value}` takes no list", span, help)
                 return
@@ -244,29 +252,19 @@ class Tests:
             message = f"`{op.value}` takes a list, a `known` or a path"
             self._report.error(Code.WRONG_TYPE, message, span, f"write {shown}, or brackets around the value")
             return
-        wanted = self._wanted(test)
         for item in values:
-            if isinstance(item, s.Literal):
-                self._value(test, item, wanted, item.span if isinstance(test.right, s.ListLiteral) else span)
+            if isinstance(item, s.Literal) and usable:
+                place = item.span if isinstance(test.right, s.ListLiteral) else span
+                if facet is not None:
+                    check_literal(test, facet, item, self._around, place, self._report)
+                if facet is None or op is Op.MATCHES:
+                    self._value(test, item, place)
 
-    def _wanted(self, test: s.Test) -> str:
-        # The type that the right side must have; empty where any will do.
-        facets = test.operand.facets
-        gives = FACETS[facets[0].text].value if facets and facets[0].text in FACETS else ""
-        if test.op in _ORDER:
-            if gives in ("string", "list"):
-                message = f"`{facets[0].text} of` gives {_VALUE[gives]}; `{test.op.value}` compares numbers and dates"
-                self._report.error(Code.WRONG_TYPE, message, test.span, "ask with `==`, `in` or `like`")
-                return ""
-            return "date" if gives == "date" else "number"
-        if test.op in _TEXTS:
-            return "string"
-        return gives if test.op in (Op.EQ, Op.NE, Op.IN) and gives != "list" else ""
-
-    def _value(self, test: s.Test, item: s.Literal, wanted: str, span: s.Span) -> None:
+    def _value(self, test: s.Test, item: s.Literal, span: s.Span) -> None:
         is_text = isinstance(item.value, str)
         is_number = isinstance(item.value, int | float) and not isinstance(item.value, bool)
-        if (wanted in ("string", "date") and not is_text) or (wanted == "number" and not is_number):
+        wanted = "number" if test.op in ORDER else "string" if test.op in _TEXTS else ""
+        if (wanted == "string" and not is_text) or (wanted == "number" and not is_number):
             message = f"`{test.op.value}` wants {_VALUE[wanted]} here"
             self._report.error(Code.WRONG_TYPE, message, span, "no value is turned into another type")
         elif test.op is Op.LIKE and is_text:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rebuno.policy import syntax
-from rebuno.policy.element_tests import Vocabulary, compile_test
+from rebuno.policy.element_tests import Vocabulary, compile_block, compile_test, signs
 from rebuno.policy.facts import Facts
 from rebuno.policy.matchers import Check
+from rebuno.policy.operands import Block, lens
 from rebuno.policy.values import Tri
 
 # Conditions nested deeper or with more tests are refused: evaluation can neither exhaust the stack nor take for ever.
@@ -28,14 +29,16 @@ class Names(Vocabulary):
     """All names of a bundle; `conditions` keep their trees."""
 
     conditions: Mapping[str, syntax.Expr] = field(default_factory=dict)
-    _checks: dict[tuple[str, bool], Check] = field(default_factory=dict)
+    _checks: dict[tuple[str, bool, bool], Check] = field(default_factory=dict)
     _sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def check(self, name: str, negated: bool) -> Check:
-        """The check of a named condition, compiled once for each sign."""
-        check = self._checks.get((name, negated))
+    def check(self, name: str, negated: bool, block: Block | None) -> Check:
+        """The check of a named condition, compiled once for each sign, outside and inside of blocks."""
+        key = (name, negated, block is not None)
+        check = self._checks.get(key)
         if check is None:
-            check = self._checks[name, negated] = _compiled(self.conditions[name], self, negated)
+            # A named condition knows no `it`, but inside a block it is asked once an element.
+            check = self._checks[key] = _compiled(self.conditions[name], self, negated, Block(None) if block else None)
         return check
 
     def measure(self, expr: syntax.Expr, depth: int = 0) -> tuple[int, int]:
@@ -52,6 +55,9 @@ class Names(Vocabulary):
         elif isinstance(expr, syntax.And | syntax.Or):
             parts = [self.measure(item, depth + 1) for item in expr.items]
             height, size = max(h for h, _ in parts), sum(n for _, n in parts)
+        elif isinstance(expr, syntax.Test) and expr.block is not None:
+            height, size = self.measure(expr.block, depth + 1)
+            size += 1
         elif isinstance(expr, syntax.ConditionRef):
             name = expr.name.text
             if name not in self._sizes:
@@ -72,16 +78,21 @@ def compile_expr(expr: syntax.Expr, names: Names, negated: bool = False) -> Chec
     return _compiled(expr, names, negated)
 
 
-def _compiled(expr: syntax.Expr, names: Names, negated: bool) -> Check:
+def _compiled(expr: syntax.Expr, names: Names, negated: bool, block: Block | None = None) -> Check:
     if isinstance(expr, syntax.Not):
-        return _compiled(expr.item, names, not negated)
+        return _compiled(expr.item, names, not negated, block)
     if isinstance(expr, syntax.And | syntax.Or):
-        parts = [_compiled(item, names, negated) for item in expr.items]
+        parts = [_compiled(item, names, negated, block) for item in expr.items]
         return all_of(parts) if isinstance(expr, syntax.And) is not negated else any_of(parts)
     if isinstance(expr, syntax.ConditionRef):
-        return names.check(expr.name.text, negated)
+        return names.check(expr.name.text, negated, block)
     if isinstance(expr, syntax.Test):
-        return compile_test(expr, names, negated)
+        if expr.block is None:
+            return compile_test(expr, names, negated, block)
+        # `not every X has (E)` is `any X has (not (E))`: the negation goes on into the block.
+        _, inverted, every = signs(expr, negated)
+        inner = _compiled(expr.block, names, inverted, Block(lens(expr.operand, expr.op, block).facet))
+        return compile_block(expr, inner, every is True, names, block)
     raise AssertionError(f"no evaluation for {type(expr).__name__}")
 
 

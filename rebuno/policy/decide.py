@@ -71,6 +71,7 @@ class Layer(Policy):
         A kind that is none of the wire's is met by `any step` and by `default` only.
         """
         facts.tests = 0
+        facts.readings = None
         for condition, allows, decision in self._kinds.get(facts.kind, self._other).candidates(facts.target):
             if condition is None:
                 return decision

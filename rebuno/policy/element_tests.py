@@ -1,34 +1,56 @@
 """From one test to a closure: its operand's elements, its quantifier, and which side absence and doubt fall on."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
 from rebuno.policy import syntax
+from rebuno.policy.facets.reading import NOWHERE, Facet, Surroundings
 from rebuno.policy.facts import Facts
 from rebuno.policy.known import Known
 from rebuno.policy.matchers import Check, prepared, quick
-from rebuno.policy.paths import Parts, elements, many, one
-from rebuno.policy.predicates import ANY_OF, NEGATIVE, predicate
+from rebuno.policy.operands import (
+    Block,
+    Lens,
+    lens,
+    literal,
+    met,
+    normal_right,
+    right_of,
+    there,
+    through,
+    values_of,
+    weight,
+)
+from rebuno.policy.paths import one
+from rebuno.policy.predicates import ANY_OF, NEGATIVE, Predicate, predicate
 from rebuno.policy.syntax import Op, Quantifier
-from rebuno.policy.values import MISSING, UNREADABLE, Tri, absent, given, has_type, invert
+from rebuno.policy.values import MISSING, UNREADABLE, Tri, absent, has_type, invert
 
 # An element and what the right side came to.
 ElementCheck = Callable[[Any, Any], Tri]
-Right = Callable[[Facts], Any]
+Value = Callable[[Facts], Any]
+Elements = Callable[[Facts], list[Any]]
 
-# Element tests in one decision; beyond it a quantifier is maybe.
+# Element tests in one decision; beyond it a quantifier, and in a block every test, is maybe.
 MAX_TESTS: Final = 100_000
 
 
 @dataclass(slots=True)
 class Vocabulary:
-    """The names that a test may use: `values` are those of `let`; `known` gives the set for a name, with `ignoring
-    case` or not, or None where it names no set."""
+    """What a test may use: `values` are those of `let`; `known` gives the set for a name, with `ignoring case` or not,
+    as a facet reads it, or None where the name is none of a set; `around` is where paths start."""
 
     values: Mapping[str, Any]
-    known: Callable[[str, bool], Known | None]
+    known: Callable[[str, bool, Facet | None], Known | None]
+    around: Surroundings = NOWHERE
+    _places: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def place(self, operand: syntax.Operand, *extra: object) -> int:
+        """Where a decision keeps what the facets read of an operand: equal operands are read once."""
+        names = tuple(name.text for name in operand.facets)
+        return self._places.setdefault((names, operand.paths, *extra), len(self._places))
 
 
 def signs(test: syntax.Test, negated: bool) -> tuple[Op, bool, bool | None]:
@@ -47,51 +69,85 @@ def signs(test: syntax.Test, negated: bool) -> tuple[Op, bool, bool | None]:
     return op, inner is not negated, every is not negated
 
 
-def compile_test(test: syntax.Test, names: Vocabulary, negated: bool) -> Check:
-    """The check that answers one test, or its negation."""
+def compile_test(test: syntax.Test, names: Vocabulary, negated: bool, block: Block | None = None) -> Check:
+    """The check that answers one test, or its negation; `block` is the one that it stands in."""
     op, negated, every = signs(test, negated)
+    look = lens(test.operand, op, block)
     if op is Op.GIVEN and every is None:
-        return _given(test.operand, negated)
-    check, right, multiplies = _element_check(test, op, names, negated)
+        return _given(_elements(test.operand, look, names, apart=False), negated, block)
+    check, right, multiplies = _element_check(test, op, look.facet, names, negated, block)
     if every is not None:
-        return _quantified(test.operand, check, right, every, multiplies)
-    slow = _single(test.operand, check, right)
-    if test.ignoring_case or isinstance(test.right, syntax.Operand):
+        return _quantified(_elements(test.operand, look, names, apart=True), check, right, every, multiplies, block)
+    slow = _single(_single_value(test.operand, look, names), check, right, block)
+    if block is not None or look.chain or test.ignoring_case or isinstance(test.right, syntax.Operand):
         return slow
     if isinstance(test.right, syntax.Name) and test.right.text not in names.values:
         return slow
     return quick(test.operand, op, literal(test.right, names.values), negated, slow)
 
 
-def _element_check(test: syntax.Test, op: Op, names: Vocabulary, negated: bool) -> tuple[ElementCheck, Right, bool]:
+def compile_block(test: syntax.Test, inner: Check, every: bool, names: Vocabulary, block: Block | None) -> Check:
+    """The check of `… has (…)`: `inner` answers for the element that stands in `facts.it`."""
+    values = _elements(test.operand, lens(test.operand, test.op, block), names, apart=True)
+
+    def check(facts: Facts) -> Tri:
+        if facts.tests > MAX_TESTS:
+            return None
+        found = values(facts)
+        facts.tests += len(found)
+        if facts.tests > MAX_TESTS:
+            return None
+        outer = facts.it if block is not None else None
+        answer: Tri = every
+        for value in found:
+            facts.it = value
+            here = inner(facts)
+            if here is (not every):
+                answer = here
+                break
+            if here is None:
+                answer = None
+        facts.it = outer
+        return answer
+
+    return check
+
+
+def _element_check(
+    test: syntax.Test, op: Op, facet: Facet | None, names: Vocabulary, negated: bool, block: Block | None
+) -> tuple[ElementCheck, Value, bool]:
     if op is Op.IS:
         if not isinstance(test.right, syntax.Literal):
             raise AssertionError("`is` without a type")
         return _is(str(test.right.value), negated), _nothing, False
     if op is Op.GIVEN:
         return _is_given(negated), _nothing, False
-    if isinstance(test.right, syntax.Name):
-        known = names.known(test.right.text, test.ignoring_case)
+    fold, around = test.ignoring_case, names.around
+    if isinstance(test.right, syntax.Name) and test.right.text not in names.values:
+        known = names.known(test.right.text, fold, None if op is Op.CONTAINS_ANY else facet)
         if known is not None:
-            return _in_known(known, negated), _facts, False
+            asked = known.mentioned if op is Op.CONTAINS_ANY else known.contains
+            return _with_value(asked, negated), _facts, False
+    answer = predicate(op, fold, facet)
     if isinstance(test.right, syntax.Operand):
-        answer = predicate(op, test.ignoring_case)
-        return _with_path(answer, negated), _value_of(test.right.paths[0]), op is Op.IN or op in ANY_OF
-    value = literal(test.right, names.values)
-    return _with_value(prepared(op, value, test.ignoring_case), negated), lambda facts: value, False
+        read = _right_value(test.right, names)
+        places = facet is not None and (op is Op.UNDER or (op is Op.LIKE and facet.pattern is not None))
+        right: Value = (lambda facts: met(facet, op, read(facts), around)) if places else read
+        return _with_path(answer, negated), right, op is Op.IN or op in ANY_OF
+    value = normal_right(facet, op, literal(test.right, names.values), around)
+    if op is not Op.UNDER:
+        plain = prepared(op, value, fold)
+        answer = plain if facet is None and block is None else _fast(plain, answer)
+    return _with_value(answer, negated), lambda facts: value, False
 
 
-def literal(right: syntax.Right | syntax.FileValue | None, values: Mapping[str, Any]) -> Any:
-    """The value of a literal, a list or a `let` name."""
-    if isinstance(right, syntax.Literal):
-        return right.value
-    if isinstance(right, syntax.NullLiteral):
-        return None
-    if isinstance(right, syntax.ListLiteral):
-        return [item.value if isinstance(item, syntax.Literal) else None for item in right.items]
-    if isinstance(right, syntax.Name):
-        return values[right.text]
-    raise AssertionError(f"no value for {type(right).__name__}")
+def _fast(plain: Predicate, general: Predicate) -> Predicate:
+    # What a facet read answers for itself; texts and numbers need no look at what they are.
+    def answer(value: Any, right: Any) -> Tri:
+        kind = type(value)
+        return plain(value, right) if kind is str or kind is int or kind is float else general(value, right)
+
+    return answer
 
 
 # ---------------------------------------------------------------- elements
@@ -122,10 +178,6 @@ def _with_path(answer: Callable[[Any, Any], Tri], negated: bool) -> ElementCheck
     return check
 
 
-def _in_known(known: Known, negated: bool) -> ElementCheck:
-    return _with_value(known.contains, negated)
-
-
 def _is(name: str, negated: bool) -> ElementCheck:
     def check(value: Any, right: Any) -> Tri:
         if value is MISSING:
@@ -138,7 +190,7 @@ def _is(name: str, negated: bool) -> ElementCheck:
 
 def _is_given(negated: bool) -> ElementCheck:
     def check(value: Any, right: Any) -> Tri:
-        found = given(value)
+        found = there(value)
         return invert(found) if negated else found
 
     return check
@@ -155,37 +207,87 @@ def _facts(facts: Facts) -> Any:
     return facts
 
 
-def _value_of(path: syntax.Path) -> Right:
-    # One value, `MISSING` or `UNREADABLE`; of a path with `[]` the list of what is there.
-    root = attrgetter(path.root)
-    parts = path.parts
-    if not parts:
-        return root
-    if path.many:
-        return lambda facts: [value for value in many(root(facts), parts) if not absent(value)]
-    return lambda facts: one(root(facts), parts)
+def _right_value(operand: syntax.Operand, names: Vocabulary) -> Value:
+    # One value, `MISSING` or `UNREADABLE`; of a path with `[]` or a set the list of what is there.
+    path = operand.paths[0]
+    if not operand.facets and not path.many:
+        return _path_value(path)
+    around = names.around
+    if not operand.facets:
+        return lambda facts: right_of(operand, facts, around)
+    return _kept(names.place(operand, "right"), path.root == "it", lambda facts: right_of(operand, facts, around))
 
 
-def _operand(operand: syntax.Operand, *, apart: bool) -> Callable[[Facts], list[Any]]:
-    roots = [attrgetter(path.root) for path in operand.paths]
-    paths: list[Parts] = [path.parts for path in operand.paths]
-    return lambda facts: elements([root(facts) for root in roots], paths, apart=apart)
+def _path_value(path: syntax.Path) -> Value:
+    root, parts = attrgetter(path.root), path.parts
+    return (lambda facts: one(root(facts), parts)) if parts else root
 
 
-def _single(operand: syntax.Operand, check: ElementCheck, right: Right) -> Check:
-    if len(operand.paths) > 1 or operand.paths[0].many:
+def _single_value(operand: syntax.Operand, look: Lens, names: Vocabulary) -> Value:
+    path, chain, around = operand.paths[0], look.chain, names.around
+    if len(operand.paths) > 1 or path.many or any(facet.many for facet in chain):
         raise AssertionError("several values without a quantifier")
-    left = _value_of(operand.paths[0])
-    return lambda facts: check(left(facts), right(facts))
+    plain = _path_value(path)
+    if not chain:
+        return plain
+    key = names.place(operand, chain[0].name, "one")
+    return _kept(key, path.root == "it", lambda facts: through(chain, [plain(facts)], around)[0])
 
 
-def _given(operand: syntax.Operand, negated: bool) -> Check:
-    values = _operand(operand, apart=False)
+def _elements(operand: syntax.Operand, look: Lens, names: Vocabulary, *, apart: bool) -> Elements:
+    chain, around = look.chain, names.around
+    inside = any(path.root == "it" for path in operand.paths)
+    key = names.place(operand, chain[0].name if chain else "", "apart" if apart else "whole")
 
+    def read(facts: Facts) -> list[Any]:
+        return values_of(operand, chain, facts, around, apart=apart)
+
+    return _kept(key, inside, read) if chain else read
+
+
+def _kept(key: int, changes: bool, read: Value) -> Value:
+    """What facets read of the same place, once a decision; `changes` is for what lies in an element of a block."""
+    if changes:
+        return read
+
+    def value(facts: Facts) -> Any:
+        kept = facts.readings
+        if kept is None:
+            kept = facts.readings = {}
+        if key not in kept:
+            kept[key] = read(facts)
+        return kept[key]
+
+    return value
+
+
+# ---------------------------------------------------------------- tests
+
+
+def _single(left: Value, check: ElementCheck, right_of: Value, block: Block | None) -> Check:
+    if block is None:
+        return lambda facts: check(left(facts), right_of(facts))
+
+    def in_block(facts: Facts) -> Tri:
+        if facts.tests > MAX_TESTS:
+            return None
+        value, right = left(facts), right_of(facts)
+        facts.tests += weight(value) + weight(right)
+        return None if facts.tests > MAX_TESTS else check(value, right)
+
+    return in_block
+
+
+def _given(values: Elements, negated: bool, block: Block | None) -> Check:
     def check(facts: Facts) -> Tri:
+        if block is not None and facts.tests > MAX_TESTS:
+            return None
+        found_values = values(facts)
+        if block is not None:
+            facts.tests += len(found_values)
         answer: Tri = False
-        for value in values(facts):
-            found = given(value)
+        for value in found_values:
+            found = there(value)
             if found:
                 answer = True
                 break
@@ -196,13 +298,17 @@ def _given(operand: syntax.Operand, negated: bool) -> Check:
     return check
 
 
-def _quantified(operand: syntax.Operand, check: ElementCheck, right_of: Right, every: bool, multiplies: bool) -> Check:
-    values = _operand(operand, apart=True)
-
+def _quantified(
+    values: Elements, check: ElementCheck, right_of: Value, every: bool, multiplies: bool, block: Block | None
+) -> Check:
     def quantified(facts: Facts) -> Tri:
+        if facts.tests > MAX_TESTS:
+            return None
         found = values(facts)
         right = right_of(facts)
         facts.tests += len(found) * (len(right) if multiplies and type(right) is list and right else 1)
+        if block is not None:
+            facts.tests += sum(map(weight, found)) + weight(right)
         if facts.tests > MAX_TESTS:
             return None
         answer: Tri = every

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.policy import syntax
-from rebuno.policy.element_tests import literal
 from rebuno.policy.explain_words import one_line, short
+from rebuno.policy.facets.reading import Facet, Reading, Surroundings
 from rebuno.policy.facts import Evidence, Facts
-from rebuno.policy.known import MAX_VALUES, Item
+from rebuno.policy.known import MAX_VALUES, Held, Item, Keys, as_listed, filed, foreign, in_texts, meant, sought
+from rebuno.policy.mentions import MAX_SOUGHT, SHORTEST, searchable, spelt
+from rebuno.policy.operands import chain_of, literal, through
 from rebuno.policy.paths import many
 from rebuno.policy.subjects import about, patterns
-from rebuno.policy.tokens import Texts
-from rebuno.policy.values import UNREADABLE, Tri, absent, equal, key_of, shown, type_name
+from rebuno.policy.tokens import Texts, numbers, occurs, pieces
+from rebuno.policy.values import Tri, absent, key_of, shown
 
 Where = Callable[[syntax.Expr, Item], Tri]
 
@@ -21,32 +23,39 @@ MAX_LISTED: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One value that an earlier step gave: which source took it, from which step, and whether for sure."""
+    """One value that an earlier step gave: which source took it, from which step, whether for sure, and the facet that
+    the source reads it by."""
 
     value: Any
     source: int
     step: Evidence
     sure: bool
+    by: Facet | None
 
 
 class KnownReader:
     """Reads the `known` sets of one bundle for one submission. `where` evaluates a condition on an item."""
 
-    def __init__(self, bundle: syntax.Bundle, values: Mapping[str, Any], where: Where) -> None:
+    def __init__(self, bundle: syntax.Bundle, values: Mapping[str, Any], around: Surroundings, where: Where) -> None:
         self._bundle = bundle
         self._values = values
+        self._around = around
         self._where = where
 
-    def contains(self, known: syntax.Known, value: Any, facts: Facts, fold: bool) -> tuple[Tri, str]:
-        """Whether the value, which is there, is in the set, and why."""
-        if value is UNREADABLE or type_name(value) in ("list", "object") or key_of(value) is None:
+    def contains(
+        self, known: syntax.Known, value: Any, facts: Facts, fold: bool, facet: Facet | None = None
+    ) -> tuple[Tri, str]:
+        """Whether the value, which is there and was read by `facet`, is in the set, and why."""
+        keys = sought(value, fold)
+        if not keys:
             return None, "which no set of single values can be asked for"
         answer: Tri = False
         doubts: list[str] = []
-        given, full = self._given(known, facts, fold)
+        given, full = self._filed(known, facts, fold, facet)
         for position, source in enumerate(known.sources):
             text = self._text(source)
-            found, why = self._from(source, position, value, facts, fold, given)
+            mine = [(key, sure, step) for key, sure, step, at in given if at == position]
+            found, why = self._from(source, value, keys, facts, fold, facet, mine)
             if found:
                 return True, f"which {why} {text}"
             if found is None:
@@ -54,58 +63,123 @@ class KnownReader:
                 doubts.append(f"which {why} {text}")
         if full:
             answer = None
-            doubts.append(f"and `{known.name.text}` holds more than {MAX_VALUES:,} values")
+            doubts.append(f"and `{known.name.text}` holds more than {MAX_VALUES:,} values, or some of another kind")
         if answer is None:
             return None, "; ".join(doubts)
+        return False, f"which occurs in {self._nowhere(known)}"
+
+    def _nowhere(self, known: syntax.Known) -> str:
         looked = [self._text(source) for source in known.sources]
-        return False, "which occurs in " + (looked[0] if len(looked) == 1 else f"neither {' nor '.join(looked)}") + (
-            " not at all" if len(looked) == 1 else ""
-        )
+        return f"{looked[0]} not at all" if len(looked) == 1 else f"neither {' nor '.join(looked)}"
 
     def _text(self, source: syntax.Source) -> str:
         return f"`{short(one_line(self._bundle, source.span))}`"
 
     def _from(
-        self, source: syntax.Source, position: int, value: Any, facts: Facts, fold: bool, given: list[Given]
+        self,
+        source: syntax.Source,
+        value: Any,
+        keys: Keys,
+        facts: Facts,
+        fold: bool,
+        facet: Facet | None,
+        given: list[tuple[Any, bool, Evidence]],
     ) -> tuple[Tri, str]:
         match source:
             case syntax.ListSource(listed):
-                return _any_equal(value, _as_list(literal(listed, self._values)), fold), "is in the list"
+                options = _as_list(literal(listed, self._values))
+                held = Held((one for option in options for one in as_listed(option, facet, self._around)), fold)
+                found = held.find(keys)
+                return found, "is in the list" if found else "may be in the list"
             case syntax.InputSource(path):
-                found = many(facts.input, path.parts)
-                if type(value) is bool:
-                    return None, "is a truth value, which cannot be looked for in"
-                texts = Texts([item for item in found if not absent(item)])
-                answer = texts.find(value, fold=fold)
-                if answer is None and texts.find(value, fold=True):
-                    return None, "occurs, but for upper and lower case, in"
-                return answer, "occurs in" if answer else "may occur in what cannot be read of"
-        mine = [g for g in given if g.source == position and equal(value, g.value, fold)]
-        sure = [g for g in mine if g.sure]
+                texts = Texts([item for item in many(facts.input, path.parts) if not absent(item)])
+                return self._in_input(value, keys, texts, fold, facet)
+        sure = [step for key, certain, step in given if certain and (key, True) in keys]
         if sure:
-            return True, f"step {shown(sure[0].step.target)} (event {sure[0].step.seq}) gave to"
-        return (None, "may have been given to") if mine else (False, "")
+            return True, f"step {shown(sure[0].target)} (event {sure[0].seq}) gave to"
+        perhaps = any(key == one for key, _, _ in given for one, _ in keys)
+        return (None, "may have been given to") if perhaps else (False, "")
 
-    def _given(self, known: syntax.Known, facts: Facts, fold: bool) -> tuple[list[Given], bool]:
-        # Everything that counts as of the submission, and whether the set overflowed on the way.
-        given: list[Given] = []
-        keys: set[Any] = set()
-        full = False
+    def _in_input(self, value: Any, keys: Keys, texts: Texts, fold: bool, facet: Facet | None) -> tuple[Tri, str]:
+        if facet is not None and facet.find is not None:
+            found = Held(in_texts(texts, facet, self._around), fold, partial=texts.partial).find(keys)
+            return found, f"a `{facet.name}` {'is' if found else 'may be'} found in"
+        if type(value) is bool or isinstance(value, Reading):
+            what = "a truth value" if type(value) is bool else "a value of this kind"
+            return None, f"is {what}, which cannot be looked for in"
+        answer = texts.find(value, fold=fold)
+        if answer is None and texts.find(value, fold=True):
+            return None, "occurs, but for upper and lower case, in"
+        return answer, "occurs in" if answer else "may occur in what cannot be read of"
+
+    def mentions(self, known: syntax.Known, value: Any, facts: Facts) -> tuple[Tri, str]:
+        """Whether a text, which is there, holds a value of the set as a whole token, and why."""
+        if not searchable(value):
+            return None, "which is no text that can be searched"
+        there, folded = set(pieces(value.casefold())), value.casefold()
+        sure: set[Any] = set()
+        perhaps: set[Any] = set()
+        doubt = False
+        for one, certain in self._told(known, facts):
+            spelling = spelt(one)
+            doubt = doubt or isinstance(one, Reading)
+            if spelling is not None and spelling not in sure | perhaps and len(sure | perhaps) >= MAX_VALUES:
+                doubt = True
+            elif spelling is not None:
+                (sure if certain else perhaps).add(spelling)
+        close = [one for one in sure | perhaps if isinstance(one, str) and there.issuperset(pieces(one))]
+        if len(close) > MAX_SOUGHT:
+            return None, f"which may hold more than {MAX_SOUGHT:,} values of `{known.name.text}`"
+        held: list[Any] = [one for one in close if occurs(folded, one)]
+        held += [one for one in numbers(value) if one in sure or one in perhaps]
+        for found, words in ((sure, "holds"), (perhaps, "may hold")):
+            named = sorted(str(one) for one in held if one in found)
+            if named:
+                return (True if found is sure else None), f"which {words} {shown(named[0])} of `{known.name.text}`"
+        if doubt:
+            return None, f"and `{known.name.text}` has values that cannot be looked for"
+        return False, f"which holds no value of {SHORTEST} characters or more of `{known.name.text}`"
+
+    def _told(self, known: syntax.Known, facts: Facts) -> Iterator[tuple[Any, bool]]:
+        # The values that can be told one by one, each with whether it is in the set for sure.
+        for source in known.sources:
+            if isinstance(source, syntax.ListSource):
+                for value in _as_list(literal(source.value, self._values)):
+                    yield value, True
+        for given in self._given(known, facts):
+            yield given.value, given.sure
+
+    def _given(self, known: syntax.Known, facts: Facts) -> Iterator[Given]:
+        # What counts as of the submission.
         for step in facts.history.evidence if facts.history else ():
             if facts.as_of is not None and step.seq >= facts.as_of:
                 break
             item = Item(step, facts)
             for position, source in enumerate(known.sources):
-                for value, sure in self._values_of(source, step, item):
-                    key = key_of(value, fold)
+                for value, sure, by in self._values_of(source, step, item):
+                    yield Given(value, position, step, sure, by)
+
+    def _filed(
+        self, known: syntax.Known, facts: Facts, fold: bool, facet: Facet | None
+    ) -> tuple[list[tuple[Any, bool, Evidence, int]], bool]:
+        # The keys of everything that was given, and whether there is something that has none.
+        found: list[tuple[Any, bool, Evidence, int]] = []
+        keys: set[Any] = set()
+        full = False
+        for given in self._given(known, facts):
+            if foreign(given.value, given.by, facet):
+                full = True
+                continue
+            for value in meant(given.value, given.by, facet, self._around):
+                for key, certain in filed(value, fold):
                     if key not in keys and len(keys) >= MAX_VALUES:
                         full = True
                         continue
                     keys.add(key)
-                    given.append(Given(value, position, step, sure))
-        return given, full
+                    found.append((key, given.sure and certain, given.step, given.source))
+        return found, full
 
-    def _values_of(self, source: syntax.Source, step: Evidence, item: Item) -> Iterator[tuple[Any, bool]]:
+    def _values_of(self, source: syntax.Source, step: Evidence, item: Item) -> Iterator[tuple[Any, bool, Facet | None]]:
         where: syntax.Expr | None = None
         match source:
             case syntax.ResultSource(subject, ats, where) if not step.approved:
@@ -117,13 +191,14 @@ class KnownReader:
         if not about(patterns(subject, self._values), step.kind, step.target):
             return
         for at in ats:
+            chain = chain_of(at.facets)
             for element, value in _with_items(root, at.path.parts):
-                if key_of(value) is None:
-                    continue
-                item.item = element
-                answer = True if where is None else self._where(where, item)
-                if answer is not False:
-                    yield value, answer is True
+                for one in through(chain, [value], self._around):
+                    if filed(one, False):
+                        item.look_at(element)
+                        answer = True if where is None else self._where(where, item)
+                        if answer is not False:
+                            yield one, answer is True, chain[0] if chain else None
 
     def listed(self, known: syntax.Known, facts: Facts) -> list[Any]:
         """The values of the set that can be told one by one, at most fifty; those that the input holds cannot."""
@@ -132,17 +207,14 @@ class KnownReader:
             if isinstance(source, syntax.ListSource):
                 for value in _as_list(literal(source.value, self._values)):
                     found.setdefault(key_of(value), value)
-        for given in self._given(known, facts, False)[0]:
-            found.setdefault(key_of(given.value), given.value)
+        for given in self._given(known, facts):
+            value = given.value.json() if isinstance(given.value, Reading) else given.value
+            found.setdefault(key_of(value), value)
         return list(found.values())[:MAX_LISTED]
 
 
 def _as_list(value: Any) -> list[Any]:
     return value if type(value) is list else [value]
-
-
-def _any_equal(value: Any, options: list[Any], fold: bool) -> Tri:
-    return any(equal(value, option, fold) for option in options if type_name(option) == type_name(value))
 
 
 def _with_items(root: Any, parts: tuple[syntax.PathPart, ...]) -> Iterator[tuple[Any, Any]]:

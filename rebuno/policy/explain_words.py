@@ -1,7 +1,9 @@
 """The words of a trace: source text on one line, values cut short, and what each predicate says."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
+from rebuno.policy.facets.reading import Facet, Reading
 from rebuno.policy.syntax import Bundle, Op, Span
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, absent, is_json, shown
 
@@ -20,6 +22,8 @@ _VERBS: Final[dict[Op, tuple[str, str, str]]] = {
     Op.IN: ("is in", "is not in", "cannot be compared with what is in"),
     Op.LIKE: ("is like", "is not like", "cannot be held against"),
     Op.MATCHES: ("matches", "does not match", "cannot be held against"),
+    Op.CONTAINS_ANY: ("contains one of", "contains none of", "cannot be searched for one of"),
+    Op.UNDER: ("is under", "is not under", "may be under"),
     Op.CONTAINS: ("contains", "does not contain", "cannot be searched for"),
     Op.STARTS: ("starts with", "does not start with", "cannot be held against"),
     Op.ENDS: ("ends with", "does not end with", "cannot be held against"),
@@ -53,7 +57,14 @@ def state(value: Any) -> str:
     """The value, or what stands in its place."""
     if value is UNREADABLE:
         return "out of reach: the value above it is of another type"
-    return shown(value)
+    return short(str(value.json())) if isinstance(value, Reading) else shown(value)
+
+
+def unreadable(chain: Sequence[Facet]) -> str:
+    """Why a value that no facet could read is maybe."""
+    if chain:
+        return f"cannot be read: `{chain[-1].name} of` takes {chain[-1].of}"
+    return f"is {state(UNREADABLE)}"
 
 
 def absence(value: Any, negated: bool) -> str:
@@ -69,6 +80,8 @@ def visible(values: list[Any]) -> tuple[Any, ...]:
 
 
 def _as_json(value: Any) -> Any:
+    if isinstance(value, Reading):
+        value = value.json()
     if absent(value):
         return value
     if type(value) is str and is_json(value):

@@ -51,7 +51,7 @@ class Facts:
     None where there is no clock. Rules cannot tell one `Facts` with equal fields from another.
     """
 
-    __slots__ = ("agent", "args", "as_of", "history", "input", "kind", "now", "target", "tests")
+    __slots__ = ("agent", "args", "as_of", "history", "input", "it", "kind", "now", "readings", "target", "tests")
 
     def __init__(
         self,
@@ -75,3 +75,7 @@ class Facts:
         self.now = now
         # Elements tested so far in this decision; the evaluator sets it to 0 first.
         self.tests = 0
+        # What facets have read of these facts in this decision; the evaluator empties it first.
+        self.readings: dict[int, list[Any]] | None = None
+        # The element that a block looks at; set by the block before anything asks for it.
+        self.it: Any

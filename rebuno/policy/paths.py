@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rebuno.policy.facets.reading import Reading
 from rebuno.policy.syntax import Each, Index, Key, PathPart
 from rebuno.policy.values import MISSING, UNREADABLE, absent
 
@@ -13,13 +14,15 @@ def step(value: Any, part: Key | Index) -> Any:
     """What stands at one key or position.
 
     `MISSING` for a key that is not there, past the end of a list, and below a missing value, null or an empty list;
-    `UNREADABLE` for a key of what is no object and a position in what is no list.
+    `UNREADABLE` for a key of what is no object and a position in what is no list. A command is a list of its words.
     """
     if type(part) is Key:
         if type(value) is dict:
             return value.get(part.name, MISSING)
-    elif type(value) is list and type(part) is Index:
-        return value[part.position] if part.position < len(value) else MISSING
+    elif type(part) is Index:
+        found = value.elements() if isinstance(value, Reading) else value if type(value) is list else None
+        if found is not None:
+            return found[part.position] if part.position < len(found) else MISSING
     return MISSING if absent(value) else UNREADABLE
 
 
@@ -32,10 +35,12 @@ def one(value: Any, parts: Sequence[PathPart]) -> Any:
 
 
 def spread(value: Any) -> list[Any]:
-    """The elements of a list; a single value counts as a list of one, an empty list as one missing element."""
+    """The elements of a list, or the words of a command; a single value counts as a list of one, an empty list as one
+    missing element."""
     if type(value) is list:
         return value or [MISSING]
-    return [value]
+    words = value.elements() if isinstance(value, Reading) else None
+    return [value] if words is None else list(words) or [MISSING]
 
 
 def many(value: Any, parts: Sequence[PathPart]) -> list[Any]:

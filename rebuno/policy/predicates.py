@@ -1,35 +1,127 @@
-"""What each predicate, in its plain form, says about a value that is there."""
+"""What each predicate, in its plain form, says about a value that is there: a JSON value, or what a facet read."""
 
 from collections.abc import Callable, Sequence
+from operator import ge, gt, le, lt
 from typing import Any, Final
 
 import re2
 
+from rebuno.policy.facets.reading import Facet, Reading
 from rebuno.policy.globs import GlobError, glob
 from rebuno.policy.regexes import regex
 from rebuno.policy.syntax import Op
-from rebuno.policy.values import Tri, equal, is_number, type_name, valid
+from rebuno.policy.values import UNREADABLE, Tri, equal, is_number, type_name, valid
 
 Predicate = Callable[[Any, Any], Tri]
 
 # Written with a negation of their own.
 NEGATIVE: Final = {Op.NE: Op.EQ, Op.MISSING: Op.GIVEN}
 # With a list on the right these ask for any of its elements.
-ANY_OF: Final = frozenset({Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS})
+ANY_OF: Final = frozenset({Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER, Op.CONTAINS_ANY})
 
 
-def predicate(op: Op, fold: bool) -> Predicate:
-    """The predicate's answer for a value and its right side, both there and readable; `fold` is `ignoring case`."""
+def predicate(op: Op, fold: bool, facet: Facet | None = None) -> Predicate:
+    """The predicate's answer for a value and its right side, both there and readable; `fold` is `ignoring case`.
+
+    `facet` is what the value was read by. `under` asks it, and without it is maybe.
+    """
+    plain = _plain(op, fold, facet)
+    asked = _asked(op, fold)
+    return lambda value, right: asked(value, right) if isinstance(value, Reading) else plain(value, right)
+
+
+def _plain(op: Op, fold: bool, facet: Facet | None) -> Predicate:
     if op is Op.EQ:
         return lambda value, right: equal(value, right, fold)
     if op is Op.IN:
         return lambda value, right: is_in(value, right, fold)
     if op is Op.CONTAINS:
         return lambda value, right: contains(value, right, fold)
+    if op is Op.CONTAINS_ANY:
+        return lambda value, right: _some(right, lambda part: contains(value, part, fold))
+    if op is Op.UNDER:
+        under = facet.under if facet else None
+        return lambda value, right: _some_place(value, right, under)
     if op in _ORDER:
-        return _ORDER[op]
+        return _ordered(_ORDER[op])
     text = _text_test(op, fold)
     return lambda value, right: _any_of(value, right, text)
+
+
+# ---------------------------------------------------------------- what facets read
+
+
+def _asked(op: Op, fold: bool) -> Callable[[Reading, Any], Tri]:
+    if op is Op.EQ:
+        return lambda value, right: _same(value, right, fold)
+    if op is Op.IN:
+        return lambda value, right: _among(value, right, fold)
+    if op is Op.CONTAINS:
+        return lambda value, right: _holds(value, right, fold)
+    if op is Op.CONTAINS_ANY:
+        return lambda value, right: _some(right, lambda part: _holds(value, part, fold))
+    if op is Op.UNDER:
+        return lambda value, right: _some(_listed(right), lambda place: _below(value, place))
+    if op in _ORDER:
+        compare = _ORDER[op]
+        return lambda value, right: _compared(value, right, compare)
+    return lambda value, right: _some(_listed(right), lambda text: _text_of(value, op, text, fold))
+
+
+def _below(value: Reading, place: Any) -> Tri:
+    return None if place is UNREADABLE else value.under(place)
+
+
+def _same(value: Reading, right: Any, fold: bool) -> Tri:
+    # INVARIANT: a reading is only ever compared with one of its own kind; with anything else it is maybe.
+    return value.equals(right, fold) if type(right) is type(value) else None
+
+
+def _among(value: Reading, right: Any, fold: bool) -> Tri:
+    if type(right) is not list:
+        return None
+    alike = [item for item in right if type(item) is type(value)]
+    return _some(alike, lambda item: value.equals(item, fold)) if alike or not right else None
+
+
+def _holds(value: Reading, right: Any, fold: bool) -> Tri:
+    return value.contains(right, fold) if _askable(right) else None
+
+
+def _text_of(value: Reading, op: Op, text: Any, fold: bool) -> Tri:
+    # Patterns that a facet made are of its own type; nothing else but a text is one.
+    made = op is Op.LIKE and not type_name(text) and text is not UNREADABLE
+    return value.text_test(op, text, fold) if made or (type(text) is str and valid(text)) else None
+
+
+def _askable(right: Any) -> bool:
+    return valid(right) if type(right) is str else isinstance(right, Reading)
+
+
+def _compared(value: Reading, right: Any, compare: Callable[[Any, Any], bool]) -> Tri:
+    order = value.compare(right) if type(right) is type(value) else None
+    return None if order is None else compare(order, 0)
+
+
+def _listed(right: Any) -> list[Any]:
+    return right if type(right) is list else [right]
+
+
+def _some(options: Any, test: Callable[[Any], Tri]) -> Tri:
+    # Kleene's or over the elements of a list; what is no list is maybe.
+    if type(options) is not list:
+        return None
+    answer: Tri = False
+    for option in options:
+        found = test(option)
+        if found:
+            return True
+        if found is None:
+            answer = None
+    return answer
+
+
+# ---------------------------------------------------------------- JSON values
 
 
 def is_in(value: Any, right: Any, fold: bool = False) -> Tri:
@@ -67,16 +159,21 @@ def contains(value: Any, right: Any, fold: bool = False) -> Tri:
     return right.casefold() in value.casefold() if fold else right in value
 
 
+_ORDER: Final[dict[Op, Callable[[Any, Any], bool]]] = {Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
+
+
 def _ordered(compare: Callable[[Any, Any], bool]) -> Predicate:
     return lambda value, right: compare(value, right) if is_number(value) and is_number(right) else None
 
 
-_ORDER: Final[dict[Op, Predicate]] = {
-    Op.LT: _ordered(lambda value, right: value < right),
-    Op.LE: _ordered(lambda value, right: value <= right),
-    Op.GT: _ordered(lambda value, right: value > right),
-    Op.GE: _ordered(lambda value, right: value >= right),
-}
+def _some_place(value: Any, right: Any, under: Callable[[Any, Any], Tri] | None) -> Tri:
+    if under is None or (type(value) is not str and not is_number(value)):
+        return None
+
+    def below(place: Any) -> Tri:
+        return None if place is UNREADABLE or isinstance(place, Reading) else under(value, place)
+
+    return _some(_listed(right), below)
 
 
 def _any_of(value: Any, right: Any, test: Callable[[str, str], Tri]) -> Tri:

@@ -1,6 +1,7 @@
 """Whole tokens and numbers in what a user wrote."""
 
 import re
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -21,19 +22,46 @@ _MAX_STOPS: Final = 8
 
 
 def occurs(text: str, value: str) -> bool:
-    """Whether `value` stands in `text` as a whole token.
+    """Whether `value` stands in `text` as a whole token, in time linear in both.
 
     Before it: the start, white space, a quote, an opening bracket, `,` or `;`. After it: the end, white space, a
     quote or a closing bracket, where up to eight of `, ; : ! ? .` may come between. A blank value never occurs.
     """
     if not value.strip():
         return False
+    # Each find that hits may look at as much as the value is long; what overlaps itself again and again is left to
+    # `places`, which never looks back.
+    left = len(text)
     position = text.find(value)
     while position >= 0:
         if stands_alone(text, position, position + len(value)):
             return True
+        if left < 0:
+            return any(stands_alone(text, at, at + len(value)) for at in places(text, value, position + 1))
+        left -= len(value)
         position = text.find(value, position + 1)
     return False
+
+
+def places(text: Sequence[str], value: Sequence[str], start: int) -> Iterator[int]:
+    """Where `value`, which is not empty, begins in `text` from `start` on, overlaps included; by Knuth, Morris and
+    Pratt."""
+    fallback = [0] * len(value)
+    size = 0
+    for index in range(1, len(value)):
+        letter = value[index]
+        while size and value[size] != letter:
+            size = fallback[size - 1]
+        size += value[size] == letter
+        fallback[index] = size
+    size = 0
+    for index in range(start, len(text)):
+        letter = text[index]
+        while size and (size == len(value) or value[size] != letter):
+            size = fallback[size - 1]
+        size += value[size] == letter
+        if size == len(value):
+            yield index + 1 - size
 
 
 def stands_alone(text: str, start: int, end: int) -> bool:
@@ -56,6 +84,18 @@ def _ends(text: str, position: int) -> bool:
 
 
 _EDGE: Final = re.escape(_QUOTES)
+_BREAKS: Final = rf"\s{_EDGE}{re.escape(_OPENING + _CLOSING + _STOPS)}"
+_PIECE: Final = re.compile(f"[^{_BREAKS}]+|[{_BREAKS}]")
+
+
+def pieces(text: str) -> list[str]:
+    """The text cut before and after everything that can stand beside a token.
+
+    INVARIANT: where a value `occurs`, its pieces are pieces of the text.
+    """
+    return _PIECE.findall(text)
+
+
 _SIGN: Final = "[+\\-−]?"
 _CURRENCY: Final = "[$€£¥₹₩₽₺₪฿¢]?"
 # INVARIANT: a digit group beside another one (a card, a telephone number, an IBAN) is no number, nor is a part of
@@ -119,15 +159,15 @@ class Texts:
     """The texts and numbers of one JSON value, ready to be searched.
 
     What lies beyond 1,048,576 characters of text or as many values, text that is not valid Unicode, and what is no
-    JSON are left out; what is then not found is maybe.
+    JSON are left out and the rest is `partial`: what is then not found is maybe. `numbers` are the JSON numbers.
     """
 
-    __slots__ = ("_folded", "_numbers", "_partial", "_written", "texts")
+    __slots__ = ("_folded", "_written", "numbers", "partial", "texts")
 
     def __init__(self, values: list[Any]) -> None:
         self.texts: list[str] = []
-        self._numbers: set[int | float] = set()
-        self._partial = False
+        self.numbers: set[int | float] = set()
+        self.partial = False
         self._folded: list[str] | None = None
         self._written: set[Decimal] | None = None
         self._read(values)
@@ -140,22 +180,22 @@ class Texts:
             value = stack.pop()
             left -= 1
             if left < 0:
-                self._partial = True
+                self.partial = True
                 return
             if type(value) is str:
                 room -= len(value)
                 if room >= 0 and valid(value):
                     self.texts.append(value)
                 else:
-                    self._partial = True
+                    self.partial = True
             elif is_number(value):
-                self._numbers.add(value)
+                self.numbers.add(value)
             elif type(value) is list:
                 stack.extend(reversed(value))
             elif type(value) is dict:
                 stack.extend(reversed(value.values()))
             elif not type_name(value) or type(value) is float:
-                self._partial = True
+                self.partial = True
 
     def find(self, value: str | int | float, *, fold: bool = False) -> Tri:
         """Whether the value occurs: text as a whole token, a number as a JSON number or as one in a text.
@@ -171,14 +211,14 @@ class Texts:
         folded = value.casefold()
         if any(occurs(text, folded) for text in self._folded):
             return True if fold else None
-        return None if self._partial else False
+        return None if self.partial else False
 
     def _find_number(self, value: int | float) -> Tri:
-        if value in self._numbers:
+        if value in self.numbers:
             return True
         if self._written is None:
             self._written = set().union(*(numbers(text) for text in self.texts))
         # A real stands for the decimal that its shortest form writes: 0.1 is the 0.1 of a text.
         if (Decimal(repr(value)) if type(value) is float else value) in self._written:
             return True
-        return None if self._partial else False
+        return None if self.partial else False

@@ -7,21 +7,9 @@ from rebuno.policy.syntax import Span
 
 NOT_BUILT: Final = frozenset(
     {
-        "path of", "name of", "extension of",
-        "host of", "scheme of", "port of", "address of",
-        "domain of",
-        "link of", "email of",
-        "command of", "program of", "redirect of",
-        "statement of", "table of",
-        "date of", "number of", "text of", "size of",
-        "under",
-        "contains any",
-        "has",
         "after",
         "count",
         "during",
-        "workdir",
-        "home",
     }
 )  # fmt: skip
 

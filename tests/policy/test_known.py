@@ -271,4 +271,4 @@ def test_a_history_is_read_once() -> None:
         history.append(listing(seq, seq=seq))
         assert policy.decide(Facts(TOOL, "t", {"v": seq}, history=history)).rule_id == "r"
     (seen,) = history.indexes.values()
-    assert (seen.read, seen.size) == (50, 50)
+    assert (seen.read, len(seen.sure)) == (50, 50)

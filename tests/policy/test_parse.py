@@ -12,7 +12,8 @@ from lark.lexer import Lexer, LexerState, Token
 
 from rebuno.packaged import grammar
 from rebuno.policy import syntax as s
-from rebuno.policy.names import CLAUSES, FACETS, HEADS, RESERVED, STATEMENTS
+from rebuno.policy.facets import OWN
+from rebuno.policy.names import CLAUSES, HEADS, RESERVED, STATEMENTS
 from rebuno.policy.parse import parse
 from rebuno.policy.source import Source
 from rebuno.policy.syntax import Op, Quantifier
@@ -321,7 +322,7 @@ def test_words_are_in_one_place() -> None:
     }
     words = known - {"or_kind", "key"}
     assert words <= RESERVED | {"number"}
-    assert {*STATEMENTS, *CLAUSES, *HEADS, *FACETS} <= RESERVED
+    assert {*STATEMENTS, *CLAUSES, *HEADS, *OWN} <= RESERVED
 
 
 SIGNS = ['"a"', 'r"b"', "5", "1h", "{", "}", "(", ")", "[", "]", ",", "=", "==", "x", ".y", "#z"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rebuno.policy.syntax import Op
 from rebuno.policy.values import Tri
@@ -14,6 +14,9 @@ class Surroundings:
 
     workdir: str | None = None
     home: str | None = None
+
+
+NOWHERE: Final = Surroundings()
 
 
 class Reading:
@@ -81,8 +84,8 @@ class Facet:
     bounds. It never raises, never recurses on its input, and takes time linear in it.
 
     With `lower` what it gives is always in lower case; a part of it on the right side (`ends with`, `like`, …) is
-    lowered too. With `sees_empty` it is given an empty list too (its size is 0). It gives `values.MISSING` where the value has
-    nothing of the kind (a file without extension).
+    lowered too. With `sees_empty` it is given an empty list too (its size is 0). It gives `values.MISSING` where the
+    value has nothing of the kind (a file without extension).
 
     `literal` normalises a literal of the right side, or raises `ValueError` with the reason in words (`check` prints
     it). `pattern` does so for the right side of `like` where the facet has its own globs (None: the usual globs on the
