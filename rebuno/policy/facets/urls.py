@@ -87,8 +87,7 @@ def _without_scheme(authority: str) -> Url | None:
 
 @lru_cache(maxsize=1_024)
 def _with_host(head: str, scheme: str) -> Url | None:
-    authority = head.partition("//")[2]
-    if authority.count("@") > 1 or "%" in authority.rpartition("@")[2]:
+    if head.count("@") > 1:
         return None
     try:
         browsers, others = URL(head), urlsplit(head).hostname

@@ -73,6 +73,9 @@ def read(name: str, value: Any) -> Any:
         ("https://corp.example\n.evil.example/", UNREADABLE),
         ("https://corp.example/\x00", UNREADABLE),
         ("https://corp.example/\x85", UNREADABLE),
+        ("https://corp.example/\x7f", UNREADABLE),
+        ("https://corp.example/a\\b", UNREADABLE),
+        ("redis://[fe80::1%25eth0]/", UNREADABLE),
         ("https://evil.example\u200b.corp.example/", UNREADABLE),  # nothing to see
         ("https://evil.example\u00ad.corp.example/", UNREADABLE),
         ("https://ｅxample.example/", UNREADABLE),  # a wide letter
