@@ -49,8 +49,8 @@ _TYPES: Final[dict[type[exp.Expr], str]] = {
 STATEMENTS: Final = frozenset(_TYPES.values())
 # A query inside another statement is no statement; one that changes data is, wherever it stands.
 _CHANGES: Final = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
-# Bodies in another language, hints that set variables, and what is kept as text because it is not understood.
-_OPAQUE: Final = (exp.Command, exp.Hint, exp.Heredoc, exp.RawString)
+# What is kept as text because it is not understood, and `$$ … $$`, which may be a body in another language.
+_OPAQUE: Final = (exp.Command, exp.Heredoc)
 _KINDS: Final = frozenset({"DATABASE", "INDEX", "SCHEMA", "SEQUENCE", "TABLE", "VIEW"})
 # Some servers need no `;` and would run these where others read a name: `SELECT 1 SHUTDOWN`.
 _WORDS: Final = frozenset(
@@ -62,7 +62,6 @@ _COMMENT: Final = re.compile(r"/\*[!+mM]|--[^\s]|/\*(?:(?!\*/).)*/\*", re.DOTALL
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _SIGNS: Final = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
-_DOLLARS: Final = re.compile(r"\$\w*\$")
 
 # Its own errors, and those of Python's that a parser of its size may let through on texts that are no SQL.
 _FAILURES: Final = (
@@ -92,7 +91,7 @@ def script(text: str) -> Script | None:
     or keeps as it stands, comments that some servers run, bodies in another language, and whatever the general
     reading and those for PostgreSQL, MySQL and SQLite do not agree on.
     """
-    if not valid(text) or len(text.encode()) > MAX_BYTES or "\0" in text or _DOLLARS.search(text):
+    if not valid(text) or len(text.encode()) > MAX_BYTES or "\0" in text:
         return None
     found: Script | None = None
     for name in _DIALECTS:

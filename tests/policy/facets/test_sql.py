@@ -35,7 +35,7 @@ def tables(text: str) -> list[str]:
         ("SELECT 1; DROP TABLE x", "drop select", "x"),
         ("SELECT 1; -- the end", "select", ""),
         ("SELECT /* all */ 1", "select", ""),
-        ("SELECT 'a--b; DROP TABLE x', 'it''s', '/*!'", "select", ""),  # words in quotes are data
+        ("SELECT 'a--b; DROP TABLE x', 'it''s', '/*!', '$$'", "select", ""),  # words in quotes are data
         ("INSERT INTO a (x) VALUES ($1) RETURNING id", "insert", "a"),
         ("INSERT INTO a SELECT * FROM b", "insert", "a b"),  # a query inside is no statement
         ("INSERT INTO a VALUES (1) ON CONFLICT (x) DO UPDATE SET y = 1", "insert update", "a"),
