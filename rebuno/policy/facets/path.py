@@ -14,6 +14,9 @@ from rebuno.policy.syntax import Op
 from rebuno.policy.tokens import stands_alone
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, shown, valid
 
+# In characters; no system opens a longer one.
+MAX_LENGTH: Final = 65_536
+
 # What programs read in different ways: control characters (NUL ends a path for some), backslashes, drives and URLs.
 _DOUBTFUL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 _DRIVE_OR_URL: Final = re.compile(r"(?:[a-z]|file):|[a-z][a-z0-9+.-]*:/", re.IGNORECASE | re.ASCII)
@@ -143,13 +146,15 @@ def read(value: Any, around: Surroundings) -> Any:
     """The `Path` that a string names, resolved by its words alone: empty segments and `.` vanish, `..` goes up.
 
     `UNREADABLE` for what programs do not agree on: an empty text, blanks at either end, control characters, a
-    backslash, a drive or a URL, `~user`, and `~` where the home is not known.
+    backslash, a drive or a URL, `~user`, `~` where the home is not known, and beyond 65,536 characters.
     """
     return UNREADABLE if type(value) is not str or _doubt(value, around) else _resolved(value, around)
 
 
 def _doubt(text: str, around: Surroundings) -> str:
     # What keeps a text from being one path, in words; empty where nothing does.
+    if len(text) > MAX_LENGTH:
+        return f"is longer than {MAX_LENGTH:,} characters; no system opens it"
     if not text or text != text.strip():
         return "is empty, or begins or ends with a blank; programs read that differently"
     if not valid(text) or _DOUBTFUL.search(text):

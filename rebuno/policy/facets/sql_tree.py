@@ -50,7 +50,7 @@ STATEMENTS: Final = frozenset(_TYPES.values())
 # A query inside another statement is no statement; one that changes data is, wherever it stands.
 _CHANGES: Final = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 # What is kept as text because it is not understood, and `$$ … $$`, which may be a body in another language.
-_OPAQUE: Final = (exp.Command, exp.Heredoc)
+_OPAQUE: Final = (exp.Command, exp.RawString)
 _KINDS: Final = frozenset({"DATABASE", "INDEX", "SCHEMA", "SEQUENCE", "TABLE", "VIEW"})
 # Some servers need no `;` and would run these where others read a name: `SELECT 1 SHUTDOWN`.
 _WORDS: Final = frozenset(
