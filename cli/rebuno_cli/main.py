@@ -20,6 +20,7 @@ from rebuno_cli import (
     policy_check,
     policy_explain,
     policy_fmt,
+    policy_inline,
     policy_test,
     version,
 )
@@ -44,6 +45,7 @@ policy.command("test")(policy_test.run)
 policy.command("explain")(policy_explain.explain)
 policy.command("fmt")(policy_fmt.fmt)
 policy.command("ast")(policy_ast.ast)
+policy.command("inline")(policy_inline.inline)
 exec_.command("ls")(exec_ls.ls)
 exec_.command("get")(exec_get.get)
 exec_.command("trace")(exec_trace.trace)

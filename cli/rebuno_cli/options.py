@@ -9,6 +9,10 @@ Db: TypeAlias = Annotated[
     str | None,
     typer.Option("--db", metavar="PATH", help="The store's file; else REBUNO_DB_URL says where it is."),
 ]
+Layers: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--layer", metavar="FILE", help="A bundle that stands before every other one; may be given again."),
+]
 Ref: TypeAlias = Annotated[
     str,
     typer.Argument(metavar="ID", help="The execution's id, at least 4 characters of its beginning, or your own id."),

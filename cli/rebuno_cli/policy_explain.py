@@ -20,6 +20,7 @@ def explain(
         str | None,
         typer.Option("--target", metavar="NAME", help="The tool, model or local step; without it, steps are read."),
     ] = None,
+    layer: options.Layers = None,
     kind: Annotated[str, typer.Option(metavar="KIND", help="tool, llm or local.")] = "tool",
     args: Annotated[
         str, typer.Option(metavar="JSON", help="The arguments; @FILE reads a file, - standard input.")
@@ -48,7 +49,7 @@ def explain(
 
     if expect and expect not in VERDICTS:
         raise ValidationError(f"`--expect {expect}` is no verdict; one of {', '.join(VERDICTS)}")
-    policy = compile.compile_bundle(source.read(bundle))
+    policy = compile.compile_policy([source.read(path) for path in (*(layer or ()), bundle)])
     if target is None:
         if sys.stdin.isatty():
             raise ValidationError("there is no step to explain; give `--target NAME`, or steps on standard input")

@@ -13,6 +13,7 @@ from rebuno_cli import options
 
 def run(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Bundles, case files, or folders of them.")],
+    layer: options.Layers = None,
     case: Annotated[str, typer.Option("--case", metavar="TEXT", help="Only cases with this text in their name.")] = "",
     min_coverage: Annotated[
         float | None,
@@ -33,7 +34,7 @@ def run(
         raise ValidationError("`--min-coverage` is about all cases of a bundle; leave out `--case`")
 
     def once() -> tuple[int, Iterable[str]]:
-        return _once(paths, case, min_coverage, junit, as_json=as_json, indent=None if watch else 2)
+        return _once(paths, layer or [], case, min_coverage, junit, as_json=as_json, indent=None if watch else 2)
 
     if watch:
         from rebuno_cli.watch import watch as repeat
@@ -43,16 +44,25 @@ def run(
 
 
 def _once(
-    paths: list[str], case: str, least: float | None, junit: str, *, as_json: bool, indent: int | None
+    paths: list[str],
+    layers: list[str],
+    case: str,
+    least: float | None,
+    junit: str,
+    *,
+    as_json: bool,
+    indent: int | None,
 ) -> tuple[int, Iterable[str]]:
     from rebuno.policy.cases_find import find
     from rebuno.policy.cases_suite import run_suites
+    from rebuno.policy.source import read
     from rebuno_cli.render import console, output, report
     from rebuno_cli.render.progress import progress
 
     suites = find(paths)
+    sources = [read(path) for path in layers]
     with progress("testing bundles", len(suites)) as done:
-        tested = run_suites(suites, case, done=done)
+        tested = run_suites(suites, case, layers=sources, done=done)
     if junit:
         from rebuno_cli.render.junit import junit as written
 
@@ -61,7 +71,7 @@ def _once(
         output.write_json(report.report_json(tested), indent=indent)
     else:
         console.write(report.report(tested, output.width(sys.stdout), partial=bool(case), least=least))
-    uses = [path for one in tested for path in (*one.checked.uses, *one.checked.texts)]
+    uses = [path for one in tested for path in (*one.checked.uses, *one.checked.texts)] + layers
     if not all(one.checked.sound for one in tested):
         return 2, uses
     failed = any(one.report and one.report.failed for one in tested)

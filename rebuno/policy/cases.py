@@ -161,13 +161,12 @@ class Report:
 
 
 def run_cases(policy: Policy, cases: Sequence[Case]) -> Report:
-    """Asks a policy of one bundle about every case."""
-    [bundle] = policy.bundles
-    tally = Tally(bundle)
+    """Asks a policy about every case. Of several layers the last is the one whose coverage counts."""
+    tally = Tally(policy.bundles[-1])
     results = []
     for case in cases:
         trace = explain(policy, case.submission.facts())
-        tally.add(trace)
+        tally.add(trace.layers[-1] if trace.layers else trace)
         results.append(_judged(case, policy.decide(case.submission.facts()), trace))
     return Report(tuple(results), tally.coverage())
 

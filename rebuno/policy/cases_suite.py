@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -17,8 +17,9 @@ from rebuno.policy.cases_find import Suite
 from rebuno.policy.cases_read import read_cases
 from rebuno.policy.cases_yaml import CODE
 from rebuno.policy.check import check
-from rebuno.policy.compile import compile_bundle
+from rebuno.policy.compile import compile_policy
 from rebuno.policy.diagnostics import Diagnostic, Severity, ordered
+from rebuno.policy.link import close
 from rebuno.policy.parse import parse
 from rebuno.policy.source import NOWHERE, Source, read
 from rebuno.policy.syntax import Bundle, FileValue, Let, Use
@@ -79,7 +80,9 @@ def check_suite(suite: Suite) -> Checked:
     if source is not None:
         bundle, mistakes = parse(source)
         uses = _uses(bundle, suite.path.parent)
-        found += ordered([*mistakes, *check(bundle)])
+        closed, more = close(bundle, source.folder)
+        texts.update((file.path, file.text) for file in closed.files)
+        found += ordered([*mistakes, *more, *check(closed)])
     cases = None
     cases_source = _text(suite.cases, found, texts) if suite.cases else None
     if cases_source is not None:
@@ -96,17 +99,26 @@ def check_suite(suite: Suite) -> Checked:
 
 
 def run_suites(
-    suites: Sequence[Suite], only: str = "", *, jobs: int = 0, done: Callable[[], None] | None = None
+    suites: Sequence[Suite],
+    only: str = "",
+    *,
+    layers: Sequence[Source] = (),
+    jobs: int = 0,
+    done: Callable[[], None] | None = None,
 ) -> list[Tested]:
     """Runs the cases of every suite, or those whose name contains `only`; the reports come in the order of the suites.
 
-    `jobs` is the number of processes, 0 for as many as pay; `done` is called after each suite.
+    `layers` stand before every bundle, and are part of the policy that is asked. `jobs` is the number of processes, 0
+    for as many as pay; `done` is called after each suite.
 
     Raises:
         ValidationError: no case has such a name.
+        BundleError: a layer has errors.
     """
+    if layers:
+        compile_policy(layers)
     tested: list[Tested] = []
-    for one in _tested(suites, only, jobs or _paying(suites)):
+    for one in _tested(suites, partial(_test, only=only, layers=tuple(layers)), jobs or _paying(suites)):
         tested.append(one)
         if done:
             done()
@@ -115,8 +127,7 @@ def run_suites(
     return tested
 
 
-def _tested(suites: Sequence[Suite], only: str, jobs: int) -> Iterator[Tested]:
-    test = partial(_test, only=only)
+def _tested(suites: Sequence[Suite], test: Callable[[Suite], Tested], jobs: int) -> Iterator[Tested]:
     came = 0
     if jobs > 1 and len(suites) > 1:
         # Started afresh: a copy of this process would share its threads' locks.
@@ -142,15 +153,19 @@ def _paying(suites: Sequence[Suite]) -> int:
     return min(os.cpu_count() or 1, sum(path.stat().st_size for path in files) // _WORTH)
 
 
-def _test(suite: Suite, only: str) -> Tested:
-    return _run(check_suite(suite), only)
+def _test(suite: Suite, only: str, layers: Sequence[Source]) -> Tested:
+    return _run(check_suite(suite), only, layers)
 
 
-def _run(checked: Checked, only: str) -> Tested:
+def _run(checked: Checked, only: str, layers: Sequence[Source]) -> Tested:
     if not checked.sound or checked.source is None or checked.cases is None:
         return Tested(checked, None)
     cases: list[Case] = [case for case in checked.cases.cases if only in case.name]
-    return Tested(checked, run_cases(compile_bundle(checked.source), cases))
+    try:
+        policy = compile_policy([*layers, checked.source])
+    except BundleError as error:  # what only shows beside the layers, as a name that two of them have
+        return Tested(replace(checked, diagnostics=(*checked.diagnostics, *error.diagnostics)), None)
+    return Tested(checked, run_cases(policy, cases))
 
 
 def _uses(bundle: Bundle, folder: Path) -> tuple[str, ...]:

@@ -28,10 +28,16 @@ def link(source: Source) -> tuple[s.Bundle, list[Diagnostic]]:
     read; it never raises for what a text says or for what a file system holds.
     """
     bundle, found = parse(source)
+    closed, more = close(bundle, source.folder)
+    return closed, [*found, *more]
+
+
+def close(bundle: s.Bundle, folder: Path | None) -> tuple[s.Bundle, list[Diagnostic]]:
+    """The closed tree of a bundle that was read from a file in `folder`, None where it was given as a text."""
     if not any(isinstance(statement, s.Use) or _names_file(statement) for statement in bundle.statements):
-        return bundle, found
-    linking = _Linking(bundle, source.folder)
-    return linking.all(), [*found, *linking.findings]
+        return bundle, []
+    linking = _Linking(bundle, folder)
+    return linking.all(), linking.findings
 
 
 def _names_file(statement: s.Statement) -> bool:

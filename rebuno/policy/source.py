@@ -6,9 +6,8 @@ from typing import Final
 
 from rebuno.errors import BundleError
 from rebuno.policy.diagnostics import Code, Diagnostic
-from rebuno.policy.syntax import Span
-
-NOWHERE = Span(1, 1, 1, 1, 0, 0)
+from rebuno.policy.places import NOWHERE as NOWHERE
+from rebuno.policy.places import Span
 
 LARGEST_FILE: Final = 1 << 20  # bytes of a file that a bundle uses
 

@@ -4,41 +4,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A place in a text. Lines and columns count from 1, in characters; the end is exclusive. `path` is the text's file
-    as diagnostics print it, empty where nobody said."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    start: int
-    end: int
-    path: str = field(default="", compare=False)
-
-    def to(self, other: "Span") -> "Span":
-        """From the start of this place to the end of `other`."""
-        return Span(self.line, self.column, other.end_line, other.end_column, self.start, other.end, self.path)
-
-
-_NOWHERE = Span(1, 1, 1, 1, 0, 0)
+from rebuno.policy.places import NOWHERE
+from rebuno.policy.places import Comment as Comment
+from rebuno.policy.places import Span as Span
 
 
 def _place() -> Any:
     # Nodes compare by content: two bundles that differ only in layout have equal trees.
     # One made by hand, as in a test, stands nowhere.
-    return field(default=_NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """`# …` without the sign; `own_line` tells a line of its own from the end of a line."""
-
-    text: str
-    own_line: bool
-    span: Span = _place()
+    return field(default=NOWHERE, compare=False, repr=False)
 
 
 # ---------------------------------------------------------------- values

@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.model.decision import Verdict
+from rebuno.model.obligation import Obligation, Scope
 from rebuno.policy.cases import Submission
 from rebuno.policy.trace import Answer, Node, Outcome, RuleTrace, Trace
 from rebuno_cli.render.escape import escape, value
@@ -17,6 +18,11 @@ _ANSWER_STYLE: Final = {Answer.YES: "green", Answer.NO: "red", Answer.MAYBE: "ye
 # Deeper tests stay at this margin, so that a narrow terminal keeps room for words.
 _DEEPEST: Final = 5
 _WORD: Final = len("maybe  ")
+_PER: Final = {
+    Scope.EXECUTION: "for each execution",
+    Scope.AGENT: "for each agent",
+    Scope.GLOBAL: "for all agents together",
+}
 _PASSED_OVER: Final = {Outcome.OTHER_SUBJECT: "about other steps", Outcome.NOT_REACHED: "not reached"}
 
 
@@ -24,7 +30,20 @@ def trace(told: Trace, *, every: bool = False) -> Iterator[RenderableType]:
     """The whole explanation. Rules about other steps and those after the deciding one are summed up in a line each,
     unless `every` asks for all."""
     yield from decision(told)
-    yield Text()
+    for obligation in told.decision.obligations:
+        if asked := _asked(obligation):
+            by = f" (rule {obligation.rule_id} of bundle {obligation.bundle})" if told.layers else ""
+            yield Text(f"asks for {escape(asked + by, 400)}", "magenta")
+    for layer in told.layers:
+        yield Text()
+        yield from decision(layer)
+        yield from _rules(layer, every)
+    if not told.layers:
+        yield Text()
+        yield from _rules(told, every)
+
+
+def _rules(told: Trace, every: bool) -> Iterator[RenderableType]:
     for rules in _runs(told.rules):
         if every or rules[0].outcome not in _PASSED_OVER or len(rules) == 1:
             for rule in rules:
@@ -67,6 +86,22 @@ def decision(told: Trace) -> Iterator[RenderableType]:
     if made.line:
         where = f"{escape(told.path, None)}:{made.line}" if told.path else f"line {made.line}"
         yield Text(f"{where}: {escape(told.source.strip())}", "cyan")
+
+
+def _asked(obligation: Obligation) -> str:
+    said = []
+    if limit := obligation.limit:
+        over = "in the whole execution" if limit.window is None else f"in {limit.window:,} s"
+        said.append(f"a limit of {limit.number:,} {over} {_PER[limit.scope]}, else {limit.otherwise.value}")
+    if budget := obligation.budget:
+        said.append(f"a budget of {budget.tokens:,} tokens, else {budget.otherwise.value}")
+    asking = obligation.asking
+    if asking and (asking.approvers or asking.quorum > 1 or asking.expires is not None):
+        names = ", ".join(asking.approvers)
+        plural = "s" if asking.quorum > 1 else ""
+        who = f"{asking.quorum} approval{plural}" + (f" of {names}" if names else "")
+        said.append(who if asking.expires is None else f"{who}, within {asking.expires:,} s")
+    return "; ".join(said)
 
 
 def _named(rule_id: str) -> str:

@@ -1,0 +1,34 @@
+"""Places in a text, and the comments that stand at them."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a text. Lines and columns count from 1, in characters; the end is exclusive. `path` is the text's file
+    as diagnostics print it, empty where nobody said."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start: int
+    end: int
+    path: str = field(default="", compare=False)
+
+    def to(self, other: "Span") -> "Span":
+        """From the start of this place to the end of `other`."""
+        return Span(self.line, self.column, other.end_line, other.end_column, self.start, other.end, self.path)
+
+
+NOWHERE: Final = Span(1, 1, 1, 1, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """`# …` without the sign; `own_line` tells a line of its own from the end of a line."""
+
+    text: str
+    own_line: bool
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
