@@ -119,7 +119,7 @@ async def hold_promises(folder: Path, program: Program, interruptions: list[Cut]
         assert ended.output == await uninterrupted(program, steps)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs, cuts)
 def test_whatever_interrupts_an_agent_the_promises_hold(program: Program, interruptions: list[Cut]) -> None:
     """No succeeded body runs twice, no at_most_once body runs twice, values stay, logs are whole, outputs are right."""
