@@ -29,6 +29,7 @@ def test_the_evidence_stands_in_the_order_of_outcomes_and_a_step_sees_what_came_
                 ("act", None, True),
             ]
             judged = facts.of_known(steps[late.step_id], agent="agent", input={}, past=history)
+            assert judged.as_of is not None
             assert [e.target for e in evidence if e.seq < judged.as_of] == ["fast"]
             assert (judged.kind, judged.target, judged.now) == ("tool_call", "late", b.clock.now())
 
