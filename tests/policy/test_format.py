@@ -146,6 +146,15 @@ def test_lines_are_as_long_as_allowed_and_no_longer() -> None:
     assert format_bundle(Source(fits.replace("1]", "10]"))).count("\n") == 4
 
 
+def test_what_follows_a_list_has_to_fit_too() -> None:
+    """A list that would just fit opens where the words behind it would not."""
+    text = f'condition a = args.b in ["{"x" * 65}"] ignoring case'
+    assert len(text) > WIDTH > len(text.partition(" ignoring")[0])
+    lines = format_bundle(Source(text)).splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= WIDTH
+
+
 def test_large_bundles_take_linear_time() -> None:
     """Ten thousand tests in one condition are no more than ten thousand tests."""
     tests = " or ".join(f"args.a{n} == [{n}]" for n in range(10_000))
