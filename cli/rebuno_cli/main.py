@@ -18,6 +18,7 @@ from rebuno_cli import (
     failures,
     policy_ast,
     policy_check,
+    policy_convert,
     policy_explain,
     policy_fmt,
     policy_inline,
@@ -45,6 +46,7 @@ policy.command("test")(policy_test.run)
 policy.command("explain")(policy_explain.explain)
 policy.command("fmt")(policy_fmt.fmt)
 policy.command("ast")(policy_ast.ast)
+policy.command("convert")(policy_convert.convert)
 policy.command("inline")(policy_inline.inline)
 exec_.command("ls")(exec_ls.ls)
 exec_.command("get")(exec_get.get)

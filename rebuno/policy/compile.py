@@ -12,6 +12,7 @@ from rebuno.policy.link import link
 from rebuno.policy.source import NOWHERE, Source
 from rebuno.policy.subjects import Index
 from rebuno.policy.syntax import Bundle, BundleLine
+from rebuno.policy.yaml_convert import as_rules
 
 
 def compile_bundle(source: Source) -> Policy:
@@ -33,7 +34,8 @@ def compile_text(text: str, *, name: str = "bundle") -> Policy:
 
 
 def compile_policy(sources: Sequence[Source]) -> Policy:
-    """The policy of an agent's bundles, one a layer, outermost first; the strictest verdict wins.
+    """The policy of an agent's bundles, one a layer, outermost first; the strictest verdict wins. A source whose path
+    ends in `.yaml` or `.yml` is a YAML bundle.
 
     Raises:
         BundleError: a bundle has errors, two have one name, or there is none; all errors of all bundles are in it.
@@ -41,7 +43,7 @@ def compile_policy(sources: Sequence[Source]) -> Policy:
     if not sources:
         raise BundleError([Diagnostic(Code.UNREADABLE_FILE, "a policy needs at least one bundle", NOWHERE)])
     bundles = []
-    found: list[Diagnostic] = []
+    sources, found = _as_rules(sources)
     for source in sources:
         bundle, mistakes = link(source)
         found += [d for d in (*mistakes, *check(bundle)) if d.severity is Severity.ERROR]
@@ -60,6 +62,17 @@ def permissive() -> Policy:
     stamp = digest(())
     last: Index[Ruling] = Index((), (None, True, Decision(Verdict.ALLOW, PERMISSIVE, bundle=PERMISSIVE, digest=stamp)))
     return Layer(PERMISSIVE, stamp, (), (), {}, last)
+
+
+def _as_rules(sources: Sequence[Source]) -> tuple[list[Source], list[Diagnostic]]:
+    rules: list[Source] = []
+    found: list[Diagnostic] = []
+    for source in sources:
+        try:
+            rules.append(as_rules(source))
+        except BundleError as error:
+            found += error.diagnostics
+    return rules, found
 
 
 def _same_names(bundles: Sequence[Bundle]) -> list[Diagnostic]:

@@ -1,6 +1,7 @@
 """YAML bundles: what is read, how it is written as rules, and that the rules decide as the bundle does."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import strategies as st
 
 from rebuno.errors import BundleError
 from rebuno.policy.check import check
+from rebuno.policy.compile import compile_policy
 from rebuno.policy.diagnostics import Severity
 from rebuno.policy.facts import Facts
 from rebuno.policy.format import format_bundle
 from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.source import Source, read
 from rebuno.policy.yaml_convert import as_rules, to_rbp
 from rebuno.policy.yaml_words import UnreadableError, duration, glob, seconds
 from tests.policy.bundles import policy_of
@@ -205,6 +207,20 @@ def test_a_path_says_whether_a_bundle_is_converted(path: str) -> None:
     source = Source("rules: []", path, "a")
     assert as_rules(source).text == "# From a YAML bundle.\nbundle a\ndefault deny\n"
     assert as_rules(Source("rules: []", "a.rbp")).text == "rules: []"
+
+
+def test_a_yaml_bundle_is_a_policy_like_any_other(tmp_path: Path) -> None:
+    """Alone or as a layer, from its file; its mistakes are told beside those of other bundles."""
+    (tmp_path / "shell.yaml").write_text("rules:\n- {id: a, when: {target: ls}, then: {decision: allow}}\n")
+    (tmp_path / "bad.yml").write_text("rule: []\n")
+    shell, bad = read(tmp_path / "shell.yaml"), read(tmp_path / "bad.yml")
+    decision = compile_policy([shell]).decide(Facts("tool_call", "ls", {}))
+    assert (decision.verdict.value, decision.rule_id, decision.bundle) == ("allow", "a", "shell")
+    layers = compile_policy([shell, Source("default deny", "b.rbp", "b")])
+    assert layers.decide(Facts("tool_call", "ls", {})).bundle == "b"
+    with pytest.raises(BundleError) as caught:
+        compile_policy([bad, shell, Source("default", "b.rbp", "b")])
+    assert [d.path for d in caught.value.diagnostics] == [bad.path, "b.rbp"]
 
 
 @pytest.mark.parametrize(
