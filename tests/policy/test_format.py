@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -159,6 +160,11 @@ def test_large_bundles_take_linear_time() -> None:
     """Ten thousand tests in one condition are no more than ten thousand tests."""
     tests = " or ".join(f"args.a{n} == [{n}]" for n in range(10_000))
     assert format_bundle(Source(f"condition a = {tests}")).count("\n") == 10_000
+
+
+def test_every_clause_has_its_place() -> None:
+    """A clause that is new in the language is missed here."""
+    assert set(ORDER) == set(get_args(s.Clause))
 
 
 def test_a_text_with_syntax_errors_is_not_formatted() -> None:
