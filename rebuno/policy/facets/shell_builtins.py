@@ -16,6 +16,9 @@ _RUN_TEXT: Final = frozenset(
 )  # fmt: skip
 _DECLARE: Final = frozenset({"declare", "typeset", "local", "export", "readonly"})
 _SET_NAMES: Final = frozenset({"read", "mapfile", "readarray", "getopts", "unset", "wait"})
+_AFTER_TIME: Final = frozenset(
+    {"!", "{", "[[", "if", "while", "until", "for", "case", "select", "function", "coproc", "time"}
+)
 _MOVE: Final = frozenset({"cd", "pushd", "popd"})
 _SET_LETTERS: Final = re.compile(r"[-+][abCefhmnpuvxET]*")
 _SET_OPTIONS: Final = frozenset(
@@ -63,6 +66,9 @@ def effect(name: str, words: Sequence[Word]) -> Effect:
     if name in _MOVE:
         return Effect(moves=True)
     rest = words[1:]
+    if name == "time" and any(word.known and word.start in _AFTER_TIME for word in rest):
+        # The keyword takes whole pipelines and loops, of which the parser has seen the first words only.
+        raise DoubtfulError
     if name in _DECLARE:
         return Effect(hidden=not all(_declares_plainly(word) for word in rest), assigns=True)
     if name in _SET_NAMES:

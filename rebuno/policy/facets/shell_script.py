@@ -2,14 +2,11 @@
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
 
 from rebuno.policy.facets.shell_builtins import effect, steers
-from rebuno.policy.facets.shell_walk import MAX_DEPTH, Simple, walk
+from rebuno.policy.facets.shell_walk import MAX_COMMANDS, MAX_DEPTH, Simple, walk
 from rebuno.policy.facets.shell_words import DoubtfulError
 from rebuno.policy.facets.shell_wrappers import inside
-
-MAX_COMMANDS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from rebuno.policy.facets.shell_words import (
 )
 
 MAX_BYTES: Final = 64 * 1024
+MAX_PIPES: Final = 1000
+_CHUNK: Final = 1024
+_MAX_READS: Final = 4000
 
 EXPANSIONS: Final = frozenset(
     {"simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"}
@@ -35,8 +38,9 @@ _CLAUSES: Final = frozenset({"do_group", "elif_clause", "else_clause"})
 
 _LANGUAGE: Final = Language(tree_sitter_bash.language())
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_PIPE: Final = re.compile(rb"(?<!\|)\|(?!\|)")
 _SPACE: Final = re.compile(rb"[ \t\n]*")
-_METACHARACTERS: Final = b";&|()<>\n`"
+_METACHARACTERS: Final = b";&|()<>\n"
 _VARIABLE: Final = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
 _BRACED: Final = re.compile(
     rb"\$\{#?(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(?:\[(?:[0-9]+|[@*])\])?"
@@ -46,6 +50,27 @@ _SUM: Final = re.compile(rb"[0-9\s+\-*/%<>=!&|^~?:,()]*")
 _VARIABLES_TOO: Final = re.compile(rb"[\w\s+\-*/%<>=!&|^~?:;,()$#]*")
 _DELIMITER: Final = re.compile(rb"\\?([A-Za-z_][A-Za-z0-9_]*)|'([A-Za-z0-9_]+)'|\"([A-Za-z0-9_]+)\"")
 _REST_OF_LINE: Final = re.compile(rb"[^'`()\\#\"\n]*(?:\"[^'`()\\#\"\n]*\"[^'`()\\#\"\n]*)*")
+
+
+def _parse(data: bytes) -> Node:
+    # The tree, given up at the first error, and where the parser goes over the text again and again.
+    reads = 0
+
+    def read(offset: int, _: object) -> bytes:
+        nonlocal reads
+        reads += 1
+        return data[offset : offset + _CHUNK] if reads <= _MAX_READS else b""
+
+    def stop(_: int, error: bool) -> bool:
+        return error
+
+    try:
+        root = Parser(_LANGUAGE).parse(read, progress_callback=stop).root_node
+    except ValueError:
+        raise DoubtfulError from None
+    if root.has_error or reads > _MAX_READS:
+        raise DoubtfulError
+    return root
 
 
 class Source:
@@ -62,9 +87,10 @@ class Source:
             raise DoubtfulError from None
         if len(self.data) > MAX_BYTES:
             raise DoubtfulError
-        self.root = Parser(_LANGUAGE).parse(self.data).root_node
-        if self.root.has_error:
+        # The parser's way out of an error can take quadratic time where pipes have piled up before it.
+        if len(_PIPE.findall(self.data)) > MAX_PIPES:
             raise DoubtfulError
+        self.root = _parse(self.data)
 
     def text(self, node: Node) -> bytes:
         """What stands at a node."""
@@ -88,7 +114,7 @@ class Source:
             raise DoubtfulError
         if before is None or after is None:
             return
-        if not gap and self.data[start - 1] not in _METACHARACTERS and self.data[end] not in _METACHARACTERS:
+        if not gap and not self._parts(before, after, self.data[start - 1], self.data[end]):
             raise DoubtfulError
         ended = broken or self.data[start - 1] in b";&"
         if lines and before.is_named and not ended and before.type != "comment":
@@ -97,12 +123,21 @@ class Source:
             if commands or after.type in _CLOSING or after.type in _CLAUSES:
                 raise DoubtfulError
 
+    def _parts(self, before: Node, after: Node, last: int, first: int) -> bool:
+        # Whether what stands side by side is parted by an operator; two words would be one to bash.
+        if not before.is_named and (last in _METACHARACTERS or before.type == "`"):
+            return True
+        if after.is_named:
+            return after.type.endswith("_redirect") and first in b"<>&"
+        return first in _METACHARACTERS or after.type == "`"
+
     def comment(self, node: Node) -> None:
         """Check that a comment begins where a word may and ends with its line."""
         text = self.text(node)
         start = node.start_byte
         follows = self.data[node.end_byte : node.end_byte + 1]
         begins = start == 0 or self.data[start - 1] in b" \t\n;&|()"
+        begins = begins and self.data[max(0, start - 2) : start] != b"\\\n"
         if not begins or not text.startswith(b"#") or follows not in (b"", b"\n") or b"`" in text:
             raise DoubtfulError
 

@@ -11,6 +11,7 @@ from rebuno.policy.facets.shell_tree import EXPANSIONS, STATEMENTS, Source
 from rebuno.policy.facets.shell_words import DoubtfulError, Kind, Word
 
 MAX_DEPTH: Final = 8
+MAX_COMMANDS: Final = 10_000
 
 _NESTING: Final = frozenset(
     {
@@ -36,6 +37,7 @@ _PATTERN: Final = re.compile(rb"[^\s\\'\"`$<>;&#]+")
 _TARGET: Final = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)(?:\[[0-9]+\])?")
 _OUTPUT: Final = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _DESCRIPTOR: Final = re.compile(r"[0-9]+-?|-")
+_TWICE_THE_SAME: Final = re.compile(rb"[A-Za-z0-9_./,:@%+-]+")
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
 
@@ -79,7 +81,7 @@ class _Walk:
     def run(self) -> Script:
         while self.stack:
             node, place = self.stack.pop()
-            if place.depth > MAX_DEPTH:
+            if place.depth > MAX_DEPTH or len(self.script.commands) > MAX_COMMANDS:
                 raise DoubtfulError
             if node.type in EXPANSIONS:
                 self._expansion(node, place)
@@ -176,11 +178,10 @@ class _Walk:
         assigned: list[str] = []
         later: list[Node] = []
         before = len(self.script.targets)
-        last = b""
+        last: Node | None = None
         for child in children:
             if child.type.endswith("_redirect"):
-                if last.endswith(b"}") or last.isdigit():
-                    self._apart(child)
+                self._apart(last, child)
                 extra, rest = self._redirects([child], place)
                 if extra and not words:
                     raise DoubtfulError
@@ -194,7 +195,7 @@ class _Walk:
                 words.append(self._word(child, place))
                 if len(words) == 1 and self.source.text(child) in _RESERVED:
                     raise DoubtfulError
-            last = self.source.text(child)
+            last = child
         redirected = place.redirected or len(self.script.targets) > before
         if words:
             self.script.commands.append(Simple(tuple(words), redirected, tuple(assigned)))
@@ -202,10 +203,13 @@ class _Walk:
             self.script.assigned.extend(assigned)
         self._push(later, place)
 
-    def _apart(self, redirect: Node) -> None:
-        # `2>f` and `{name}>f` are one redirect each; the parser has seen a word before it.
-        if self.source.data[redirect.start_byte - 1] not in b" \t\n":
-            raise DoubtfulError
+    def _apart(self, word: Node | None, redirect: Node) -> None:
+        # `2>f` and `{name}>f` are one redirect each, also where the parser has seen a word and a redirect.
+        if word is not None:
+            text = self.source.text(word)
+            gap = self.source.data[word.end_byte : redirect.start_byte].replace(b"\\\n", b"")
+            if not gap and (text.endswith(b"}") or text.isdigit()):
+                raise DoubtfulError
 
     def _assignment(self, node: Node, place: _Place) -> tuple[str, Word]:
         # The name, and all of it as a word.
@@ -297,6 +301,8 @@ class _Walk:
                 continue
             self.source.tile(children, node.start_byte, node.end_byte, lines=False)
             if children[0].type == "file_descriptor":
+                if not self.source.text(children[0]).isdigit():
+                    raise DoubtfulError
                 children = children[1:]
             operator, *words = children
             if not words and operator.type not in (">&-", "<&-"):
@@ -312,14 +318,16 @@ class _Walk:
     def _target(self, operator: str, nodes: list[Node], words: list[Word]) -> None:
         if operator in (">&-", "<&-"):
             return
-        word = words[0]
+        word, raw = words[0], self.source.text(nodes[0])
+        # Bash expands what follows these twice, what is quoted too.
+        if operator in (">&", "<&") and not _TWICE_THE_SAME.fullmatch(raw):
+            raise DoubtfulError
         if operator in ("<", "<&"):
             if word.known and word.start.startswith(_SOCKETS):
                 self.script.targets.append(word.start)
         elif operator == ">&" and word.known and _DESCRIPTOR.fullmatch(word.start):
             return
         elif operator in _OUTPUT:
-            raw = self.source.text(nodes[0])
             if word.known:
                 if word.start != "/dev/null":
                     self.script.targets.append(None if word.start.startswith("~") else word.start)

@@ -297,6 +297,12 @@ def _ssh(words: Words) -> Inside:
     return Inside(texts=found.texts, hidden=found.hidden, moved=True)
 
 
+def _time(words: Words) -> Inside:
+    # The keyword stands before assignments, and a quoted one is a program; a word does not tell how it was quoted.
+    found = _plain(Options(flags="p"))(words)
+    return HIDDEN if any(_ASSIGNMENT.match(command[0].start) for command in found.commands) else found
+
+
 def _busybox(words: Words) -> Inside:
     if len(words) == 1:
         return NOTHING
@@ -332,6 +338,11 @@ _TIMEOUT: Final = Options(
     long_valued=frozenset({"kill-after", "signal"}),
 )
 
+_RUNNERS: Final = (
+    "su runuser pkexec chroot unshare nsenter setpriv ionice chrt taskset numactl flock strace ltrace script systemd-run "
+    "fakeroot firejail bwrap unbuffer entr tmux screen at batch fish csh tcsh pwsh toybox"
+).split()
+
 WRAPPERS: Final[dict[str, Wrapper]] = {
     "sudo": _plain(_SUDO, assigns=True),
     "doas": _plain(Options(flags="n", valued="Cau", ends=frozenset({"-L"}))),
@@ -339,7 +350,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "nice": _plain(Options(flags="0123456789", valued="n", long_valued=frozenset({"adjustment"}))),
     "nohup": _plain(Options()),
     "timeout": _plain(_TIMEOUT, operands=1),
-    "time": _plain(Options(flags="p"), assigns=True),
+    "time": _time,
     "command": _plain(Options(flags="p", ends=frozenset({"-v", "-V"}))),
     "exec": _plain(Options(flags="cl", valued="a")),
     "builtin": _plain(Options()),
@@ -354,15 +365,8 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "zsh": _zsh,
     **dict.fromkeys(("sh", "bash", "dash", "ash", "ksh", "rbash"), _shell),
     # What these run is not looked for.
-    **dict.fromkeys(
-        (
-            "su", "runuser", "pkexec", "chroot", "unshare", "nsenter", "setpriv", "ionice", "chrt", "taskset",
-            "numactl", "flock", "strace", "ltrace", "script", "systemd-run", "fakeroot", "firejail", "bwrap", "unbuffer", "entr",
-            "tmux", "screen", "at", "batch", "fish", "csh", "tcsh", "pwsh", "toybox",
-        ),
-        _hides,
-    ),
-}  # fmt: skip
+    **dict.fromkeys(_RUNNERS, _hides),
+}
 
 
 def inside(name: str, words: Words) -> Inside:
