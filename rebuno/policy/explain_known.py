@@ -182,7 +182,7 @@ class KnownReader:
     def _values_of(self, source: syntax.Source, step: Evidence, item: Item) -> Iterator[tuple[Any, bool, Facet | None]]:
         where: syntax.Expr | None = None
         match source:
-            case syntax.ResultSource(subject, ats, where) if not step.approved:
+            case syntax.ResultSource(subject, ats, where) if step.succeeded:
                 root = step.result
             case syntax.ApprovedSource(subject, ats) if step.approved:
                 root = step.args

@@ -3,18 +3,31 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rebuno.model.step import StepStatus
+
 
 class Evidence:
-    """One thing that happened earlier in the execution and that a rule may rest on.
+    """One thing that happened to an earlier step of the execution and that a rule may rest on.
 
-    `seq` is the number of the event that recorded it, `approved` tells whether a person approved the step (then
-    `args` counts) or the step succeeded (then `result` does). `kind` and `target` are the step's.
+    `seq` is the number of the event that recorded it. `approved` says that a person approved the step; otherwise it ran,
+    and `status` says how far it came: `executing` where it was started, else how it ended. A step that never started
+    leaves no such evidence. `kind`, `target` and `args` are the step's; `result` counts once it succeeded. `step` is the
+    step's id where there is more than one thing to tell of it, else empty.
     """
 
-    __slots__ = ("approved", "args", "kind", "result", "seq", "target")
+    __slots__ = ("approved", "args", "kind", "result", "seq", "status", "step", "succeeded", "target")
 
     def __init__(
-        self, seq: int, kind: str, target: str, args: Any, result: Any = None, *, approved: bool = False
+        self,
+        seq: int,
+        kind: str,
+        target: str,
+        args: Any,
+        result: Any = None,
+        *,
+        approved: bool = False,
+        status: StepStatus = StepStatus.SUCCEEDED,
+        step: str = "",
     ) -> None:
         self.seq = seq
         self.kind = kind
@@ -22,13 +35,18 @@ class Evidence:
         self.args = args
         self.result = result
         self.approved = approved
+        self.status = status
+        self.step = step
+        # Whether `result` is one.
+        self.succeeded = not approved and status is StepStatus.SUCCEEDED
 
 
 class History:
     """The evidence of one execution, oldest first. It only ever grows.
 
-    INVARIANT: `seq` never falls along `evidence`. `indexes` belongs to the compiled policies that read this history:
-    each keeps what it has already read under a key of its own, so a growing history is read once, not once a step.
+    INVARIANT: `seq` never falls along `evidence`, and a step is started before it ends. `indexes` belongs to the
+    compiled policies that read this history: each keeps what it has already read under a key of its own, so a growing
+    history is read once, not once a step.
     """
 
     __slots__ = ("evidence", "indexes")

@@ -167,7 +167,8 @@ class FromSteps:
 
         `item` is the step's; it is used up. What does not fit the path, null, lists and objects give nothing.
         """
-        if step.approved is not self.approved or not about(self.subject, step.kind, step.target):
+        counts = step.approved if self.approved else step.succeeded
+        if not counts or not about(self.subject, step.kind, step.target):
             return
         root = step.args if self.approved else step.result
         for prefix, rest, chain in self.paths:
