@@ -15,7 +15,7 @@ _RUN_TEXT: Final = frozenset(
     }
 )  # fmt: skip
 _DECLARE: Final = frozenset({"declare", "typeset", "local", "export", "readonly"})
-_SET_NAMES: Final = frozenset({"read", "mapfile", "readarray", "getopts", "unset", "wait"})
+_SET_NAMES: Final = frozenset({"read", "mapfile", "readarray", "getopts", "unset"})
 _AFTER_TIME: Final = frozenset(
     {"!", "{", "[[", "if", "while", "until", "for", "case", "select", "function", "coproc", "time"}
 )
@@ -72,6 +72,8 @@ def effect(name: str, words: Sequence[Word]) -> Effect:
     if name in _DECLARE:
         return Effect(hidden=not all(_declares_plainly(word) for word in rest), assigns=True)
     if name in _SET_NAMES:
+        return Effect(hidden=not all(_names_plainly(word) for word in rest), assigns=True)
+    if name == "wait" and any(not word.known or word.start.startswith("-") for word in rest):
         return Effect(hidden=not all(_names_plainly(word) for word in rest), assigns=True)
     if name == "printf":
         sets = bool(rest) and (not rest[0].known or rest[0].start.startswith("-v"))

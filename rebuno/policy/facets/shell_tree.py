@@ -125,7 +125,7 @@ class Source:
 
     def _parts(self, before: Node, after: Node, last: int, first: int) -> bool:
         # Whether what stands side by side is parted by an operator; two words would be one to bash.
-        if not before.is_named and (last in _METACHARACTERS or before.type == "`"):
+        if not before.is_named and (last in _METACHARACTERS or before.type in ("`", "<<-")):
             return True
         if after.is_named:
             return after.type.endswith("_redirect") and first in b"<>&"

@@ -1,13 +1,13 @@
 """Programs that run their own arguments, and what each of them runs."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from rebuno.policy.facets.shell_words import ANYTHING, Kind, Word
 
-Words = Sequence[Word]
+Words = tuple[Word, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def read_options(words: Words, options: Options, at: int = 1) -> Read | None:
     return Read(at, tuple(found))
 
 
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
+_ASSIGNMENT: Final = re.compile(r"([^=]*)=")
 
 
 Wrapper = Callable[[Words], Inside]
@@ -119,6 +119,8 @@ def _plain(options: Options, *, operands: int = 0, assigns: bool = False) -> Wra
             name = _ASSIGNMENT.match(words[at].start)
             if name is None:
                 break
+            if not (name[1] and words[at].single):
+                return HIDDEN
             assigned.append(name[1])
             at += 1
         if not all(word.single and word.kind is not Kind.NAMES for word in words[at : at + operands]):
@@ -167,8 +169,11 @@ def _zsh(words: Words) -> Inside:
 
 
 def _env(words: Words) -> Inside:
-    # A lone `-` means `-i`.
-    return _ENV([word for at, word in enumerate(words) if at == 0 or word != Word("-")])
+    # A lone `-` behind the options means `-i`.
+    read = read_options(words, _ENV_OPTIONS)
+    if read is not None and words[read.at : read.at + 1] == (Word("-"),):
+        words = (*words[: read.at], *words[read.at + 1 :])
+    return _ENV(words)
 
 
 _XARGS: Final = Options(
@@ -313,16 +318,14 @@ def _hides(words: Words) -> Inside:
     return HIDDEN
 
 
-_ENV: Final = _plain(
-    Options(
-        flags="i0v",
-        valued="uC",
-        long_flags=frozenset({"ignore-environment", "null", "debug"}),
-        long_valued=frozenset({"unset", "chdir"}),
-        moves=frozenset({"-C", "--chdir"}),
-    ),
-    assigns=True,
+_ENV_OPTIONS: Final = Options(
+    flags="i0v",
+    valued="uC",
+    long_flags=frozenset({"ignore-environment", "null", "debug"}),
+    long_valued=frozenset({"unset", "chdir"}),
+    moves=frozenset({"-C", "--chdir"}),
 )
+_ENV: Final = _plain(_ENV_OPTIONS, assigns=True)
 _SUDO: Final = Options(
     flags="AbEHknPS",
     valued="CDgpRrTtuU",
@@ -339,9 +342,10 @@ _TIMEOUT: Final = Options(
 )
 
 _RUNNERS: Final = (
-    "su runuser pkexec chroot unshare nsenter setpriv ionice chrt taskset numactl flock strace ltrace script systemd-run "
-    "fakeroot firejail bwrap unbuffer entr tmux screen at batch fish csh tcsh pwsh toybox"
-).split()
+    "su", "runuser", "pkexec", "chroot", "unshare", "nsenter", "setpriv", "ionice", "chrt", "taskset", "numactl",
+    "flock", "strace", "ltrace", "script", "systemd-run", "fakeroot", "firejail", "bwrap", "unbuffer", "entr",
+    "tmux", "screen", "at", "batch", "fish", "csh", "tcsh", "pwsh", "toybox",
+)  # fmt: skip
 
 WRAPPERS: Final[dict[str, Wrapper]] = {
     "sudo": _plain(_SUDO, assigns=True),
