@@ -1,14 +1,16 @@
 """From conditions to closures: `not` is pushed down to the tests first, so that absence and doubt keep their side."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rebuno.policy import syntax
 from rebuno.policy.element_tests import Vocabulary, compile_block, compile_test, signs
 from rebuno.policy.facts import Facts
+from rebuno.policy.history import OF_THE_STEP, Anew, Settled, asks_anew, history_check
 from rebuno.policy.matchers import Check
 from rebuno.policy.operands import Block, lens
+from rebuno.policy.subjects import patterns
 from rebuno.policy.values import Tri
 
 # Conditions nested deeper or with more tests are refused: evaluation can neither exhaust the stack nor take for ever.
@@ -58,6 +60,9 @@ class Names(Vocabulary):
         elif isinstance(expr, syntax.Test) and expr.block is not None:
             height, size = self.measure(expr.block, depth + 1)
             size += 1
+        elif isinstance(expr, syntax.After | syntax.Count) and expr.where is not None:
+            height, size = self.measure(expr.where, depth + 1)
+            size += 1
         elif isinstance(expr, syntax.ConditionRef):
             name = expr.name.text
             if name not in self._sizes:
@@ -93,7 +98,18 @@ def _compiled(expr: syntax.Expr, names: Names, negated: bool, block: Block | Non
         _, inverted, every = signs(expr, negated)
         inner = _compiled(expr.block, names, inverted, Block(lens(expr.operand, expr.op, block).facet))
         return compile_block(expr, inner, every is True, names, block)
+    if isinstance(expr, syntax.After | syntax.Count):
+        return history_check(expr, _steps(expr, names), negated)
     raise AssertionError(f"no evaluation for {type(expr).__name__}")
+
+
+def _steps(expr: syntax.After | syntax.Count, names: Names) -> Anew | Settled:
+    subject = patterns(expr.subject, names.values)
+    if expr.where is None:
+        return Settled(subject, None)
+    if asks_anew(expr.where, names.values):
+        return Anew(subject, _compiled(expr.where, replace(names, changing=OF_THE_STEP), False, Block(None)))
+    return Settled(subject, _compiled(expr.where, names, False))
 
 
 def all_of(checks: Sequence[Check]) -> Check:

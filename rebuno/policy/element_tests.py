@@ -40,11 +40,13 @@ MAX_TESTS: Final = 100_000
 @dataclass(slots=True)
 class Vocabulary:
     """What a test may use: `values` are those of `let`; `known` gives the set for a name, with `ignoring case` or not,
-    as a facet reads it, or None where the name is none of a set; `around` is where paths start."""
+    as a facet reads it, or None where the name is none of a set; `around` is where paths start. Paths that start at one
+    of `changing` lead somewhere else in the course of a decision."""
 
     values: Mapping[str, Any]
     known: Callable[[str, bool, Facet | None], Known | None]
     around: Surroundings = NOWHERE
+    changing: frozenset[str] = frozenset({"it"})
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def place(self, operand: syntax.Operand, *extra: object) -> int:
@@ -215,7 +217,7 @@ def _right_value(operand: syntax.Operand, names: Vocabulary) -> Value:
     around = names.around
     if not operand.facets:
         return lambda facts: right_of(operand, facts, around)
-    return _kept(names.place(operand, "right"), path.root == "it", lambda facts: right_of(operand, facts, around))
+    return _kept(names.place(operand, "right"), path.root in names.changing, lambda facts: right_of(operand, facts, around))
 
 
 def _path_value(path: syntax.Path) -> Value:
@@ -231,12 +233,12 @@ def _single_value(operand: syntax.Operand, look: Lens, names: Vocabulary) -> Val
     if not chain:
         return plain
     key = names.place(operand, chain[0].name, "one")
-    return _kept(key, path.root == "it", lambda facts: through(chain, [plain(facts)], around)[0])
+    return _kept(key, path.root in names.changing, lambda facts: through(chain, [plain(facts)], around)[0])
 
 
 def _elements(operand: syntax.Operand, look: Lens, names: Vocabulary, *, apart: bool) -> Elements:
     chain, around = look.chain, names.around
-    inside = any(path.root == "it" for path in operand.paths)
+    inside = any(path.root in names.changing for path in operand.paths)
     key = names.place(operand, chain[0].name if chain else "", "apart" if apart else "whole")
 
     def read(facts: Facts) -> list[Any]:
@@ -246,7 +248,7 @@ def _elements(operand: syntax.Operand, look: Lens, names: Vocabulary, *, apart: 
 
 
 def _kept(key: int, changes: bool, read: Value) -> Value:
-    """What facets read of the same place, once a decision; `changes` is for what lies in an element of a block."""
+    """What facets read of the same place, once a decision; `changes` is for what lies elsewhere each time."""
     if changes:
         return read
 
