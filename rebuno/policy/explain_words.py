@@ -1,5 +1,6 @@
 """The words of a trace: source text on one line, values cut short, and what each predicate says."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -57,7 +58,10 @@ def state(value: Any) -> str:
     """The value, or what stands in its place."""
     if value is UNREADABLE:
         return "out of reach: the value above it is of another type"
-    return short(str(value.json())) if isinstance(value, Reading) else shown(value)
+    if isinstance(value, Reading):
+        told = value.json()
+        return shown(told) if type(told) is str else short(json.dumps(told, ensure_ascii=False))
+    return shown(value)
 
 
 def unreadable(chain: Sequence[Facet]) -> str:

@@ -24,8 +24,14 @@ HOSTILE: Final = [
     "\ud800", "a\udfff", float("nan"), float("inf"), 10**400, b"a", (), ("a",), Text("a"), {1: 2},
     {"\ud800": 1}, object, -0.0, 1e308, "a" * 5000,
 ]  # fmt: skip
+READABLE: Final = [
+    "https://corp.example/a", "http://10.0.0.1:8080", "https://A.corp.example\\x", "www.corp.example/x",
+    "ana@corp.example", "Ana <ana@corp.example>", "bob@b.example",
+    "see https://corp.example/a, ask ana@corp.example on January 11th", "2025-01-11", "January 11", "11/01/2025",
+    "/a/b", "src/a.py", "../x", "~/a", "a\\b", "/A/b", "git push > f", "ls; git status", "ls $X", "1,100", "a.PY",
+]  # fmt: skip
 TARGETS: Final = ["pay", "pay", "pay", "pay_x", "read", "a", "Pay", ""]
-KNOWABLE: Final = ["a", "B", "ab", "50", 1, 2.0, 50, True, "é", ["a"]]
+KNOWABLE: Final = ["a", "B", "ab", "50", 1, 2.0, 50, True, "é", *READABLE[:6], "2025-01-11", "/a/b", ["a"]]
 KINDS: Final = ["tool_call", "llm_call", "local"]
 KEYS: Final = ["a", "b", "l", "o", "items", "odd key"]
 
@@ -38,7 +44,7 @@ def nested(depth: int, wide: bool) -> Any:
     return value
 
 
-scalars = st.sampled_from([*WORDS, *NUMBERS, True, False])
+scalars = st.one_of(st.sampled_from([*WORDS, *NUMBERS, True, False]), st.sampled_from(READABLE))
 plain = st.one_of(
     scalars,
     st.none(),
@@ -58,7 +64,7 @@ arguments = st.one_of(
     values,
 )
 inputs = st.one_of(
-    st.sampled_from(["a, b; 50.", "Pay AB to “é”", "1,100 or -1", "x.y!", None, [], True, 50]),
+    st.sampled_from(["a, b; 50.", "Pay AB to “é”", "1,100 or -1", "x.y!", None, [], True, 50, *READABLE[:12]]),
     st.fixed_dictionaries({}, optional={"q": values, "l": st.lists(scalars, max_size=3)}),
     values,
 )
@@ -107,6 +113,10 @@ def again(given: Facts, **changes: Any) -> Facts:
 
 
 POOL: Final = [
+    "https://corp.example/a",
+    ["ana@corp.example", "/a/b"],
+    "git push > f",
+    "January 11",
     None,
     [],
     "a",
@@ -158,6 +168,8 @@ SINGLE: Final = st.sampled_from(
 MANY: Final = st.sampled_from(
     ["args.l[]", "args.a[]", "args.items[].x", "args.items[].l[]", "args.items[].l", "args.o.l[]", "input.l[]"]
 )
+IN_BLOCK: Final = st.sampled_from(["it", "it", "it", "it.x", "it[0]", "args.a", "args.b", "target"])
+IN_READ_BLOCK: Final = st.sampled_from(["it.x", "it[0]", "args.a", "args.b", "target"])
 IN_WHERE: Final = st.sampled_from(
     ["item", "item.x", "item.a", "result", "args.x", "args.a", "item.l", "input", "agent"]
 )
@@ -168,7 +180,7 @@ TYPES: Final = ["string", "number", "integer", "boolean", "list", "object", "nul
 def predicates(draw: st.DrawFn, right: st.SearchStrategy[str], named: bool, presence: bool) -> tuple[str, str]:
     """A predicate and its own negation, both as text."""
     folds = draw(st.sampled_from(["", "", " ignoring case"]))
-    shapes = ["equal", "order", "in", "text", "pattern"] + (["is", "given"] if presence else [])
+    shapes = ["equal", "order", "in", "text", "any", "pattern"] + (["is", "given"] if presence else [])
     shape = draw(st.sampled_from(shapes))
     if shape == "equal":
         value = draw(st.one_of(literals, right))
@@ -186,6 +198,10 @@ def predicates(draw: st.DrawFn, right: st.SearchStrategy[str], named: bool, pres
         verb = draw(st.sampled_from(["contains", "starts with", "ends with"]))
         value = draw(st.one_of(words, right) if verb == "contains" else st.one_of(words, listed(words, 1), right))
         return f"{verb} {value}{folds}", f"not {verb} {value}{folds}"
+    if shape == "any":
+        options = [listed(words, 1), right, MANY, st.sampled_from(["some", "told", "paid"] if named else ["some"])]
+        value = draw(st.one_of(options))
+        return f"contains any {value}{folds}", f"not contains any {value}{folds}"
     if shape == "pattern":
         verb, patterns = draw(st.sampled_from([("like", GLOBS), ("matches", REGEXES)]))
         value = draw(st.one_of(patterns, listed(patterns, 1)))
@@ -204,18 +220,86 @@ def operands(draw: st.DrawFn, several: bool = True) -> str:
     return draw(st.one_of(MANY, SINGLE))
 
 
+# Of each facet: what it can be tested for, with the negation; whether it gives a set.
+_DAYS: Final = ['"2025-01-11"', '"January 11"']
+_TOLD: Final = ["in asked", "in paid", "in grown", "in grown ignoring case", "in paid"]
+FACETS: Final[dict[str, tuple[bool, list[str]]]] = {
+    "host": (False, ['== "Corp.example"', 'under "example"', 'in ["corp.example", "10.0.0.1"]', 'ends with ".E"']),
+    "scheme": (False, ['== "https"', 'in ["http", "https"]']),
+    "port": (False, ["== 443", "< 100", "in [80, 443]"]),
+    "address": (False, ['== "10.0.0.1"', 'under "10.0.0.0/8"', 'under ["10.0.0.0/8", "::/0"]']),
+    "link": (True, ['== "https://corp.example/a"', 'under "corp.example"', 'starts with "https:"']),
+    "domain": (False, ['== "corp.example"', 'under "example"', 'like "*.Example"']),
+    "email": (True, ['== "ana@corp.example"', 'under "corp.example"', 'in ["ana@corp.example"]']),
+    "path": (False, ['== "/a/b"', 'under "/a"', 'under "src"', 'like "**/*.py"', 'like "src/*"', 'matches r"/a/.*"']),
+    "name": (False, ['== "b"', 'in ["a.py", "x"]', 'like "*.py"']),
+    "extension": (False, ['== ".py"', 'in [".PY", ".txt"]']),
+    "command": (True, ['like "git *"', 'like ["ls", "git push *"]', 'contains "push"', 'contains any ["push", "x"]']),
+    "program": (True, ['== "git"', 'in ["ls", "git"]', 'like "g*"']),
+    "redirect": (True, ['== "f"', 'under "/a"', 'like "*.py"']),
+    "date": (False, [f"== {_DAYS[0]}", f"in [{_DAYS[1]}]", f"<= {_DAYS[0]}", "== date of args.b"]),
+    "number": (False, ["== 1_100", "<= 50", "in [1, 50]", "== number of args.b"]),
+    "text": (True, ['== "a"', 'contains "a"', "== 50", "contains any told", 'like "a*"']),
+    "size": (False, ["== 0", "<= 2", "in [1, 2]"]),
+}
+CHAINS: Final = [
+    *FACETS, *FACETS, "host of link", "name of redirect", "domain of email", "size of text", "date of text",
+    "path of link",
+]  # fmt: skip
+
+
+def _facet_predicate(facet: str, named: bool) -> st.SearchStrategy[tuple[str, str]]:
+    # What can be asked of what the facet gives, with the negation.
+    asked = [text for text in FACETS[facet][1] if named or "told" not in text]
+    return st.sampled_from(asked + (_TOLD if named else [])).map(lambda text: (text, _negation(text)))
+
+
+def _negation(predicate: str) -> str:
+    if predicate.startswith("=="):
+        return "!=" + predicate[2:]
+    return "" if predicate.startswith("<") else f"not {predicate}"
+
+
 @st.composite
-def single_tests(draw: st.DrawFn, *, named: bool, where: bool, presence: bool) -> str:
-    """One test."""
-    single = IN_WHERE if where else SINGLE
-    predicate, negation = draw(predicates(single, named, presence))
+def single_tests(draw: st.DrawFn, *, named: bool, single: st.SearchStrategy[str], presence: bool, it: str = "") -> str:
+    """One test. `single` says what paths there are, and `it` what the block around read its elements by."""
+    free = single is SINGLE
+    chain, many, path = "", False, draw(single)
+    shape = draw(st.sampled_from(["plain", "plain", "read", "it"]))
+    quantified = draw(st.booleans())
+    if shape == "it" and it and not (quantified and it == "command"):
+        path, (predicate, negation) = "it", draw(_facet_predicate(it, named))
+    elif shape == "read":
+        chain = draw(st.sampled_from(CHAINS))
+        names = chain.split(" of ")
+        predicate, negation = draw(_facet_predicate(names[0], named))
+        chain, many = f"{chain} of ", any(FACETS[name][0] for name in names)
+    else:
+        predicate, negation = draw(predicates(IN_READ_BLOCK if it else single, named, presence))
     predicate = draw(st.sampled_from([predicate, negation or predicate]))
-    if draw(st.booleans()) and not where:
+    if predicate in ("given", "missing"):
+        return f"({chain}{draw(operands()) if free and quantified else path} {predicate})"
+    if many or quantified:
         quantifier = draw(st.sampled_from(["any", "every", "no"]))
-        return f"({quantifier} {draw(operands(several=presence))} {predicate})"
-    if predicate in ("given", "missing") and draw(st.booleans()) and not where:
-        return f"({draw(operands())} {predicate})"
-    return f"({draw(single)} {predicate})"
+        return f"({quantifier} {chain}{draw(operands(several=presence)) if free else path} {predicate})"
+    return f"({chain}{path} {predicate})"
+
+
+@st.composite
+def block_tests(draw: st.DrawFn, *, named: bool, single: st.SearchStrategy[str], presence: bool, it: str = "") -> str:
+    """`… has (…)`, one inside the other at times."""
+    quantifier = draw(st.sampled_from(["any", "every", "no"]))
+    chain = draw(st.sampled_from(["", "", "", *CHAINS]))
+    operand = draw(operands(several=presence) if single is SINGLE else single)
+    if it and draw(st.booleans()):
+        chain, operand = "", "it"
+        inner = "" if it == "command" else it
+    else:
+        inner = chain.split(" of ")[0]
+    paths = IN_READ_BLOCK if inner else IN_BLOCK
+    depth = draw(st.integers(0, 1))
+    block = expressions(named=named, single=paths, presence=presence, it=inner, depth=depth)
+    return f"({quantifier} {chain}{' of ' if chain else ''}{operand} has ({draw(block)}))"
 
 
 @st.composite
@@ -224,17 +308,20 @@ def expressions(
     *,
     named: bool = True,
     conditions: bool = False,
-    where: bool = False,
+    single: st.SearchStrategy[str] = SINGLE,
     presence: bool = True,
+    it: str = "",
     depth: int = 2,
 ) -> str:
     """A condition, every part in parentheses."""
-    shape = draw(st.sampled_from(["test", "test", "test", "not", "and", "or"])) if depth else "test"
+    shape = draw(st.sampled_from(["test", "test", "test", "has", "not", "and", "or"])) if depth else "test"
     if shape == "test":
         if conditions and draw(st.integers(0, 3)) == 0:
             return draw(st.sampled_from(["small", "odd"]))
-        return draw(single_tests(named=named, where=where, presence=presence))
-    deeper = expressions(named=named, conditions=conditions, where=where, presence=presence, depth=depth - 1)
+        return draw(single_tests(named=named, single=single, presence=presence, it=it))
+    if shape == "has":
+        return draw(block_tests(named=named, single=single, presence=presence, it=it))
+    deeper = expressions(named=named, conditions=conditions, single=single, presence=presence, it=it, depth=depth - 1)
     if shape == "not":
         return f"(not {draw(deeper)})"
     return f"({draw(deeper)} {shape} {draw(deeper)})"
@@ -243,19 +330,22 @@ def expressions(
 @st.composite
 def prologues(draw: st.DrawFn, presence: bool = True) -> str:
     """The names that expressions use."""
-    where = draw(expressions(named=False, where=True, presence=presence, depth=1))
-    at = draw(st.sampled_from(["x", "[]", "[].x", "[].x, x", "[].l[]", "l[], [0]"]))
+    where = draw(expressions(named=False, single=IN_WHERE, presence=presence, depth=1))
+    plain = ["x", "[]", "[].x", "[].x, x", "[].l[]", "l[], [0]"]
+    at = draw(st.sampled_from([*plain, "date of x", "host of [].x", "email of [].l[]", "path of x"]))
     tools = draw(st.sampled_from(['"*"', '"pay*"', '"read"', '"pay", "read"']))
     from_result = f"result of tool {tools} at {at}{draw(st.sampled_from(['', '', f' where ({where})']))}"
-    approved = f"approved tool {tools} at a, l[]"
-    source = draw(st.sampled_from(["input", "input.q", "input.l[]", "some", '["b", 2]']))
+    approved = f"approved tool {tools} at a, l[], {draw(st.sampled_from(['a', 'domain of a', 'name of l[]']))}"
+    source = draw(st.sampled_from(["input", "input.q", "input.l[]", "some", '["b", 2, "ana@corp.example", "/a/b"]']))
+    around = draw(st.sampled_from(["", "", 'workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n']))
     return f"""
-let some = {draw(listed(words, 1))}
+{around}let some = {draw(listed(words, 1))}
 let none = []
 let figures = {draw(listed(literals, 1))}
 known asked = {source}
 known paid = {from_result}
 known grown = {source} or {from_result} or {approved}
+known told = some or ["ab c", 1100] or {from_result}
 condition small = {draw(expressions(presence=presence, depth=1))}
 condition odd = {draw(st.sampled_from(["not small", "small", "(not (small or args.a == 1))"]))}
 """

@@ -47,7 +47,7 @@ def test_each_test_agrees_on_every_value(operand: str, predicate: tuple[str, str
     for form in predicate:
         if form:
             test = f"not ({operand} {form})" if negated else f"{operand} {form}"
-            text = f"{names}\nknown grown = figures\nrule sure {{ allow any step when {test} }}\n"
+            text = f"{names}\nknown grown = figures\nknown told = some\nrule sure {{ allow any step when {test} }}\n"
             policy = made.policy_of(f"{text}rule perhaps {{ deny any step when {test} }}")
             for value in [*made.POOL, *made.WORDS, *made.NUMBERS, *made.HOSTILE]:
                 facts.args = {"a": value, "b": "a"}

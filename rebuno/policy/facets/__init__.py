@@ -26,7 +26,7 @@ _MODULES: Final = {
     "number": ("number",),
     "text": ("text", "size"),
 }
-_EXTRAS: Final = {"sql": ("sql", "sqlglot")}  # the extra that a module needs, and the package that it brings
+_EXTRAS: Final = {"sql": ("sql", "sqlglot")}  # modules that give nothing without a package, and the extra that has it
 OWN: Final = {name: module for module, names in _MODULES.items() for name in names}
 
 
@@ -83,15 +83,13 @@ def facet(name: str) -> Facet | None:
 
 def _own(name: str) -> Facet:
     module = OWN[name]
-    try:
-        facets: tuple[Facet, ...] = import_module(f"{__name__}.{module}").FACETS
-    except ModuleNotFoundError as error:
-        extra, package = _EXTRAS.get(module, ("", ""))
-        if not package or error.name != package:
-            raise
-        help = f'install it: `pip install "rebuno-kernel[{extra}]"`'
-        raise FacetError(f"`{name} of` needs the package `{package}`", help, missing=True) from None
-    return next(found for found in facets if found.name == name)
+    facets: tuple[Facet, ...] = import_module(f"{__name__}.{module}").FACETS
+    for found in facets:
+        if found.name == name:
+            return found
+    extra, package = _EXTRAS[module]
+    help = f'install it: `pip install "rebuno-kernel[{extra}]"`'
+    raise FacetError(f"`{name} of` needs the package `{package}`", help, missing=True)
 
 
 def _load(one: Packaged) -> Facet:
