@@ -142,6 +142,14 @@ class StepWrite:
     started: int | None = None
     settled: int | None = None
 
+    def moved(self, by: int) -> "StepWrite":
+        """The same, where so many events come before those of this change."""
+
+        def later(event: int | None) -> int | None:
+            return None if event is None else event + by
+
+        return StepWrite(self.step, later(self.decided), later(self.started), later(self.settled))
+
 
 @dataclass(frozen=True, slots=True)
 class ApprovalWrite:

@@ -4,8 +4,9 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
-from rebuno.errors import LeaseSuperseded, Stale, Terminated
+from rebuno.errors import LeaseSuperseded, Stale, StoreError, Terminated
 from rebuno.journal.records import (
     Approval,
     ApprovalWrite,
@@ -27,6 +28,8 @@ from rebuno.policy.facts import Evidence
 
 # Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
 NEWEST = 2**62
+# How long the start of a step may be kept back from the store, in seconds.
+HOLD = 0.002
 
 
 async def load(store: Store, execution_id: str) -> tuple[dict[str, Step], dict[str, Approval]]:
@@ -79,6 +82,7 @@ class Attempt:
         self._writes = 0
         self._in_flight: set[asyncio.Future[int]] = set()
         self._rereading: asyncio.Task[None] | None = None
+        self._held: list[tuple[NewEvent, StepWrite]] = []
 
     # ------------------------------------------------------------ identity
 
@@ -144,6 +148,10 @@ class Attempt:
     ) -> "asyncio.Future[int]":
         """Hands a change to the store and to this memory. A `judged` change rests on the log as this attempt knows it,
         and fails with `Stale` where another process has added to it."""
+        if judged:
+            self.release_held()
+        elif self._held:
+            events, steps = self._with_held(tuple(events), tuple(steps))
         batch = Batch(
             self.execution.id,
             tuple(events),
@@ -167,6 +175,41 @@ class Attempt:
         batch.committed.add_done_callback(self._settled)
         return batch.committed
 
+    def hold(self, event: NewEvent, step: Step) -> None:
+        """Keeps the first event of a step back for a moment, to travel with the next change of this attempt: with the
+        outcome of the step's own body, as a rule, and then as one change of one row."""
+        if not self._held:
+            asyncio.get_running_loop().call_later(HOLD, self._held_long_enough)
+        position = len(self._held)
+        self._held.append((event, StepWrite(step, decided=position, started=position)))
+        self._writes += 1
+        self.steps[step.step_id] = step
+
+    def release_held(self) -> None:
+        """Hands over what was kept back."""
+        held, self._held = self._held, []
+        if held and not self.ended:
+            self.write([event for event, _ in held], steps=[change for _, change in held], judged=False, deferred=True)
+
+    def _held_long_enough(self) -> None:
+        try:
+            self.release_held()
+        except StoreError as error:
+            self.lease.poison = error
+
+    def _with_held(
+        self, events: tuple[NewEvent, ...], steps: tuple[StepWrite, ...]
+    ) -> tuple[tuple[NewEvent, ...], tuple[StepWrite, ...]]:
+        held, self._held = self._held, []
+        changes = {change.step.step_id: change for _, change in held}
+        for change in steps:
+            moved = change.moved(len(held))
+            first = changes.get(change.step.step_id)
+            if first is not None:
+                moved = replace(moved, decided=first.decided, started=first.started)
+            changes[change.step.step_id] = moved
+        return (*(event for event, _ in held), *events), tuple(changes.values())
+
     def _settled(self, committed: "asyncio.Future[int]") -> None:
         self._in_flight.discard(committed)
         # Every other error is in the lease's `poison` already.
@@ -183,6 +226,7 @@ class Attempt:
     async def _reread(self) -> None:
         try:
             while True:
+                self.release_held()
                 if self._in_flight:
                     await asyncio.wait(self._in_flight)
                 seen = self._writes

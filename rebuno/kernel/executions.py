@@ -50,9 +50,7 @@ class Changes:
             return None if position is None else position + base
 
         self.events.extend(events)
-        self.steps.extend(
-            replace(s, decided=moved(s.decided), started=moved(s.started), settled=moved(s.settled)) for s in steps
-        )
+        self.steps.extend(step.moved(base) for step in steps)
         self.approvals.extend(replace(a, requested=moved(a.requested), resolved=moved(a.resolved)) for a in approvals)
 
 

@@ -21,6 +21,8 @@ from rebuno.policy.facts import Facts
 
 # How old a grant may be when its step starts, in seconds.
 GRANT_LASTS = 15 * 60
+# In bytes. A target is a name, which stands in every event of its step.
+LONGEST_TARGET = 64 * 1024
 
 INDETERMINATE = identity.canonical(
     {"reason": "indeterminate", "message": "the step was started and nobody recorded how it ended"}
@@ -42,12 +44,12 @@ class _Identified:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What an answer writes before it is given. `deferred` gives the answer without waiting for the commit."""
+    """What an answer writes before it is given. A `held` one is given at once, and written with what comes next."""
 
     events: tuple[NewEvent, ...]
     steps: tuple[StepWrite, ...]
     approvals: tuple[ApprovalWrite, ...] = ()
-    deferred: bool = False
+    held: bool = False
 
 
 async def submit(attempt: Attempt, submission: Submission) -> Answer:
@@ -74,15 +76,10 @@ async def submit(attempt: Attempt, submission: Submission) -> Answer:
             return answer
         if answer.say is Say.PROCEED:
             attempt.bodies.add(step.step_id)
-        committed = attempt.write(
-            change.events,
-            steps=change.steps,
-            approvals=change.approvals,
-            judged=not change.deferred,
-            deferred=change.deferred,
-        )
-        if change.deferred:
+        if change.held:
+            attempt.hold(change.events[0], change.steps[0].step)
             return answer
+        committed = attempt.write(change.events, steps=change.steps, approvals=change.approvals, judged=True)
         try:
             await asyncio.shield(committed)
         except Stale:
@@ -104,7 +101,8 @@ def _identify(attempt: Attempt, submission: Submission) -> _Identified:
     if not submission.target:
         raise ValidationError("the target of a step is empty")
     try:
-        submission.target.encode()
+        if len(submission.target.encode()) > LONGEST_TARGET:
+            raise ValidationError(f"the target of a step is longer than {LONGEST_TARGET:,} bytes")
     except UnicodeEncodeError:
         raise ValidationError("the target of a step is not valid Unicode") from None
     if submission.parent_id and submission.parent_id not in attempt.bodies:
@@ -198,7 +196,7 @@ def _fresh(attempt: Attempt, step: _Identified) -> tuple[Answer, _Change | None]
                 (words.executing(row, decision, first=True),),
                 (StepWrite(row, decided=0, started=0),),
                 # A local body that may run again needs no record of its intent on the disk before it runs.
-                deferred=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE,
+                held=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE,
             )
             return Answer(Say.PROCEED, row.step_id, rule_id=decision.rule_id), change
         case Verdict.DENY:

@@ -60,8 +60,8 @@ def dies_in_a_body(path: Path, kind: str, idempotency: str, moment: str, mortal:
     return handler
 
 
-def busy(path: Path, idempotency: str, mortal: bool) -> Callable[[], Awaitable[Any]]:
-    """A handler that computes for a while after a tool, and dies; the event loop does not run meanwhile."""
+def busy(path: Path, kind: str, idempotency: str, mortal: bool) -> Callable[[], Awaitable[Any]]:
+    """A handler that computes for a while after a step, and dies; the event loop does not run meanwhile."""
 
     def act() -> str:
         note(path, "act")
@@ -70,7 +70,7 @@ def busy(path: Path, idempotency: str, mortal: bool) -> Callable[[], Awaitable[A
     tool = rebuno.tool(f"busy-{idempotency}", idempotency=idempotency)(act)
 
     async def handler() -> object:
-        value = await tool()
+        value = await (tool() if kind == "tool" else rebuno.step("act", act, idempotency=idempotency))
         if mortal:
             until = time.perf_counter() + 0.05
             while time.perf_counter() < until:
@@ -129,8 +129,8 @@ def main(deed: str, path: Path, *more: str) -> None:
             kind, idempotency, moment = more
             asyncio.run(run(path, dies_in_a_body(path, kind, idempotency, moment, mortal=True)))
         case "busy":
-            (idempotency,) = more
-            asyncio.run(run(path, busy(path, idempotency, mortal=True)))
+            kind, idempotency = more
+            asyncio.run(run(path, busy(path, kind, idempotency, mortal=True)))
         case "poison":
             asyncio.run(run(path, poison(path)))
         case "hold":

@@ -49,14 +49,15 @@ def test_a_kill_around_a_body(
 
 
 @pytest.mark.parametrize("idempotency", ["safe_to_retry", "at_most_once"])
-def test_an_outcome_is_on_the_disk_while_the_handler_computes(tmp_path: Path, idempotency: str) -> None:
+@pytest.mark.parametrize("kind", ["tool", "local"])
+def test_an_outcome_is_on_the_disk_while_the_handler_computes(tmp_path: Path, kind: str, idempotency: str) -> None:
     """2 ms at most after the step, even where the handler lets nobody else run; so the kill loses nothing."""
     path = tmp_path / "store.db"
-    with process("busy", path, idempotency) as other:
+    with process("busy", path, kind, idempotency) as other:
         assert other.wait(20) == -signal.SIGKILL
     (step,), _ = asyncio.run(journal(path))
     assert (step.status, step.result) == ("succeeded", '"acted"')
-    ended = asyncio.run(run(path, OPEN, agents.busy(path, idempotency, mortal=False)))
+    ended = asyncio.run(run(path, OPEN, agents.busy(path, kind, idempotency, mortal=False)))
     assert (ended.output, ended.replayed, agents.notes(path)) == ("acted", 1, ["act"])
 
 
@@ -81,12 +82,12 @@ async def test_a_second_process_is_told_who_runs_an_execution_and_takes_it_over_
     with process("hold", path) as other:
         assert line(other) == "held"
         with pytest.raises(rebuno.ConflictError, match="is running in process") as caught:
-            await run(path, OPEN, agents.busy(path, "safe_to_retry", mortal=False))
+            await run(path, OPEN, agents.busy(path, "tool", "safe_to_retry", mortal=False))
         assert caught.value.holder is not None
         assert caught.value.holder.startswith(f"process {other.pid} on ")
         other.kill()
         other.wait()
         began = time.monotonic()
-        ended = await run(path, OPEN, agents.busy(path, "safe_to_retry", mortal=False))
+        ended = await run(path, OPEN, agents.busy(path, "tool", "safe_to_retry", mortal=False))
         assert (ended.status, ended.attempt) == ("completed", 2)
         assert time.monotonic() - began < 1

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,26 +77,34 @@ def test_a_bad_store_is_named(tmp_path: Path, make: Callable[[Path], None], kind
         assert caught.value.path == str(path)
 
 
-def test_a_read_only_store_says_so(tmp_path: Path) -> None:
-    """For a user who is not root: the store's file may not be written."""
-    path = tmp_path / "store.db"
-    asyncio.run(use(path))
-    for folder in (tmp_path, *tmp_path.parents):
-        if "pytest" in folder.name:
-            folder.chmod(0o755)
-    tmp_path.chmod(0o777)
-    for file in tmp_path.iterdir():
-        file.chmod(0o777)
-    path.chmod(0o444)
+@pytest.mark.parametrize(
+    ("folder_mode", "file_mode", "kind"), [(0o777, 0o444, "StoreReadOnly"), (0o700, 0o666, "StoreUnreachable")]
+)
+def test_a_store_that_may_not_be_used_says_so(folder_mode: int, file_mode: int, kind: str) -> None:
+    """For a user who is not root: the file may not be written, or its folder not be entered."""
+    # Not below pytest's own folder, which nobody else may enter.
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "store.db"
+        asyncio.run(use(path))
+        for file in Path(name).iterdir():
+            file.chmod(0o777)
+        path.chmod(file_mode)
+        Path(name).chmod(folder_mode)
+        told = as_nobody(path)
+    assert told == f"{kind} {path}"
+
+
+def as_nobody(path: Path) -> str:
+    """What a user without rights is told who opens a store."""
     program = (
         "import os, sys, rebuno\n"
         "import rebuno.embedded\n"
         "if os.getuid() == 0:\n    os.setuid(65534)\n"
         "try:\n    rebuno.run_sync(int, path=sys.argv[1], policy=rebuno.PERMISSIVE, agent='a')\n"
-        "except rebuno.StoreReadOnly as error:\n    sys.stdout.write(error.path)\n"
+        "except rebuno.StoreError as error:\n    sys.stdout.write(f'{type(error).__name__} {error.path}')\n"
     )
     ran = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
-    assert ran.stdout == str(path), ran.stderr
+    return ran.stdout or ran.stderr
 
 
 @in_loop

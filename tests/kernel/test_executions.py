@@ -9,7 +9,6 @@ from rebuno.errors import (
     ConflictError,
     LeaseSuperseded,
     NotFoundError,
-    NotJSON,
     RebunoError,
     Terminated,
     ValidationError,
@@ -141,6 +140,7 @@ MALFORMED: list[tuple[str, Submission, str]] = [
     ("an unknown kind", Submission("shell", "act", "{}", "safe_to_retry"), "kinds are tool_call, llm_call, local"),
     ("an unknown promise", Submission("local", "act", "{}", "twice"), "idempotencies safe_to_retry, at_most_once"),
     ("no target", Submission("local", "", "{}", "safe_to_retry"), "the target of a step is empty"),
+    ("a name of 11 MB", Submission("local", "x" * 11_000_000, "{}", "safe_to_retry"), "is longer than 65,536 bytes"),
     ("half a character", Submission("local", "\udcff", "{}", "safe_to_retry"), "is not valid Unicode"),
     ("a parent that is none", Submission("local", "act", "{}", "safe_to_retry", "x"), "from the body of another one"),
 ]
@@ -156,22 +156,31 @@ def test_a_malformed_submission_is_neither_recorded_nor_counted(submission: Subm
         with pytest.raises(ValidationError, match=says):
             await b.kernel.submit(b.attempt, submission)
         assert await b.events() == before
-        answer = await b.submit(kind="local")
+        answer = await b.submit(kind="local", idempotency="at_most_once")
         assert (await b.store.step(answer.step_id)).occurrence == 0
 
     run(scenario)
 
 
-def test_a_submission_that_the_journal_cannot_hold_leaves_the_attempt_as_it_was() -> None:
-    """A target longer than a record may be is refused, and the attempt goes on."""
+def test_the_start_of_a_local_step_travels_with_its_outcome() -> None:
+    """One change for both where the body is quick; before anything that is judged, and by itself after a moment."""
 
     async def scenario(b: Bench) -> None:
         await b.begin(policy("allow"))
-        with pytest.raises(NotJSON, match="11,000,"):
-            await b.submit(kind="local", target="x" * 11_000_000, idempotency="at_most_once")
-        assert (await b.submit()).say is Say.PROCEED
-        ended = await asyncio.wait_for(executions.finish(b.attempt, output="null"), 5)
-        assert ended.status == "completed"
+        quick = await b.submit(kind="local")
+        await b.succeed(quick)
+        slow = await b.submit(kind="local")
+        await b.submit()
+        steps = await b.store.steps(b.attempt.execution.id)
+        assert [(step.step_id == slow.step_id, step.status) for step in steps] == [
+            (False, "succeeded"),
+            (True, "executing"),
+            (False, "executing"),
+        ]
+        assert [step.decided_seq for step in steps] == sorted(step.decided_seq for step in steps)
+        alone = await b.submit(kind="local")
+        await asyncio.sleep(0.05)
+        assert (await b.store.step(alone.step_id)).status == "executing"
 
     run(scenario)
 

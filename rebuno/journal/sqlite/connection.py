@@ -58,7 +58,14 @@ def _check_library(path: str) -> None:
 
 
 def _check_place(file: Path, path: str, create: bool) -> None:
-    if file.is_dir():
+    # `Path` raises what forbids the look, and takes everything else that goes wrong for no.
+    try:
+        directory = file.is_dir()
+    except PermissionError:
+        raise StoreUnreachable(
+            f"the store `{path}` is in a folder that may not be entered; ask for the right to", path=path
+        ) from None
+    if directory:
         raise StoreUnreachable(f"the store `{path}` is a directory; name a file in it", path=path)
     folder = file.resolve().parent
     if not folder.is_dir():
