@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rebuno.policy import syntax
+from rebuno.policy.during import during
 from rebuno.policy.element_tests import Vocabulary, compile_block, compile_test, signs
 from rebuno.policy.facts import Facts
 from rebuno.policy.history import OF_THE_STEP, Anew, Settled, asks_anew, history_check
@@ -100,7 +101,7 @@ def _compiled(expr: syntax.Expr, names: Names, negated: bool, block: Block | Non
         return compile_block(expr, inner, every is True, names, block)
     if isinstance(expr, syntax.After | syntax.Count):
         return history_check(expr, _steps(expr, names), negated)
-    raise AssertionError(f"no evaluation for {type(expr).__name__}")
+    return during(str(expr.schedule.value), negated)
 
 
 def _steps(expr: syntax.After | syntax.Count, names: Names) -> Anew | Settled:

@@ -217,7 +217,9 @@ def _right_value(operand: syntax.Operand, names: Vocabulary) -> Value:
     around = names.around
     if not operand.facets:
         return lambda facts: right_of(operand, facts, around)
-    return _kept(names.place(operand, "right"), path.root in names.changing, lambda facts: right_of(operand, facts, around))
+    return _kept(
+        names.place(operand, "right"), path.root in names.changing, lambda facts: right_of(operand, facts, around)
+    )
 
 
 def _path_value(path: syntax.Path) -> Value:

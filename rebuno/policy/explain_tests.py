@@ -5,6 +5,7 @@ from typing import Any
 
 from rebuno.policy import syntax
 from rebuno.policy.element_tests import MAX_TESTS
+from rebuno.policy.explain_history import told_history, told_time
 from rebuno.policy.explain_known import KnownReader
 from rebuno.policy.explain_words import MAX_SEEN, absence, one_line, short, state, unreadable, verb, visible
 from rebuno.policy.facts import Facts
@@ -94,7 +95,17 @@ class Evaluator:
                 return self._block(expr, expr.block, facts, negated, counted, block)
             answer, why, seen = self._test(expr, facts, negated, block)
             return Node(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
-        raise AssertionError(f"no evaluation for {type(expr).__name__}")
+        if isinstance(expr, syntax.During):
+            answer, why, seen = told_time(expr, facts)
+        elif isinstance(expr, syntax.After | syntax.Count):
+            answer, why, seen = told_history(expr, facts, self.values, self._where)
+        else:
+            raise AssertionError(f"no evaluation for {type(expr).__name__}")
+        answer = invert(answer) if negated else answer
+        return Node(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
+
+    def _where(self, expr: syntax.Expr, past: Facts, block: Block | None) -> Tri:
+        return answer_of(self.node(expr, past, block=block))
 
     def _maker(self, expr: syntax.Expr, facts: Facts, negated: bool, block: Block | None) -> Callable[[bool], Node]:
         return lambda counted: self.node(expr, facts, negated, counted, block)

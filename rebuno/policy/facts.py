@@ -9,10 +9,10 @@ from rebuno.model.step import StepStatus
 class Evidence:
     """One thing that happened to an earlier step of the execution and that a rule may rest on.
 
-    `seq` is the number of the event that recorded it. `approved` says that a person approved the step; otherwise it ran,
-    and `status` says how far it came: `executing` where it was started, else how it ended. A step that never started
-    leaves no such evidence. `kind`, `target` and `args` are the step's; `result` counts once it succeeded. `step` is the
-    step's id where there is more than one thing to tell of it, else empty.
+    `seq` is the number of the event that recorded it. `approved` says that a person approved the step; otherwise it
+    ran, and `status` says how far it came: `executing` where it was started, else how it ended. A step that never
+    started leaves no such evidence. `kind`, `target` and `args` are the step's; `result` counts once it succeeded.
+    `step` is the step's id where there is more than one thing to tell of it, else empty.
     """
 
     __slots__ = ("approved", "args", "kind", "result", "seq", "status", "step", "succeeded", "target")

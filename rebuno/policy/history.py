@@ -26,9 +26,7 @@ class Past(Facts):
     __slots__ = ("result", "this")
 
     def __init__(self, facts: Facts) -> None:
-        super().__init__(
-            "", "", None, agent=facts.agent, input=facts.input, history=facts.history, as_of=facts.as_of
-        )
+        super().__init__("", "", None, agent=facts.agent, input=facts.input, history=facts.history, as_of=facts.as_of)
         self.this = {"args": facts.args}
         self.it = MISSING
         self.result: Any = UNREADABLE
