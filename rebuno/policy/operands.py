@@ -159,8 +159,8 @@ def normal_right(facet: Facet | None, op: Op, right: Any, around: Surroundings) 
 
 def met(facet: Facet | None, op: Op, right: Any, around: Surroundings) -> Any:
     """What a path on the right side comes to for `under` and `like`, whose right sides are not values but places and
-    patterns: `UNREADABLE` in place of what the facet cannot make one of. Everything else stays as it is."""
-    if facet is None or (op is not Op.UNDER and (op is not Op.LIKE or facet.pattern is None)):
+    patterns: `UNREADABLE` in place of what the facet cannot make one of. What is absent and everything else stays."""
+    if facet is None or absent(right) or (op is not Op.UNDER and (op is not Op.LIKE or facet.pattern is None)):
         return right
     if type(right) is list:
         return [_met(facet, op, item, around) for item in right]
