@@ -1,0 +1,144 @@
+"""Every cell of the tables of doubt is what both evaluators answer, and no predicate and no facet is left out."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from rebuno.policy import facets
+from rebuno.policy import syntax as s
+from rebuno.policy.compile import compile_text
+from rebuno.policy.decide import Policy
+from rebuno.policy.explain import explain
+from rebuno.policy.facts import Facts
+from rebuno.policy.names import TYPES
+from rebuno.policy.parse import parse
+from rebuno.policy.source import Source
+from rebuno.policy.syntax import Op
+from tests.docs.pages import ROOT, blocks
+
+PAGE = "docs/doubt.md"
+NAMES = next(block.body for block in blocks(PAGE) if block.sort == "rbp fragment")
+# What stands beside `args.a` in a section of the page.
+BESIDE = {"The other side": {"b": "x"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table: what it is about, and its cells under the heads of their columns."""
+
+    section: str
+    columns: tuple[str, ...]
+    cells: tuple[str, ...]
+
+    @property
+    def code(self) -> str:
+        """What its first cell shows as code."""
+        return _code(self.cells[0])[0]
+
+
+def _code(cell: str) -> list[str]:
+    return [double or single for double, single in re.findall(r"`` (.+?) ``|`([^`]+)`", cell)]
+
+
+def _rows(first: str) -> Iterator[Row]:
+    section = ""
+    columns: tuple[str, ...] = ()
+    for line in (ROOT / PAGE).read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+        elif not line.startswith("| "):
+            columns = ()
+        elif not columns:
+            columns = tuple(cell.strip() for cell in line.strip("| ").split(" | "))
+        elif columns[0] == first and "---" not in line:
+            yield Row(section, columns, tuple(cell.strip() for cell in line.strip("| ").split(" | ")))
+
+
+TESTS = list(_rows("test"))
+FACETS = list(_rows("facet"))
+
+
+def _policies(test: str) -> tuple[Policy, Policy]:
+    known = [line for line in NAMES.splitlines() if line.split()[1] in test.split()]
+    made = []
+    for verdict, other in (("allow", "deny"), ("deny", "allow")):
+        rule = f'rule r {{\n  {verdict} tool "t"\n  when {test}\n}}'
+        made.append(compile_text("\n".join([f"default {other}", *known, rule, ""])))
+    return made[0], made[1]
+
+
+def _answer(policies: tuple[Policy, Policy], args: Any) -> str:
+    """What the test answers: an allow rule matches on yes alone, a deny rule on yes and maybe."""
+    facts = Facts("tool_call", "t", args, input="y")
+    allowed, denied = (policy.decide(facts).rule_id == "r" for policy in policies)
+    answer = "yes" if allowed else "maybe" if denied else "no"
+    assert explain(policies[0], facts).rules[0].answer == answer
+    return answer
+
+
+def _args(column: str, beside: dict[str, Any]) -> Any:
+    if column == "left out":
+        return beside
+    return "no object" if column == "out of reach" else {"a": json.loads(_code(column)[0]), **beside}
+
+
+def _tests() -> list[s.Test]:
+    found = []
+    for row in TESTS:
+        bundle, _ = parse(Source(f'rule r {{\n  deny tool "t"\n  when {row.code}\n}}\n', "row"))
+        rule = next(statement for statement in bundle.statements if isinstance(statement, s.Rule))
+        when = next(clause for clause in rule.clauses if isinstance(clause, s.When))
+        test = when.expr.item if isinstance(when.expr, s.Not) else when.expr
+        assert isinstance(test, s.Test)
+        found.append(test)
+    return found
+
+
+@pytest.mark.parametrize("row", TESTS, ids=[f"{row.section}: {row.code}" for row in TESTS])
+def test_every_cell_is_true(row: Row) -> None:
+    """Which way doubt falls is the promise that a reviewer relies on."""
+    policies = _policies(row.code)
+    beside = BESIDE.get(row.section, {})
+    answers = [_answer(policies, _args(column, beside)) for column in row.columns[1:]]
+    assert list(row.cells[1:]) == answers
+
+
+@pytest.mark.parametrize("row", FACETS, ids=[row.code for row in FACETS])
+def test_what_a_facet_does_not_read_is_in_doubt(row: Row) -> None:
+    """Values that the page calls doubtful are maybe, those that it calls empty are not there."""
+    given = _policies(f"{row.code} of args.a given")
+    facet = facets.facet(row.code)
+    assert facet is not None
+    read = _policies(f"every {row.code} of args.a has (it given)") if facet.many else given
+    _, doubtful, nothing = row.cells
+    assert {_answer(read, {"a": json.loads(value)}) for value in _code(doubtful)} <= {"maybe"}
+    assert {_answer(given, {"a": json.loads(value)}) for value in _code(nothing)} <= {"no"}
+    assert _code(doubtful) or _code(nothing)
+
+
+def test_no_predicate_is_left_out() -> None:
+    """Each stands there as it is and turned round, `is` with each of its types."""
+    rows = zip((row.section for row in TESTS), (row.code for row in TESTS), _tests(), strict=True)
+    shown = [
+        (test.op, test.negated or code.startswith("not ")) for section, code, test in rows if section == "Predicates"
+    ]
+    # `!=` is what turns `==` round.
+    wanted = {(op, turned) for op in Op for turned in (False, True) if not (turned and op in (Op.EQ, Op.NE))}
+    assert wanted <= set(shown)
+    types = {test.right.value for test in _tests() if test.op is Op.IS and isinstance(test.right, s.Literal)}
+    assert types == set(TYPES)
+
+
+def test_no_facet_is_left_out() -> None:
+    """Each has its tests, a set with each of the three words, and a row of examples."""
+    asked = {(test.operand.facets[0].text, test.operand.quantifier) for test in _tests() if test.operand.facets}
+    for name in facets.OWN:
+        facet = facets.facet(name)
+        assert facet is not None
+        words = list(s.Quantifier) if facet.many else [None]
+        assert {(name, word) for word in words} <= asked
+    assert sorted(row.code for row in FACETS) == sorted(facets.OWN)
