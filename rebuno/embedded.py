@@ -271,12 +271,13 @@ async def open(
 ) -> AsyncIterator[Kernel]:
     """Opens the kernel on a SQLite file, made if it is missing: `async with rebuno.open("agent.db", policy="a.rbp")`.
 
-    `policy` is a bundle's path, a compiled policy, or `rebuno.PERMISSIVE`; bundle files are read now and not again.
+    `policy` is a bundle's path, a list of paths (one a layer, the outermost first; the strictest verdict wins), a
+    compiled policy, or `rebuno.PERMISSIVE`; bundle files are read now and not again.
     `durability="strict"` syncs every outcome before it is returned; otherwise that of a `safe_to_retry` step may wait
     2 ms at most.
 
     Raises:
-        BundleError: the bundle has errors; there is no policy then.
+        BundleError: the bundle has errors, or asks for what the kernel does not enforce; there is no policy then.
         ValueError: no policy was given.
         StoreError: the file cannot be used, for the reason that the subclass names.
     """

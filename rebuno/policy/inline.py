@@ -81,5 +81,5 @@ def _written(value: _Value) -> str:
 
 
 def _quoted(scalar: s.Scalar) -> str:
-    # DEL is a control character that JSON does not escape.
-    return json.dumps(scalar).replace("\x7f", "\\u007f")
+    # Everything outside of printable ASCII is escaped, so that no character can be one that a bundle may not hold.
+    return json.dumps(scalar, ensure_ascii=True)

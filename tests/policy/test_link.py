@@ -1,5 +1,6 @@
 """A bundle takes in the files that it names, each mistake is found in its file, and nothing else is read."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -123,6 +124,14 @@ def test_wrong_uses(expected: list[tuple[str, str, int]], files: dict[str, str],
         compile_bundle(read(path))
     with pytest.raises(BundleError):
         inline(path)
+
+
+def test_paths_are_relative_and_have_one_spelling(tmp_path: Path) -> None:
+    """An absolute path and one with backslashes are refused though such a file is there."""
+    made(tmp_path, {"b.rbp": 'let names = ["v"]', "x\\b.rbp": 'let names = ["v"]'})
+    for name in (str(tmp_path / "b.rbp"), "x\\\\b.rbp"):
+        path = made(tmp_path, {"a.rbp": f'use "{name}"\n{RULE}'})
+        assert mistakes(path) == [("unreadable-file", "a.rbp", 1)]
 
 
 def test_the_words_of_clashes_and_circles(tmp_path: Path) -> None:
@@ -292,6 +301,9 @@ def test_the_digest_covers_used_files(tmp_path: Path) -> None:
         files | {"a.rbp": files["a.rbp"] + "\n"},
     ]
     moved = {name.replace("h.txt", "i.txt"): text.replace("h.txt", "i.txt") for name, text in files.items()}
+    fields = ["rbp 1", "2", files["a.rbp"], "h.txt", files["h.txt"], "b.rbp", files["b.rbp"]]
+    hashed = "".join(f"{len(field.encode())}:{field}" for field in fields)
+    assert first.digest == hashlib.sha256(hashed.encode()).hexdigest()
     digests = {compile_bundle(read(made(tmp_path / str(n), f))).digest for n, f in enumerate([*changed, moved])}
     assert len(digests) == 4
     assert first.digest not in digests
