@@ -146,6 +146,7 @@ def child(folder: Path, run: str, start: int) -> None:
         async with rebuno.open(folder / "kill.db", policy=folder / "kill.rbp") as kernel:
             print("ready", flush=True)
             await kernel.run(agent(Notes(folder / f"{run}.notes")), {"start": start}, id=run, agent="killed")
+            print("ended", flush=True)
 
     asyncio.run(main())
 
@@ -239,8 +240,9 @@ def play(count: Count, kills: int, folder: Path, longest: float) -> float:
             time.sleep(random.random() * longest)
             killed = process.poll() is None
             process.send_signal(signal.SIGKILL)
-        code = process.wait()
+        process.stdout.readline()
         worked = time.monotonic() - began
+        code = process.wait()
         process.stdout.close()
         if not killed and code not in (0, -signal.SIGKILL):
             raise SystemExit(f"the agent ended with {code}")
