@@ -11,6 +11,7 @@ from rebuno.policy.diagnostics import Diagnostic, Severity
 from rebuno.policy.link import BUNDLE, link
 from rebuno.policy.parse import parse
 from rebuno.policy.source import Source, read
+from rebuno.policy.yaml_convert import as_rules
 
 _WIDTH: Final = 100  # characters of a line of values
 
@@ -20,12 +21,12 @@ _Value = s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue
 def inline(path: str | Path) -> str:
     """The bundle at `path` as one closed text with the same meaning: each `use` and each data file in its place.
 
-    Comments stay. The text has a digest of its own.
+    Comments stay; of a YAML bundle it is what that converts to. The text has a digest of its own.
 
     Raises:
         BundleError: the bundle has errors, or the text would be larger than a bundle may be.
     """
-    source = read(path)
+    source = as_rules(read(path))
     bundle, found = link(source)
     _refuse([*found, *check(bundle)])
     values = {line.name.text: line.value for line in bundle.statements if isinstance(line, s.Let)}

@@ -34,7 +34,7 @@ def test_cases_are_asked_under_the_layers() -> None:
     [
         ("agent.rbp", "duplicate-bundle"),  # the same bundle twice
         ("none.rbp", "unreadable-file"),
-        ("agent.policytest.yaml", "syntax"),  # no bundle
+        ("names.txt", "syntax"),  # no bundle
     ],
 )
 def test_layers_that_cannot_be_used(layer: str, says: str) -> None:
@@ -62,6 +62,8 @@ def test_a_closed_text() -> None:
     done = rebuno("policy", "inline", "agent.rbp")
     assert (done.code, done.out) == (0, AGENT.replace('file "names.txt"', '["shell", "mail"]'))
     assert json.loads(rebuno("policy", "inline", "agent.rbp", "--json").out) == {"text": done.out}
+    Path("y.yaml").write_text("default_action: deny\nrules: []\n", encoding="utf-8")
+    assert "default deny" in rebuno("policy", "inline", "y.yaml").out
     Path("names.txt").unlink()
     assert rebuno("policy", "inline", "agent.rbp").code == 2
 
