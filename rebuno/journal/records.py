@@ -67,8 +67,9 @@ class Execution:
 class Step:
     """One effect. `args`, `result` and `error` are canonical JSON texts; `parent_id` is the step in whose body it was
     submitted, or empty; `verdict`, `rule_id`, `bundle`, `digest` and `reason` are those of its first decision. The
-    three numbers are those of the events that decided, last started and settled it (0: not yet), the three times their
-    times in seconds since 1970; `attempt` is the run that last started it; `approval_id` its newest approval."""
+    three numbers are those of the events that decided, first started and settled it (0: not yet), the three times those
+    when it was decided, last started and settled, in seconds since 1970; `attempt` is the run that last started it;
+    `approval_id` its newest approval."""
 
     step_id: str
     execution_id: str

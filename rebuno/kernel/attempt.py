@@ -24,7 +24,6 @@ from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Idempotency, StepStatus
 from rebuno.policy.decide import Policy
-from rebuno.policy.facts import Evidence
 
 # Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
 NEWEST = 2**62
@@ -245,9 +244,14 @@ class Attempt:
         finally:
             self._rereading = None
 
+    def start(self, step: Step) -> None:
+        """A body of this attempt is about to run: from now on its step may have done something."""
+        self.bodies.add(step.step_id)
+        self.history.append(facts.started(step, NEWEST))
+
     def succeeded(self, step: Step, args: object, result: object) -> None:
         """Adds a success of this attempt to the evidence."""
-        self.history.append(Evidence(NEWEST, step.kind, step.target, args, result))
+        self.history.append(facts.ended(step, NEWEST, args, result))
 
     def unsettled(self) -> list[Step]:
         """The steps that have no end yet."""

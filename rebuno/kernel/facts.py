@@ -11,11 +11,7 @@ from rebuno.policy.facts import Evidence, Facts, History
 def history(steps: Iterable[Step], approvals: Iterable[Approval]) -> History:
     """The evidence that an execution has gathered, in the order of the events that recorded it: one forward pass."""
     by_id = {step.step_id: step for step in steps}
-    evidence = [
-        Evidence(s.outcome_seq, s.kind, s.target, identity.parse(s.args), identity.parse(s.result))
-        for s in by_id.values()
-        if s.status is StepStatus.SUCCEEDED and s.result is not None
-    ]
+    evidence = [one for step in by_id.values() if step.started_seq for one in _of_started(step)]
     for approval in approvals:
         step = by_id.get(approval.step_id)
         if step is not None and approval.status == "granted" and approval.cause == "policy":
@@ -23,6 +19,25 @@ def history(steps: Iterable[Step], approvals: Iterable[Approval]) -> History:
             evidence.append(Evidence(approval.resolved_seq, step.kind, step.target, args, approved=True))
     evidence.sort(key=lambda e: e.seq)
     return History(evidence)
+
+
+def started(step: Step, seq: int) -> Evidence:
+    """What the start of a step leaves behind; `seq` is the number of its event."""
+    args, status = identity.parse(step.args), StepStatus.EXECUTING
+    return Evidence(seq, step.kind, step.target, args, status=status, step=step.step_id)
+
+
+def ended(step: Step, seq: int, args: object, result: object = None) -> Evidence:
+    """What the end of a step that was started leaves behind, `args` and `result` as JSON values."""
+    return Evidence(seq, step.kind, step.target, args, result, status=step.status, step=step.step_id)
+
+
+def _of_started(step: Step) -> list[Evidence]:
+    start = started(step, step.started_seq)
+    if not step.status.terminal:
+        return [start]
+    result = None if step.result is None else identity.parse(step.result)
+    return [start, ended(step, step.outcome_seq, start.args, result)]
 
 
 def of_known(step: Step, *, agent: str, input: object, past: History) -> Facts:

@@ -75,7 +75,7 @@ async def submit(attempt: Attempt, submission: Submission) -> Answer:
         if change is None:
             return answer
         if answer.say is Say.PROCEED:
-            attempt.bodies.add(step.step_id)
+            attempt.start(change.steps[0].step)
         if change.held:
             attempt.hold(change.events[0], change.steps[0].step)
             return answer

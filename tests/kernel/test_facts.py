@@ -8,7 +8,7 @@ from tests.kernel.support import bench, policy
 
 
 def test_the_evidence_stands_in_the_order_of_outcomes_and_a_step_sees_what_came_before_it() -> None:
-    """Successes and grants count from the event that recorded them; failed and open steps are no evidence."""
+    """Starts, ends and grants count from the event that recorded them."""
 
     async def scenario() -> None:
         async with bench() as b:
@@ -23,14 +23,20 @@ def test_the_evidence_stands_in_the_order_of_outcomes_and_a_step_sees_what_came_
             steps, approvals = await load(b.store, b.attempt.execution.id)
             history = facts.history(steps.values(), approvals.values())
             evidence = history.evidence
-            assert [(e.target, e.result, e.approved) for e in evidence] == [
-                ("fast", {"id": 1}, False),
-                ("slow", {"id": 2}, False),
-                ("act", None, True),
+            assert [(e.target, "approved" if e.approved else e.status, e.result) for e in evidence] == [
+                ("slow", "executing", None),
+                ("fast", "executing", None),
+                ("broken", "executing", None),
+                ("open", "executing", None),
+                ("fast", "succeeded", {"id": 1}),
+                ("broken", "failed", None),
+                ("late", "executing", None),
+                ("slow", "succeeded", {"id": 2}),
+                ("act", "approved", None),
             ]
             judged = facts.of_known(steps[late.step_id], agent="agent", input={}, past=history)
             assert judged.as_of is not None
-            assert [e.target for e in evidence if e.seq < judged.as_of] == ["fast"]
+            assert [e.target for e in evidence if e.seq < judged.as_of and e.succeeded] == ["fast"]
             assert (judged.kind, judged.target, judged.now) == ("tool_call", "late", b.clock.now())
 
     asyncio.run(scenario())
