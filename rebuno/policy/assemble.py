@@ -1,7 +1,8 @@
 """From a checked tree to a policy: one closure a condition, one prepared decision a rule."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from rebuno.errors import BundleError
@@ -11,33 +12,54 @@ from rebuno.policy import syntax
 from rebuno.policy.conditions import Names, TooLargeError, all_of, compile_expr
 from rebuno.policy.decide import Layer, Ruling
 from rebuno.policy.diagnostics import Code, Diagnostic
+from rebuno.policy.facets import packaged, packages
 from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.guards import Guard, guard_of
 from rebuno.policy.known import FromInput, FromSteps, Known
 from rebuno.policy.matchers import Check
 from rebuno.policy.obligations import obligation_of
 from rebuno.policy.operands import chain_of, literal, surroundings
 from rebuno.policy.paths import Parts
 from rebuno.policy.source import Source
-from rebuno.policy.subjects import Index, Pattern, patterns
+from rebuno.policy.subjects import Index, Pattern, Row, patterns
 
 LANGUAGE = "rbp 1"
 
 
-def digest(layers: Sequence[tuple[Source, Sequence[syntax.File]]]) -> str:
-    """The hex SHA-256 of the language's version and of what each layer was compiled from.
+def digest(layers: Sequence[tuple[Source, Sequence[syntax.File]]], packages: Sequence[str] = ()) -> str:
+    """The hex SHA-256 of the language's version, of the packages whose facets are used, and of what each layer was
+    compiled from.
 
-    Hashed are fields, each as its byte length, a colon and its UTF-8 bytes: the version, then for each layer the number
-    of files that it uses, its text, and of each file its path from the bundle's folder and its text.
+    Hashed are texts, each as its byte length, a colon and its UTF-8 bytes: the version with each package's name and
+    version behind it (`rbp 1; bank-facets 2.0`), then for each layer the number of files that it uses, its text, and of
+    each file its path from the bundle's folder and its text.
     """
     hashed = hashlib.sha256()
-    fields = [LANGUAGE]
+    texts = ["; ".join([LANGUAGE, *packages])]
     for source, files in layers:
-        fields += [str(len(files)), source.text, *(part for file in files for part in (file.name, file.text))]
-    for field in fields:
-        data = field.encode()
+        texts += [str(len(files)), source.text, *(part for file in files for part in (file.name, file.text))]
+    for text in texts:
+        data = text.encode()
         hashed.update(b"%d:" % len(data))
         hashed.update(data)
     return hashed.hexdigest()
+
+
+def packages_of(bundles: Iterable[syntax.Bundle]) -> tuple[str, ...]:
+    """The packages, by name and version, that the facets in these trees come from."""
+    if not packaged():
+        return ()
+    used: set[str] = set()
+    stack: list[Any] = [bundle.statements for bundle in bundles]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(node)
+        elif is_dataclass(node):
+            if isinstance(node, syntax.Operand | syntax.At):
+                used.update(name.text for name in node.facets)
+            stack.extend(getattr(node, field.name) for field in fields(node))
+    return packages(used)
 
 
 def from_tree(bundle: syntax.Bundle, source: Source, stamp: str = "") -> Layer:
@@ -47,11 +69,15 @@ def from_tree(bundle: syntax.Bundle, source: Source, stamp: str = "") -> Layer:
     Raises:
         BundleError: a condition is too large to be evaluated.
     """
-    stamp = stamp or digest([(source, bundle.files)])
+    stamp = stamp or digest([(source, bundle.files)], packages_of([bundle]))
     names = names_of(bundle)
     rules = [s for s in bundle.statements if isinstance(s, syntax.Rule)]
     try:
-        ruled = [(patterns(rule.subject, names.values), _ruling(rule, names, bundle.name, stamp)) for rule in rules]
+        values = names.values
+        ruled = [
+            (patterns(rule.subject, values), _ruling(rule, names, bundle.name, stamp), guard_of(rule, values))
+            for rule in rules
+        ]
     except TooLargeError as error:
         message = "this condition is too large: it nests too deep or repeats named conditions too often"
         path = error.span.path or bundle.path
@@ -66,13 +92,13 @@ def from_tree(bundle: syntax.Bundle, source: Source, stamp: str = "") -> Layer:
     return Layer(bundle.name, stamp, sources, (bundle,), kinds, _index("", ruled, default))
 
 
-def _index(kind: str, ruled: Sequence[tuple[tuple[Pattern, ...], Ruling]], last: Decision) -> Index[Ruling]:
-    rules = []
-    for subject, ruling in ruled:
+def _index(kind: str, ruled: Sequence[tuple[Sequence[Pattern], Ruling, Guard | None]], last: Decision) -> Index[Ruling]:
+    rows = []
+    for subject, ruling, guard in ruled:
         mine = [pattern for pattern in subject if pattern.kind in (None, kind)]
         if mine:
-            rules.append((mine, ruling, ruling[0] is None))
-    return Index(rules, (None, True, last))
+            rows.append(Row(mine, ruling, ruling[0] is None, guard))
+    return Index(rows, (None, True, last))
 
 
 def _default(bundle: syntax.Bundle, stamp: str) -> Decision:

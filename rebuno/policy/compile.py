@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rebuno.errors import BundleError
 from rebuno.model.decision import PERMISSIVE, Decision, Verdict
-from rebuno.policy.assemble import digest, from_tree
+from rebuno.policy.assemble import digest, from_tree, packages_of
 from rebuno.policy.check import check
 from rebuno.policy.decide import Layer, Layers, Policy, Ruling
 from rebuno.policy.diagnostics import Code, Diagnostic, Severity
@@ -52,7 +52,7 @@ def compile_policy(sources: Sequence[Source]) -> Policy:
     if found:
         raise BundleError(found)
     pairs = list(zip(bundles, sources, strict=True))
-    stamp = digest([(source, bundle.files) for bundle, source in pairs])
+    stamp = digest([(source, bundle.files) for bundle, source in pairs], packages_of(bundles))
     layers = [from_tree(bundle, source, stamp) for bundle, source in pairs]
     return layers[0] if len(layers) == 1 else Layers(layers)
 

@@ -72,7 +72,8 @@ class Layer(Policy):
         """
         facts.tests = 0
         facts.readings = None
-        for condition, allows, decision in self._kinds.get(facts.kind, self._other).candidates(facts.target):
+        rules = self._kinds.get(facts.kind, self._other)
+        for condition, allows, decision in rules.candidates(facts.target, facts.args):
             if condition is None:
                 return decision
             answer = condition(facts)

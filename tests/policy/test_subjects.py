@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from rebuno.policy import subjects
 from rebuno.policy.globs import Glob, GlobError, glob
-from rebuno.policy.subjects import Index, Pattern
+from rebuno.policy.guards import Guard
+from rebuno.policy.subjects import Index, Pattern, Row
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ PATTERNS = ["a", "ab", "b", "*", "a*", "ab*", "?", "*b", "[ab]*", "c\\*", "abc*"
 @given(st.lists(st.tuples(st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=3), st.booleans()), max_size=8))
 def test_the_index_finds_what_reading_all_finds(rules: list[tuple[list[str], bool]]) -> None:
     """Candidates come in the order of the file and end with the first that always matches, else with the last."""
-    made = [([Pattern(None, glob(p)) for p in texts], n, final) for n, (texts, final) in enumerate(rules)]
+    made = [Row([Pattern(None, glob(p)) for p in texts], n, final) for n, (texts, final) in enumerate(rules)]
     index = Index(made, -1)
     for name in NAMES + NAMES:
         expected = []
@@ -75,13 +76,18 @@ def test_the_index_finds_what_reading_all_finds(rules: list[tuple[list[str], boo
                     break
         else:
             expected.append(-1)
-        assert index.candidates(name) == tuple(expected)
+        assert index.candidates(name, {}) == tuple(expected)
 
 
 def test_remembered_targets_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that invents names cannot make the memory grow."""
     monkeypatch.setattr(subjects, "MAX_TARGETS", 10)
-    index = Index([([Pattern(None, glob("a*"))], 1, True)], 0)
-    for n in range(100):
-        assert index.candidates(f"a{n}") == (1,)
-    assert len(index._seen) <= 10
+    guard = Guard("a", frozenset("xyz"), frozenset())
+    rows = [Row([Pattern(None, glob("a*"))], n, False, guard) for n in range(1, 10)]
+    exact = [Row([Pattern(None, glob(f"a{n}"))], n, False) for n in range(10, 110)]
+    index = Index([*rows, *exact, Row([Pattern(None, glob("b*"))], 110, True)], 0)
+    for n in range(10, 110):
+        for letter in "xyzw":
+            assert len(index.candidates(f"a{n}", {"a": letter})) == (2 if letter == "w" else 11)
+        assert index.candidates(f"b{n}", {}) == (110,)
+    assert max(len(index._seen), len(index._open), len(index._chosen)) <= 10
