@@ -48,6 +48,7 @@ class _Reader:
             script = walk(text, depth)
             self.targets.extend(script.targets)
             self.hidden = self.hidden or script.hidden
+            self.redirected = self.redirected or script.opened
             self._assigned(script.assigned)
             for simple in script.commands:
                 self._command(

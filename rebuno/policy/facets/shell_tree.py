@@ -39,6 +39,7 @@ _CLAUSES: Final = frozenset({"do_group", "elif_clause", "else_clause"})
 _LANGUAGE: Final = Language(tree_sitter_bash.language())
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _PIPE: Final = re.compile(rb"(?<!\|)\|(?!\|)")
+_SECOND: Final = re.compile(rb"(?:\\\n)*\(")
 _SPACE: Final = re.compile(rb"[ \t\n]*")
 _METACHARACTERS: Final = b";&|()<>\n"
 _VARIABLE: Final = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
@@ -186,6 +187,11 @@ class Source:
         found = list(self.expansions(node.children))
         check_operand(self.data, head.end(), node.end_byte - 1, self.places(found))
         return (head["name"].decode() if (head["operation"] or b"").endswith(b"=") else None), found
+
+    def no_sum(self, opening: Node) -> None:
+        """Check that a bracket is not the first of two side by side, in which bash sees a sum first."""
+        if _SECOND.match(self.data, opening.end_byte):
+            raise DoubtfulError
 
     def arithmetic(self, nodes: Sequence[Node], start: int, end: int) -> tuple[bool, list[tuple[Node, bool]]]:
         """Check a sum: whether it holds variables (what they hold is evaluated, and can run a command), and the

@@ -36,8 +36,8 @@ _NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _PATTERN: Final = re.compile(rb"[^\s\\'\"`$<>;&#]+")
 _TARGET: Final = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)(?:\[[0-9]+\])?")
 _OUTPUT: Final = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
-_DESCRIPTOR: Final = re.compile(r"[0-9]+-?|-")
-_TWICE_THE_SAME: Final = re.compile(rb"[A-Za-z0-9_./,:@%+-]+")
+_DESCRIPTOR: Final = re.compile(r"[0-9]+-?")
+_TWICE_THE_SAME: Final = re.compile(rb"[A-Za-z0-9_./,:@%+][A-Za-z0-9_./,:@%+-]*")
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
 
@@ -56,13 +56,15 @@ class Script:
     """What one text holds.
 
     `targets` are the files that output goes to, None for one that is not known. `assigned` are the names that are
-    assigned on their own, to count for every command. `hidden` tells that code may run which is not written there.
+    assigned on their own, to count for every command. `hidden` tells that code may run which is not written there,
+    `opened` that output goes to a file without a simple command of its own: `> f`, `[[ a ]] > f`, `$(> f)`.
     """
 
     commands: list[Simple] = field(default_factory=list)
     targets: list[str | None] = field(default_factory=list)
     assigned: list[str] = field(default_factory=list)
     hidden: bool = False
+    opened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,9 @@ class _Walk:
         source, children = self.source, node.children
         if node.type in _NESTING:
             place = _Place(place.depth + 1, place.redirected)
+        if place.redirected and (node.type == "case_statement" or any(child.type == "((" for child in children)):
+            # A choice may hold no command, and a sum is none.
+            self.script.opened = True
         start, end = (0, len(source.data)) if node.type == "program" else (node.start_byte, node.end_byte)
         opening = next((i for i, child in enumerate(children) if child.type == "(("), None)
         if opening is not None and children[opening + 1 :]:
@@ -130,6 +135,8 @@ class _Walk:
             start = children[closing].end_byte
             self._sum(children[opening + 1 : closing], children[opening].end_byte, children[closing].start_byte, place)
             children = children[closing + 1 :]
+        elif node.type == "subshell":
+            source.no_sum(children[0])
         source.tile(children, start, end, lines=True)
         inner: list[Node] = []
         for child in children:
@@ -201,6 +208,7 @@ class _Walk:
             self.script.commands.append(Simple(tuple(words), redirected, tuple(assigned)))
         else:
             self.script.assigned.extend(assigned)
+            self.script.opened = self.script.opened or redirected
         self._push(later, place)
 
     def _apart(self, word: Node | None, redirect: Node) -> None:
@@ -273,8 +281,10 @@ class _Walk:
                 words.append(self._word(child, place))
         if not double:
             self.script.commands.append(Simple(tuple(words), place.redirected))
-        elif any(word.known and word.start in _ARITHMETIC_TESTS for word in words):
-            self.script.hidden = True
+        else:
+            self.script.opened = self.script.opened or place.redirected
+            if any(word.known and word.start in _ARITHMETIC_TESTS for word in words):
+                self.script.hidden = True
 
     # ------------------------------------------------------------ redirects
 
@@ -362,13 +372,16 @@ class _Walk:
 
     def _substitution(self, node: Node, place: _Place) -> None:
         children = node.children
+        self.source.no_sum(children[0])
         self.source.tile(children, children[0].start_byte, node.end_byte, lines=True)
         inner: list[Node] = []
         for child in children:
             if child.type == "comment":
                 self.source.comment(child)
             elif child.type == "file_redirect":
+                before = len(self.script.targets)
                 self._redirects([child], place)
+                self.script.opened = self.script.opened or len(self.script.targets) > before
             elif child.type in STATEMENTS:
                 inner.append(child)
             elif child.type not in _TOKENS:
