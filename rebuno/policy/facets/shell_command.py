@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any, Final
 
 from rebuno.policy.facets.reading import Reading
@@ -163,12 +164,10 @@ class Command(Reading):
         ]
 
     def json(self) -> Any:
-        """The words, `…` where some are not known, and what is in doubt."""
-        return {
-            "words": [word.start if word.known else f"{word.start}…{word.end}" for word in self.words],
-            "redirected": self.redirected,
-            "assigned": self.assigned,
-        }
+        """The words as a shell takes them, `…` where they are not known, and what is in doubt."""
+        words = [quote(word.start) if word.known else f"{word.start}…{word.end}" for word in self.words]
+        doubts = ["its output goes to a file"] * self.redirected + ["variables are set before it"] * self.assigned
+        return " ".join(words) + (f" ({', '.join(doubts)})" if doubts else "")
 
 
 def _same(text: str, fold: bool) -> _Match:

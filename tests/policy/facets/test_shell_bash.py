@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from time import process_time
 
 import pytest
 
@@ -65,6 +66,8 @@ def test_nothing_that_bash_runs_is_missed(
         ",c1`aa,b`a",
         "2\\\n<<<\t$(b)git ! a",
         "time ! b",
+        "a >&\\\n-b",
+        "! ((echo '$(rm)' - \"$x\"))",
         "env a - b",
         "x='a[$(rm)]'; echo $((x))",
         "x='a[$(rm)]'; test -v \"$x\"",
@@ -85,3 +88,35 @@ def test_what_bash_does_with_tricks(text: str, bash: RealBash) -> None:
     ran = bash.run(text)
     assert ran.commands or ran.files
     assert not missed(text, bash)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<",
+        "|a",
+        "a;",
+        "(",
+        "$(",
+        "`",
+        '"',
+        "'",
+        "${a:-",
+        "{",
+        "[",
+        "a<<E\nE\n",
+        "if a;then ",
+        "a|",
+        "\\\n",
+        "sudo ",
+        " >f",
+        "~",
+    ],
+)
+@pytest.mark.parametrize("end", ["", ")", "|", "'"])
+def test_the_time_is_bounded(part: str, end: str) -> None:
+    """64 KiB of anything are read or given up within seconds, though the parser alone would take minutes for some."""
+    text = "a " + part * ((64 * 1024 - 3) // len(part)) + end
+    start = process_time()
+    read_script(text)
+    assert process_time() - start < 5

@@ -2,11 +2,8 @@
 
 import pytest
 
-from rebuno.policy.facets import shell
 from rebuno.policy.values import UNREADABLE, Tri
-from tests.policy.facets.test_shell import AROUND, any_of, equals, every, like
-
-COMMAND, PROGRAM, REDIRECT = shell.FACETS
+from tests.policy.facets.shell_asking import AROUND, COMMAND, PROGRAM, REDIRECT, any_of, equals, every, like
 
 
 def allowed(text: str, *patterns: str) -> Tri:
