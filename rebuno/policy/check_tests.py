@@ -6,13 +6,12 @@ from typing import Final
 from rebuno.policy import syntax as s
 from rebuno.policy.check_facets import ORDER, check_chain, check_literal, check_predicate, check_sides
 from rebuno.policy.check_names import Names, sort_of
-from rebuno.policy.check_values import check_list, check_pattern, check_regex
+from rebuno.policy.check_values import check_list, check_pattern, check_regex, check_schedule
 from rebuno.policy.diagnostics import Code, Report
 from rebuno.policy.facets.reading import Facet, Surroundings
 from rebuno.policy.names import ROOTS, TYPES, did_you_mean
 from rebuno.policy.operands import Block, inherited, lens
 from rebuno.policy.syntax import Op
-from rebuno.policy.unbuilt import refuse_unbuilt
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,9 @@ class Tests:
             case s.Count(subject, where):
                 self._history("count", expr.span, place)
                 self._earlier(subject, where, depth)
-            case s.During():
+            case s.During(schedule):
                 self._history("during", expr.span, place)
+                check_schedule(schedule, self._report)
             case s.Test():
                 self._test(expr, place, depth)
 
@@ -101,7 +101,6 @@ class Tests:
             self._names.mention(self.owner, name, depth)
 
     def _history(self, word: str, span: s.Span, place: Place) -> None:
-        refuse_unbuilt(word, span, self._report)
         if not place.free:
             message = f"`{word}` may not stand in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, span, "ask for it beside the test, with `and`")

@@ -1,8 +1,9 @@
-"""Whether the values that a bundle writes down can be used: lists, globs and regular expressions."""
+"""Whether the values that a bundle writes down can be used: lists, globs, regular expressions and schedules."""
 
 import re2
 
 from rebuno.policy.diagnostics import Code, Report
+from rebuno.policy.during import ScheduleError, schedule
 from rebuno.policy.globs import GlobError, glob
 from rebuno.policy.regexes import regex
 from rebuno.policy.syntax import ListLiteral, Literal, NullLiteral, Span
@@ -42,3 +43,11 @@ def check_regex(pattern: Literal, span: Span, report: Report) -> None:
         if "(?" in text and "perl" in reason:
             help = "RE2 has no look-around and no back-references"
         report.error(Code.BAD_REGEX, f"cannot read the regular expression `{text}`", span, help)
+
+
+def check_schedule(times: Literal, report: Report) -> None:
+    """Reports a schedule that cannot be read, or whose time zone is not there."""
+    try:
+        schedule(str(times.value))
+    except ScheduleError as error:
+        report.error(Code.BAD_SCHEDULE, str(error), times.span, error.help)

@@ -77,6 +77,7 @@ class Code(StrEnum):
     MISSING_AT = "missing-at"
     BAD_QUORUM = "bad-quorum"
     BAD_LIMIT = "bad-limit"
+    BAD_SCHEDULE = "bad-schedule"
     NOT_BUILT_YET = "not-built-yet"
     # Warnings
     NO_DEFAULT = "no-default"

@@ -8,7 +8,6 @@ import pytest
 from rebuno.policy.compile import compile_text
 from rebuno.policy.facts import Facts
 from rebuno.policy.names import TYPES
-from rebuno.policy.unbuilt import NOT_BUILT
 from tests.docs.pages import ROOT
 
 TEXT = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
@@ -45,12 +44,6 @@ def test_the_table_of_doubt_is_true(test: str, cells: str) -> None:
     """Which way doubt falls is the promise that a reviewer relies on."""
     answers = [_answer(test, args) for args in COLUMNS.values()]
     assert [cell.strip() for cell in cells.rstrip("| ").split("|")] == answers
-
-
-def test_the_page_lists_what_is_not_built_yet() -> None:
-    """Exactly what the checker refuses stands in the list, no more and no less."""
-    section = " ".join(TEXT.partition("## Not built yet")[2].partition("```")[0].split())
-    assert set(re.findall(r"`([a-z ]+)`", section)) - {"rebuno policy check", "let"} == set(NOT_BUILT)
 
 
 def test_the_page_names_the_types() -> None:

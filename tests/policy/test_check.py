@@ -9,7 +9,6 @@ from rebuno.policy.check import check
 from rebuno.policy.diagnostics import MOST, Code, Severity, ordered
 from rebuno.policy.parse import parse
 from rebuno.policy.source import Source
-from rebuno.policy.unbuilt import NOT_BUILT
 from tests.policy.test_parse import BANKING
 
 ROOT = Path(__file__).parents[2]
@@ -215,13 +214,6 @@ def test_deep_and_wide_conditions_are_refused() -> None:
     assert {code for code, _, _ in found(wide)} == {"too-deep"}
 
 
-NOT_BUILT_TEXTS = {
-    "after": 'condition c = after tool "a"',
-    "count": 'condition c = count(tool "a") > 1',
-    "during": 'condition c = during "Mon 09:00-10:00 UTC"',
-}
-
-
 def test_input_is_not_looked_for_in_a_text() -> None:
     """A `known` that takes in the input cannot stand after `contains any`."""
     text = "known a = input or [1]\nknown b = [1]\ncondition c = args.x contains any {}"
@@ -238,22 +230,11 @@ def test_many_warnings_are_capped_and_stay_warnings() -> None:
     assert {d.severity for d in warnings} == {Severity.WARNING}
 
 
-def test_what_is_not_built_is_refused() -> None:
-    """Each row of the table refuses its feature, once."""
-    for feature in sorted(NOT_BUILT):
-        bundle, errors = parse(Source(NOT_BUILT_TEXTS[feature]))
-        assert errors == []
-        messages = [d.message for d in check(bundle) if d.severity is Severity.ERROR]
-        assert messages == [f"not built yet: `{feature}`"]
-
-
-def test_the_example_bundle_reports_only_what_is_not_built() -> None:
-    """The example parses whole, and each of its unbuilt parts is named once."""
+def test_the_example_bundle_has_no_error() -> None:
+    """The example uses most of the language."""
     bundle, errors = parse(Source(BANKING))
     assert errors == []
-    messages = [d.message for d in check(bundle) if d.severity is Severity.ERROR]
-    expected = ["under", "domain of", "after", "limit", "approvers", "expires"]
-    assert messages == [f"not built yet: `{name}`" for name in expected if name in NOT_BUILT]
+    assert [d.message for d in check(bundle) if d.severity is Severity.ERROR] == []
 
 
 WARNINGS: list[tuple[list[str], str]] = [
