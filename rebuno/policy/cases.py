@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rebuno.model.clock import rfc3339
 from rebuno.model.decision import Decision, Verdict
@@ -13,6 +13,9 @@ from rebuno.policy.diagnostics import Diagnostic
 from rebuno.policy.explain import explain
 from rebuno.policy.facts import Evidence, Facts, History
 from rebuno.policy.trace import Trace
+
+# The states of a step that has started; a case cannot tell that one was denied after that.
+RAN: Final = frozenset({StepStatus.EXECUTING, StepStatus.SUCCEEDED, StepStatus.FAILED, StepStatus.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,8 @@ class Submission:
             kind, seq = step.kind.value, 2 * number + 1
             if step.approved:
                 evidence.append(Evidence(seq, kind, step.target, step.args, approved=True))
-            if step.status is StepStatus.SUCCEEDED:
-                evidence.append(Evidence(seq + 1, kind, step.target, step.args, step.result))
+            if step.status in RAN:
+                evidence.append(Evidence(seq + 1, kind, step.target, step.args, step.result, status=step.status))
         return Facts(
             self.kind.value,
             self.target,
