@@ -90,4 +90,5 @@ async def test_a_second_process_is_told_who_runs_an_execution_and_takes_it_over_
         began = time.monotonic()
         ended = await run(path, OPEN, agents.busy(path, "tool", "safe_to_retry", mortal=False))
         assert (ended.status, ended.attempt) == ("completed", 2)
-        assert time.monotonic() - began < 1
+        # Far from the 30 s of the lease, and from any number that a busy machine could reach.
+        assert time.monotonic() - began < 10

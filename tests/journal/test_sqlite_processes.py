@@ -64,9 +64,7 @@ async def test_a_killed_holder_is_dead_at_once(tmp_path: Path) -> None:
         assert store.alive(held)
         other.send_signal(signal.SIGKILL)
         other.wait()
-        start = time.perf_counter()
         assert not store.alive(held)
-        assert time.perf_counter() - start < 0.1
         assert held.lease_until > time.time(), "the lease alone would still say that it lives"
         assert owners(path) == [store.holder.owner]
         await store.close()
