@@ -3,7 +3,7 @@
 A page is one session in one empty folder, from top to bottom. The words after the fence say what a block is:
 
 - `rbp`: a whole bundle, without errors and without warnings. `rbp fragment`: statements or rules, put below a `bundle`
-  and a `default` line, without errors. `rbp unbuilt`: a bundle that is refused, only for what is not built yet.
+  and a `default` line, without errors.
 - `python run`: a program that ends well. `python`: code that is only compiled.
 - `console`: lines that begin with `$ ` are commands (`rebuno …` or `python …`) and are run. A command ends with code 0,
   or with N where the line ends in `# exit N`. Lines below it, if there are any, are all that it prints; `…` stands
@@ -28,7 +28,7 @@ from typing import Final
 from unittest.mock import patch
 
 from rebuno.policy.check import check
-from rebuno.policy.diagnostics import Code, Diagnostic, Severity
+from rebuno.policy.diagnostics import Diagnostic, Severity
 from rebuno.policy.parse import parse
 from rebuno.policy.source import Source
 from rebuno_cli.main import main
@@ -71,14 +71,12 @@ def blocks(page: str) -> list[Block]:
 
 
 def findings(block: Block) -> list[Diagnostic]:
-    """What the checker has against a bundle that it should accept as it stands, or refuse as unbuilt only."""
+    """What the checker has against a bundle that it should accept as it stands."""
     text = _HEAD + block.body if block.sort == "rbp fragment" else block.body
     bundle, found = parse(Source(text, f"{block.page}:{block.line}"))
     every = [*found, *check(bundle)]
     if block.sort == "rbp fragment":
         return [d for d in every if d.severity is Severity.ERROR]
-    if block.sort == "rbp unbuilt":
-        return [d for d in every if d.severity is Severity.ERROR and d.code != Code.NOT_BUILT_YET]
     return every
 
 

@@ -1,51 +1,105 @@
-"""What the page about the language says in tables and lists is what the language does."""
+"""What the pages about the language list in tables is what the language has, no more and no less."""
 
 import re
-from typing import Any
 
 import pytest
 
-from rebuno.policy.compile import compile_text
-from rebuno.policy.facts import Facts
-from rebuno.policy.names import TYPES
+from rebuno.kernel.unenforced import UNENFORCED
+from rebuno.policy import facets
+from rebuno.policy.element_tests import MAX_TESTS
+from rebuno.policy.facets import path, shell_tree, sql_tree
+from rebuno.policy.known import MAX_VALUES
+from rebuno.policy.names import CLAUSES, ROOTS, STATEMENTS, TYPES
+from rebuno.policy.syntax import Op
+from rebuno.policy.tokens import MAX_TEXT
+from rebuno.policy.values import MAX_DEPTH
 from tests.docs.pages import ROOT
 
-TEXT = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
-COLUMNS: dict[str, Any] = {
-    "left out": {},
-    "`null`": {"a": None},
-    "`[]`": {"a": []},
-    "`true`": {"a": True},
-    "cannot be reached": "a text has no names in it",
-}
-ROWS = re.findall(r"^\| `([^`]+)` \| ((?:(?:yes|no|maybe) \|? ?){5})$", TEXT, re.MULTILINE)
+
+def _text(page: str) -> str:
+    return (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
-def _answer(test: str, args: Any) -> str:
-    """What the test answers: an allow rule matches on yes alone, a deny rule on yes and maybe."""
-    matched = []
-    for verdict in ("allow", "deny"):
-        other = "deny" if verdict == "allow" else "allow"
-        known = "known asked = input" if "asked" in test else ""
-        text = f'default {other}\n{known}\nrule r {{\n  {verdict} tool "t"\n  when {test}\n}}\n'
-        decision = compile_text(text).decide(Facts("tool_call", "t", args, input="x"))
-        matched.append(decision.rule_id == "r")
-    return "yes" if matched[0] else "maybe" if matched[1] else "no"
+def _section(page: str, heading: str) -> str:
+    return re.split(r"^##? ", _text(page).partition(f"# {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
 
 
-def test_the_table_of_doubt_is_read() -> None:
-    """The pattern above finds the rows, and the columns are those that are tried."""
-    assert len(ROWS) > 15
-    assert f"| test | {' | '.join(COLUMNS)} |" in TEXT
+def _shown(text: str) -> list[str]:
+    """What the first cells of a table show as code."""
+    cells = re.findall(r"^\| (`.+?) \|", text, re.MULTILINE)
+    return [code for cell in cells for code in re.findall(r"`([^`]+)`", cell)]
 
 
-@pytest.mark.parametrize(("test", "cells"), ROWS, ids=[row[0] for row in ROWS])
-def test_the_table_of_doubt_is_true(test: str, cells: str) -> None:
-    """Which way doubt falls is the promise that a reviewer relies on."""
-    answers = [_answer(test, args) for args in COLUMNS.values()]
-    assert [cell.strip() for cell in cells.rstrip("| ").split("|")] == answers
+@pytest.mark.parametrize(
+    ("page", "heading", "words"),
+    [
+        ("language/statements.md", "Statements", STATEMENTS),
+        ("language/rules.md", "Clauses", CLAUSES),
+        ("language/tests.md", "What a test asks", [op.value for op in Op]),
+    ],
+)
+def test_tables_name_every_word(page: str, heading: str, words: list[str]) -> None:
+    """A reader finds each statement, clause and predicate, and nothing that there is not."""
+    shown = [code for code in _shown(_section(page, heading)) if not code.startswith(("… ", "not "))]
+    found = [max((word for word in words if f"{code} ".startswith(f"{word} ")), key=len, default="") for code in shown]
+    odd = [code for code, word in zip(shown, found, strict=True) if not word and not code.startswith(("deny", "else "))]
+    assert odd == []
+    assert set(words) <= set(found)
 
 
-def test_the_page_names_the_types() -> None:
-    """`is` knows these types."""
-    assert f"`{' '.join(TYPES)}`" in TEXT
+def test_predicates_are_shown_with_their_opposites() -> None:
+    """`not` stands inside the test, and for `is` after the word."""
+    shown = set(_shown(_section("language/tests.md", "What a test asks")))
+    for code in shown:
+        word, _, rest = code.partition(" ")
+        if word in ("in", "like", "matches", "contains", "starts", "ends", "under"):
+            assert f"not {code}" in shown
+        elif word == "is" and not rest.startswith("not"):
+            assert f"is not {rest}" in shown
+
+
+def test_the_page_names_where_a_path_may_start() -> None:
+    """Each root has its row."""
+    shown = _shown(_section("language/tests.md", "What a test looks at"))
+    assert sorted(code.removesuffix(".args") for code in shown) == sorted(ROOTS)
+
+
+def test_the_page_names_the_types_and_the_facets() -> None:
+    """`is` knows these types, and `of` these facets."""
+    text = " ".join(_text("language/tests.md").split())
+    assert f"`{' '.join(TYPES)}`" in text
+    listed = re.search(r"There are `([a-z ]+)`", text)
+    assert listed is not None
+    assert set(listed[1].split()) == set(facets.OWN)
+
+
+def test_the_page_names_the_sets() -> None:
+    """These facets take `any`, `every` or `no`."""
+    listed = re.search(r"facet that gives a set \(([^)]+)\)", _text("language/tests.md").replace("\n", " "))
+    sets = [name for name in facets.OWN if (found := facets.facet(name)) and found.many]
+    assert listed is not None
+    assert set(re.findall(r"`(\w+)`", listed[1])) == set(sets)
+
+
+def test_the_page_tells_what_is_not_enforced() -> None:
+    """Exactly what the kernel refuses stands in the list."""
+    unenforced = set(re.findall(r"`([a-z]+)`", _section("language.md", "Decided, and not enforced yet")))
+    assert unenforced - {"explain"} == set(UNENFORCED.values())
+
+
+@pytest.mark.parametrize(
+    ("number", "bound"),
+    [
+        ("100,000", MAX_VALUES),
+        ("100,000", MAX_TESTS),
+        ("128", MAX_DEPTH),
+        ("1,048,576", MAX_TEXT),
+        ("65,536 bytes", shell_tree.MAX_BYTES),
+        ("65,536 bytes", sql_tree.MAX_BYTES),
+        ("65,536 characters", path.MAX_LENGTH),
+    ],
+)
+def test_the_bounds_are_those_of_the_code(number: str, bound: int) -> None:
+    """Somebody counts on them."""
+    assert f"| {number}" in _section("language.md", "Bounds")
+    assert int(number.split()[0].replace(",", "")) == bound
