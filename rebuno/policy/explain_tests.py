@@ -7,7 +7,7 @@ from rebuno.policy import syntax
 from rebuno.policy.element_tests import MAX_TESTS
 from rebuno.policy.explain_history import told_history, told_time
 from rebuno.policy.explain_known import KnownReader
-from rebuno.policy.explain_words import MAX_SEEN, absence, one_line, short, state, unreadable, verb, visible
+from rebuno.policy.explain_words import MAX_SEEN, absence, note, one_line, short, state, unreadable, verb, visible
 from rebuno.policy.facts import Facts
 from rebuno.policy.operands import (
     Block,
@@ -227,7 +227,7 @@ class Evaluator:
             against = f"`{self._text(test.right)}`"
             if isinstance(test.right, syntax.Operand):
                 against += f", {state(right)}"
-            why = f"is {state(value)}, which {verb(op, found)} {against}"
+            why = f"is {state(value)}, which {verb(op, found)} {against}{note(value)}"
         return invert(found) if inverted else found, f"{name} {why}"
 
     def _name(self, operand: syntax.Operand) -> str:

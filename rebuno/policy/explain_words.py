@@ -64,6 +64,11 @@ def state(value: Any) -> str:
     return shown(value)
 
 
+def note(value: Any) -> str:
+    """What a trace adds to what it says of a value."""
+    return f" ({value.note})" if isinstance(value, Reading) and value.note else ""
+
+
 def unreadable(chain: Sequence[Facet]) -> str:
     """Why a value that no facet could read is maybe."""
     if chain:

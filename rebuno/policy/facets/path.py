@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import re2
 
@@ -33,6 +33,7 @@ class Path(Reading):
     absolute: bool
     ups: int
     segments: tuple[str, ...]
+    note: ClassVar[str] = "symbolic links are not followed"
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same place. Maybe where only a forgiving file system says so, where one of the two starts elsewhere, and

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from rebuno.policy.syntax import Op
 from rebuno.policy.values import Tri
@@ -24,9 +24,12 @@ class Reading:
 
     Subclasses are immutable and answer for themselves what a predicate asks; what they leave out is maybe. `right` is
     always what the facet's `literal` made of the right side, or another reading of the same facet.
+
+    `note` is what a trace says beside every such value: what the rule did not see.
     """
 
     __slots__ = ()
+    note: ClassVar[str] = ""
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """`== right`; `fold` is `ignoring case`."""
