@@ -28,6 +28,7 @@ def explain(
     input: Annotated[str, typer.Option(metavar="JSON", help="The input of the execution; @FILE and - likewise.")] = "",
     history: Annotated[str, typer.Option(metavar="JSON", help="Earlier steps, a list; @FILE and - likewise.")] = "",
     agent: Annotated[str, typer.Option(metavar="NAME", help="The agent's id.")] = "",
+    at: Annotated[str, typer.Option(metavar="TIME", help="When it is asked, as in 2026-01-31T08:30:00Z.")] = "",
     expect: Annotated[
         str,
         typer.Option(metavar="VERDICT", help="allow, deny or require_approval; exit with 1 where another comes."),
@@ -38,7 +39,7 @@ def explain(
     """Show what a bundle says about one step, and why. Nothing is run and nothing is recorded.
 
     Without --target, steps are read from standard input, a JSON object a line: {"kind", "target", "args", "input",
-    "agent", "history"}, all but "target" optional.
+    "agent", "history", "at"}, all but "target" optional.
 
     Exit code 0, or 1 where --expect names another verdict, 2 when the bundle or a step has errors.
     """
@@ -58,7 +59,8 @@ def explain(
             raise ValidationError("standard input holds no step; give a JSON object a line, or `--target NAME`")
     else:
         given = {"args": args, "input": input, "history": history}
-        steps = [_single({"kind": kind, "target": target, "agent": agent}, given)]
+        fields = {"kind": kind, "target": target, "agent": agent, **({"at": at} if at else {})}
+        steps = [_single(fields, given)]
     differs = False
     for number, step in enumerate(steps):
         told = why(policy, step.facts())

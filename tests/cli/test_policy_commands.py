@@ -140,6 +140,24 @@ def test_one_case_by_name(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- explain
 
 
+@pytest.mark.parametrize(
+    ("at", "code"),
+    [
+        ("2026-01-30T10:00:00Z", 0),  # a Friday
+        ("2026-01-31T10:00:00Z", 1),  # a Saturday
+        ("", 1),  # no clock, and an allow rule takes no maybe
+        ("noon", 2),
+    ],
+)
+def test_a_step_is_explained_at_a_time(at: str, code: int, tmp_path: Path) -> None:
+    """Rules about the time can be asked without waiting for it."""
+    rule = 'rule r {\n  allow tool "t"\n  when during "Mon-Fri 09:00-17:00 UTC"\n}\n'
+    (tmp_path / "a.rbp").write_text(rule)
+    clock = ("--at", at) if at else ()
+    ran = rebuno("policy", "explain", "a.rbp", "--target", "t", "--expect", "allow", *clock, within=tmp_path)
+    assert ran.code == code, ran.out
+
+
 def test_one_step_is_explained_as_json(tmp_path: Path) -> None:
     """The trace in its documented form, with the step that was asked about."""
     payments(tmp_path)
