@@ -4,11 +4,13 @@ from rebuno.policy import syntax as s
 from rebuno.policy.check_facets import check_directory
 from rebuno.policy.check_known import check_known
 from rebuno.policy.check_names import Names, check_ids
+from rebuno.policy.check_reach import check_reach
 from rebuno.policy.check_rules import check_rule
 from rebuno.policy.check_tests import IN_RULE, Tests
 from rebuno.policy.check_values import check_list
 from rebuno.policy.diagnostics import Code, Diagnostic, Report, ordered
 from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.formulas import Formulas
 from rebuno.policy.source import NOWHERE
 
 
@@ -37,6 +39,8 @@ def check(bundle: s.Bundle) -> list[Diagnostic]:
             case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home():
                 pass
     names.circles()
+    if bundle.whole and _closed(bundle) and not report.failed:
+        check_reach(bundle, Formulas(bundle), report)
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)
@@ -50,6 +54,14 @@ def _surroundings(bundle: s.Bundle, report: Report) -> Surroundings:
         if isinstance(statement, s.Workdir | s.Home)
     }
     return Surroundings(places.get(s.Workdir), places.get(s.Home))
+
+
+def _closed(bundle: s.Bundle) -> bool:
+    """Whether all that a bundle names stands in it, the files that it uses taken in."""
+    return not bundle.broken and not any(
+        isinstance(line, s.Use) or (isinstance(line, s.Let) and isinstance(line.value, s.FileValue))
+        for line in bundle.statements
+    )
 
 
 def _library(bundle: s.Bundle) -> bool:

@@ -79,12 +79,15 @@ class Code(StrEnum):
     BAD_LIMIT = "bad-limit"
     BAD_SCHEDULE = "bad-schedule"
     NOT_BUILT_YET = "not-built-yet"
+    UNREACHABLE = "unreachable"
     # Warnings
     NO_DEFAULT = "no-default"
     NO_BECAUSE = "no-because"
     ALLOW_EVERYTHING = "allow-everything"
     OPTIONAL_UNLESS = "optional-unless"
     UNUSED_NAME = "unused-name"
+    NEVER_HOLDS = "never-holds"
+    LATE_DENY = "late-deny"
 
 
 _CAP: Final = {Severity.ERROR: Code.TOO_MANY_ERRORS, Severity.WARNING: Code.TOO_MANY_WARNINGS}
@@ -92,7 +95,8 @@ _CAP: Final = {Severity.ERROR: Code.TOO_MANY_ERRORS, Severity.WARNING: Code.TOO_
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. `code` names its section in `docs/diagnostics.md`, `path` is the file as the user named it."""
+    """One finding. `code` names its section in `docs/diagnostics.md`, `path` is the file as the user named it;
+    `related` are the other places that it is about."""
 
     code: str
     message: str
@@ -100,6 +104,7 @@ class Diagnostic:
     path: str = ""
     help: str = ""
     severity: Severity = Severity.ERROR
+    related: tuple[Span, ...] = ()
 
     def __str__(self) -> str:
         where = f"{self.path}:" if self.path else ""
@@ -121,13 +126,23 @@ class Report:
         self.path = path
         self.findings: list[Diagnostic] = []
 
-    def error(self, code: Code, message: str, span: Span, help: str = "") -> None:
-        """Adds an error."""
-        self.findings.append(Diagnostic(code, message, span, span.path or self.path, help))
+    @property
+    def failed(self) -> bool:
+        """Whether there is an error."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
 
-    def warning(self, code: Code, message: str, span: Span, help: str = "") -> None:
+    def error(self, code: Code, message: str, span: Span, help: str = "", related: tuple[Span, ...] = ()) -> None:
+        """Adds an error."""
+        self._add(Severity.ERROR, code, message, span, help, related)
+
+    def warning(self, code: Code, message: str, span: Span, help: str = "", related: tuple[Span, ...] = ()) -> None:
         """Adds a warning."""
-        self.findings.append(Diagnostic(code, message, span, span.path or self.path, help, Severity.WARNING))
+        self._add(Severity.WARNING, code, message, span, help, related)
+
+    def _add(
+        self, severity: Severity, code: Code, message: str, span: Span, help: str, related: tuple[Span, ...]
+    ) -> None:
+        self.findings.append(Diagnostic(code, message, span, span.path or self.path, help, severity, related))
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
