@@ -25,6 +25,7 @@ SIZES = (10, 100, 1_000, 10_000)
 BATCHES, CALLS = 60, 200  # medians are over batches of calls
 SINGLES = 5_000  # calls timed one by one, the timer included
 COLD = 1_000  # targets never seen before
+WIDE = 2_000  # rules about any step that ask one argument, beside all others
 
 PEER_NS = 400_000_000  # for the batches of a peer's calls, and again for its single ones
 PEER_SINGLES = 1_000
@@ -32,6 +33,7 @@ ROWS = (
     ("rebuno", "rebuno_ns"),
     ("rebuno, 99th percentile", "p99_ns"),
     ("rebuno, a target not seen before", "cold_ns"),
+    (f"rebuno, {WIDE:,} rules of any step", "wide_ns"),
     ("a plain scan in Python", "plain_scan"),
     ("times the best peer", "times_best_peer"),
     ("times the plain scan", "times_plain_scan"),
@@ -76,6 +78,22 @@ def make_requests(rules: Sequence[Rule]) -> dict[str, list[Request]]:
             Request(rules[-2].pattern, {"to": "eve", "n": 50}, "default", by_args=True),
         ],
     }
+
+
+def wide_requests(requests: dict[str, list[Request]]) -> dict[str, list[Request]]:
+    """The same submissions with an account that no rule of any step names, and one with an account that one does."""
+    some = {
+        name: [Request(r.target, {**r.args, "account": "none"}, r.expected) for r in of_kind]
+        for name, of_kind in requests.items()
+    }
+    hit = f"w{WIDE // 2}"
+    some["hit"] = [Request("unheard_of", {"to": "bob", "n": 5, "account": f"account{WIDE // 2}"}, hit)]
+    return some
+
+
+def wide_rules() -> str:
+    """Rules about any step, each for one account."""
+    return "\n".join(f'rule w{n} {{\n  deny any step\n  when args.account == "account{n}"\n}}' for n in range(WIDE))
 
 
 def compiled_engine(policy: Policy) -> Engine:
@@ -163,6 +181,15 @@ def peer_ns(peer: Peer, rules: Sequence[Rule], requests: dict[str, list[Request]
     return max(medians), max(p99s)
 
 
+def wide_ns(text: str, rules: Sequence[Rule], requests: dict[str, list[Request]]) -> float:
+    """The worst median where rules about any step stand before all others and ask for an argument."""
+    engine = compiled_engine(compile_text(f"default deny\n{wide_rules()}\n{text}"))
+    some = wide_requests(requests)
+    if mistake := wrong(engine, rules, some):
+        raise SystemExit(mistake)
+    return max(median_ns(engine, of_kind, BATCHES, CALLS) for of_kind in some.values())
+
+
 def measure(count: int, peers: Sequence[Peer], left_out: dict[str, str]) -> dict[str, Any]:
     """Every figure for one number of rules; peers without figures are put into `left_out` with the reason."""
     rules = make_rules(count)
@@ -181,6 +208,7 @@ def measure(count: int, peers: Sequence[Peer], left_out: dict[str, str]) -> dict
     p99 = max(single_ns(ours, some * (SINGLES // len(some)))[-SINGLES // 100] for some in requests.values())
     unseen = [Request(f"group{n * 5 + 1}_new", {}, "") if n % 2 else Request(f"new{n}", {}, "") for n in range(COLD)]
     cold = statistics.median(single_ns(ours, unseen))
+    wide = wide_ns("\n".join(rule.text() for rule in rules), rules, requests)
     gc.enable()
     theirs: dict[str, tuple[float, int]] = {}
     for peer in peers:
@@ -194,6 +222,7 @@ def measure(count: int, peers: Sequence[Peer], left_out: dict[str, str]) -> dict
         "rebuno_ns": round(mine),
         "p99_ns": p99,
         "cold_ns": round(cold),
+        "wide_ns": round(wide),
         "peers": {name: round(median) for name, (median, _) in theirs.items()},
         "peers_p99": {name: p99 for name, (_, p99) in theirs.items()},
         "plain_scan": round(plain),

@@ -70,7 +70,9 @@ class Guarded:
             return _NONE if absent(args) else self._every
         value = args.get(self._key)
         if type(value) is str:
-            return self._texts.get(value, self._other_texts) if valid(value) else self._every
+            if value.isascii() or valid(value):
+                return self._texts.get(value, self._other_texts)
+            return self._every
         if is_number(value):
             return self._numbers.get(value, self._other_numbers)
         return _NONE if absent(value) else self._every

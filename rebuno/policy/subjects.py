@@ -76,14 +76,15 @@ class Row(NamedTuple, Generic[R]):
 
 class _Open:
     """The candidates of a target before its arguments are known: those that any arguments leave, in order, and the
-    tables that tell the others. Nothing from position `end` on is a candidate."""
+    tables that tell the others. Nothing from position `end` on is a candidate. `chosen` remembers the whole lists."""
 
-    __slots__ = ("end", "positions", "tables")
+    __slots__ = ("chosen", "end", "positions", "tables")
 
     def __init__(self, positions: Sequence[int], tables: Sequence[Guarded], end: int) -> None:
         self.positions = positions
         self.tables = tables
         self.end = end
+        self.chosen: dict[object, tuple[Any, ...]] = {}
 
 
 class Index(Generic[R]):
@@ -94,7 +95,7 @@ class Index(Generic[R]):
     subject that begin by asking the same argument for literals cost one look-up together.
     """
 
-    __slots__ = ("_chosen", "_exact", "_globs", "_lengths", "_open", "_rules", "_seen", "_tables", "last")
+    __slots__ = ("_choices", "_exact", "_globs", "_lengths", "_open", "_rules", "_seen", "_tables", "last")
 
     def __init__(self, rows: Sequence[Row[R]], last: R) -> None:
         self._rules = tuple((row.rule, row.final) for row in rows)
@@ -120,7 +121,7 @@ class Index(Generic[R]):
         self._lengths = sorted({len(prefix) for prefix in self._globs})
         self._seen: dict[str, tuple[R, ...] | _Open] = {}
         self._open: dict[tuple[int, ...], _Open] = {}
-        self._chosen: dict[tuple[object, ...], tuple[R, ...]] = {}
+        self._choices = 0
 
     def candidates(self, target: str, args: Any) -> tuple[R, ...]:
         """The rules about `target` that these arguments leave, in the order of the file, up to the first that always
@@ -129,7 +130,13 @@ class Index(Generic[R]):
         if found is None:
             found = self._find(target)
             _keep(self._seen, target, found)
-        return found if isinstance(found, tuple) else self._choose(found, args)
+        if isinstance(found, tuple):
+            return found
+        # INVARIANT: what a table finds lives as long as the table, so no other list can take its place in memory.
+        tables = found.tables
+        key: object = id(tables[0].find(args)) if len(tables) == 1 else tuple([id(t.find(args)) for t in tables])
+        kept: tuple[R, ...] | None = found.chosen.get(key)
+        return self._choose(found, args, key) if kept is None else kept
 
     def _find(self, target: str) -> tuple[R, ...] | _Open:
         positions = set(self._exact.get(target, ()))
@@ -156,16 +163,15 @@ class Index(Generic[R]):
             _keep(self._open, key, found)
         return found
 
-    def _choose(self, found: _Open, args: Any) -> tuple[R, ...]:
-        chosen = [table.find(args) for table in found.tables]
-        # INVARIANT: what a table finds lives as long as the index, so no other list can take its place in memory.
-        key = (found, *map(id, chosen))
-        kept = self._chosen.get(key)
-        if kept is None:
-            others = {position for positions in chosen for position in positions if position < found.end}
-            kept = self._listed(sorted({*found.positions, *others}))
-            _keep(self._chosen, key, kept)
-        return kept
+    def _choose(self, found: _Open, args: Any, key: object) -> tuple[R, ...]:
+        others = {position for table in found.tables for position in table.find(args) if position < found.end}
+        self._choices += 1
+        if self._choices > MAX_TARGETS:
+            self._seen.clear()
+            self._open.clear()
+            self._choices = 1
+        chosen = found.chosen[key] = self._listed(sorted({*found.positions, *others}))
+        return chosen
 
     def _listed(self, positions: Sequence[int]) -> tuple[R, ...]:
         rules = [self._rules[position][0] for position in positions]
