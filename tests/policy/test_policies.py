@@ -1,0 +1,98 @@
+"""What everybody who takes a shipped bundle may rely on: it is tested, it warns of nothing, and it can be opened."""
+
+from pathlib import Path
+
+import pytest
+
+from rebuno.policy import cases_suite
+from rebuno.policy.cases_find import find
+from rebuno.policy.compile import compile_bundle
+from rebuno.policy.facts import Facts
+from rebuno.policy.parse import parse
+from rebuno.policy.source import read
+from rebuno.policy.syntax import Because, Rule
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOLDER = ROOT / "policies"
+BUNDLES = sorted(path for path in FOLDER.rglob("*.rbp") if "lib" not in path.parts)
+STARTERS = sorted(path.stem for path in FOLDER.glob("*.rbp"))
+
+
+def called(path: Path) -> str:
+    """A bundle's name for test ids."""
+    return str(path.relative_to(FOLDER).with_suffix(""))
+
+
+@pytest.fixture(scope="module")
+def tested() -> dict[str, cases_suite.Tested]:
+    """Every shipped bundle with how its cases came out."""
+    return {called(Path(one.checked.path)): one for one in cases_suite.run_suites(find([FOLDER]))}
+
+
+def test_there_is_a_bundle_for_each_kind_of_agent() -> None:
+    """The starters and the four suites."""
+    assert STARTERS == ["browsing", "coding", "database", "mail", "payments", "research"]
+    assert sorted(path.stem for path in (FOLDER / "agentdojo").glob("*.rbp")) == [
+        "banking",
+        "slack",
+        "travel",
+        "workspace",
+    ]
+
+
+@pytest.mark.parametrize("path", BUNDLES, ids=called)
+def test_nothing_is_found_in_a_shipped_bundle(path: Path, tested: dict[str, cases_suite.Tested]) -> None:
+    """Neither an error nor a warning, in the bundle, what it uses, or its cases."""
+    assert list(tested[called(path)].checked.diagnostics) == []
+
+
+@pytest.mark.parametrize("path", BUNDLES, ids=called)
+def test_the_cases_pass_and_try_nearly_everything(path: Path, tested: dict[str, cases_suite.Tested]) -> None:
+    """Every case says which rule decides and comes out so; hardly a rule or an answer is left untried."""
+    one = tested[called(path)]
+    assert one.report is not None
+    assert one.report.failed == 0
+    assert [result.case.name for result in one.report.results if not result.case.expect_rule] == []
+    assert one.covered >= 95
+
+
+@pytest.mark.parametrize("path", BUNDLES, ids=called)
+def test_every_rule_says_why(path: Path) -> None:
+    """The reason is what the agent, the person who is asked and the journal get to read."""
+    bundle, _ = parse(read(path))
+    rules = [statement for statement in bundle.statements if isinstance(statement, Rule)]
+    silent = [rule.id.text for rule in rules if not any(isinstance(clause, Because) for clause in rule.clauses)]
+    assert (len(rules) > 0, silent) == (True, [])
+
+
+# What none of the shipped bundles may let through, whatever it is for.
+HOSTILE = [
+    # No rule is about it, and the default says no.
+    ("tool_call", "a_tool_that_nobody_knows", {}),
+    # A name with a blank behind, in capitals or with a Cyrillic letter is another tool.
+    ("tool_call", "send_money ", {"recipient": "x", "amount": 1}),
+    ("tool_call", "Send_mail", {"to": "x"}),
+    ("tool_call", "get_bаlance", {}),
+    # Arguments that are none of what the rules ask for.
+    ("tool_call", "shell", None),
+    ("tool_call", "fetch", []),
+    ("tool_call", "query", "select 1 from orders"),
+    ("tool_call", "send_email", 5),
+    ("tool_call", "pay", {"to": {"account": "x"}, "amount": [1], "currency": ["EUR"]}),
+    # Models are for a bundle of one's own to allow.
+    ("llm_call", "some-model", {}),
+]
+
+
+@pytest.mark.parametrize(("kind", "target", "args"), HOSTILE)
+@pytest.mark.parametrize("path", BUNDLES, ids=called)
+def test_what_is_out_of_place_is_never_allowed(path: Path, kind: str, target: str, args: object) -> None:
+    """Unknown tools, look-alike names and arguments of the wrong shape."""
+    decision = compile_bundle(read(path)).decide(Facts(kind, target, args, agent="a", input=None))
+    assert decision.verdict.value != "allow"
+
+
+def test_the_page_on_policies_names_every_starter() -> None:
+    """Whoever looks for a bundle finds it, and what it does not stop."""
+    page = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+    assert [name for name in STARTERS if f"## `{name}.rbp`" not in page] == []
