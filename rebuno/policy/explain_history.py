@@ -33,7 +33,6 @@ def told_history(expr: syntax.After | syntax.Count, facts: Facts, lists: Mapping
         answer: Tri = True
         if expr.where is not None:
             past.look_at(step)
-            past.readings = None
             past.tests = facts.tests + 1 if anew else 0
             if past.tests <= MAX_TESTS:
                 answer = where(expr.where, past, Block(None) if anew else None)

@@ -131,8 +131,7 @@ class Settled:
         if counted is None or counted.input is not facts.input or counted.agent != facts.agent:
             counted = history.indexes[self] = _Counted(facts)
         for step in history.evidence[counted.read :]:
-            # Only a result can tell more than the start of a step did.
-            if meant(self.subject, step) and (step.succeeded or step.step not in counted.open):
+            if meant(self.subject, step):
                 counted.add(step, self._answer(step, facts))
         counted.read = len(history.evidence)
         return counted.numbers(facts.as_of)
