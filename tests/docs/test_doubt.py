@@ -10,6 +10,7 @@ import pytest
 
 from rebuno.policy import facets
 from rebuno.policy import syntax as s
+from rebuno.policy.cases_read import read_submission
 from rebuno.policy.compile import compile_text
 from rebuno.policy.decide import Policy
 from rebuno.policy.explain import explain
@@ -58,7 +59,8 @@ def _rows(first: str) -> Iterator[Row]:
             yield Row(section, columns, tuple(cell.strip() for cell in line.strip("| ").split(" | ")))
 
 
-TESTS = list(_rows("test"))
+TESTS = [row for row in _rows("test") if row.section != "History and time"]
+HISTORY = [row for row in _rows("test") if row.section == "History and time"]
 FACETS = list(_rows("facet"))
 
 
@@ -72,8 +74,11 @@ def _policies(test: str) -> tuple[Policy, Policy]:
 
 
 def _answer(policies: tuple[Policy, Policy], args: Any) -> str:
+    return _of(policies, Facts("tool_call", "t", args, input="y"))
+
+
+def _of(policies: tuple[Policy, Policy], facts: Facts) -> str:
     """What the test answers: an allow rule matches on yes alone, a deny rule on yes and maybe."""
-    facts = Facts("tool_call", "t", args, input="y")
     allowed, denied = (policy.decide(facts).rule_id == "r" for policy in policies)
     answer = "yes" if allowed else "maybe" if denied else "no"
     assert explain(policies[0], facts).rules[0].answer == answer
@@ -105,6 +110,26 @@ def test_every_cell_is_true(row: Row) -> None:
     beside = BESIDE.get(row.section, {})
     answers = [_answer(policies, _args(column, beside)) for column in row.columns[1:]]
     assert list(row.cells[1:]) == answers
+
+
+@pytest.mark.parametrize("row", HISTORY, ids=[row.code for row in HISTORY])
+def test_every_cell_about_earlier_steps_is_true(row: Row) -> None:
+    """What may have happened is not what has happened."""
+    answers = []
+    for status in row.columns[1:]:
+        earlier = {"target": "web_get", "args": {"url": "x"}, "status": status}
+        if status == "succeeded":
+            earlier["result"] = {"ok": True}
+        step = {"target": "t", "history": [] if status == "none" else [earlier]}
+        answers.append(_of(_policies(row.code), read_submission(step).facts()))
+    assert list(row.cells[1:]) == answers
+
+
+@pytest.mark.parametrize(("now", "answer"), [(None, "maybe"), (1769767200.0, "yes"), (1769853600.0, "no")])
+def test_without_a_clock_the_time_is_in_doubt(now: float | None, answer: str) -> None:
+    """A Friday at ten, a Saturday at ten, and no time at all."""
+    policies = _policies('during "Mon-Fri 09:00-17:00 UTC"')
+    assert _of(policies, Facts("tool_call", "t", {}, now=now)) == answer
 
 
 @pytest.mark.parametrize("row", FACETS, ids=[row.code for row in FACETS])
