@@ -14,18 +14,22 @@ _NAMED: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w*)[ \t]*=(?!=)")
 _OPENED_BY_KEYWORD: Final = re.compile(r"(?:let|known|condition)\s+([A-Za-z_]\w*)")
 _RULE: Final = re.compile(r"[A-Za-z_]\w*[ \t]+[A-Za-z_][\w-]*[ \t]*\{|rule(?!\w)")
 _NOISE: Final = re.compile(r'(?<!\w)r"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|#[^\n]*')
+_BEHIND: Final = re.compile(r"\}\s*(?=\S)")
 _CLOSES: Final = {")": "(", "]": "[", "}": "{"}
 
 Piece = tuple[int, int]  # offsets, the end exclusive
 
 
 def statements(text: str) -> Iterator[Piece]:
-    """The pieces from one line that begins a statement to the next; what stands before the first is a piece too."""
-    marks = [
+    """The pieces from one line that begins a statement to the next; what stands before the first, and what follows a
+    rule's closing brace, are pieces too."""
+    begun = {
         match.start(1)
         for match in _FIRST_WORD.finditer(text)
         if match[1] in STATEMENTS or _SHAPE.match(text, match.start(1))
-    ]
+    }
+    behind = {match.end() for match in _BEHIND.finditer(_bare(text))}
+    marks = sorted(begun | behind)
     if significant(text, 0, marks[0] if marks else len(text)):
         marks.insert(0, 0)
     return zip(marks, [*marks[1:], len(text)], strict=True)
@@ -83,8 +87,7 @@ def significant(text: str, start: int, end: int) -> int:
 
 def opened(text: str, start: int, end: int) -> int | None:
     """The offset of the innermost bracket that is opened and not closed between the offsets."""
-    # Strings and comments hide what is inside them; blanking keeps the offsets.
-    bare = _NOISE.sub(lambda match: " " * len(match[0]), text[start:end])
+    bare = _bare(text[start:end])
     stack: list[int] = []
     for match in re.finditer(r"[()\[\]{}]", bare):
         if match[0] not in _CLOSES:
@@ -92,3 +95,8 @@ def opened(text: str, start: int, end: int) -> int | None:
         elif stack and bare[stack[-1]] == _CLOSES[match[0]]:
             stack.pop()
     return start + stack[-1] if stack else None
+
+
+def _bare(text: str) -> str:
+    # Strings and comments hide what is inside them; blanking keeps the offsets.
+    return _NOISE.sub(lambda match: (" " if match[0][0] == "#" else "_") * len(match[0]), text)

@@ -13,6 +13,7 @@ from rebuno.policy.surface import Lines
 
 _END: Final = "$END"
 _LAST_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"\Z|\w+\Z|[=!<>]+\Z|.\Z', re.DOTALL)
+_HEAD: Final = re.compile(r"[{\n]\s*(allow|deny|require)\b")
 _STATEMENTS: Final = frozenset(f"_{word.upper()}" for word in STATEMENTS)
 _KINDS: Final = frozenset(word.upper() for word in KINDS)
 # What several terminals together are called, the widest first.
@@ -132,7 +133,10 @@ def _hint(token: Token, accepts: frozenset[str], text: str, lines: Lines, outer:
     if at and text[at - 1] == '"':
         return 'a quote inside a string is written `\\"`'
     if token.type in ("ALLOW", "DENY", "_REQUIRE") and "_WHEN" in accepts:
-        return "a rule has one verdict; begin another `rule`"
+        bracket = opened(text, outer, at)
+        first = _HEAD.search(text, outer if bracket is None else bracket, at)
+        earlier = f", that of line {lines.span(first.start(1), first.end()).line}" if first else ""
+        return f"a rule has one verdict{earlier}; begin another `rule`"
     if "_RULE" in accepts and token in (*CLAUSES, *HEADS):
         return "verdicts and clauses stand inside `rule ID { … }`"
     if token.type == "STRING" and accepts >= {"LPAR", "NAME"}:
