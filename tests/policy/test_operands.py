@@ -152,7 +152,8 @@ def test_under(expression: str, args: Any, answer: Tri) -> None:
         ("any host of args.u has (it under corp)", {"u": ["https://x.example", "https://a.corp.example"]}, YES),
         ('any host of args.u has (it == "A.example")', {"u": "https://a.EXAMPLE"}, YES),
         ('any path of args.p has (it under "src" and it like "**/*.py")', {"p": "src/a.py"}, YES),
-        ('any redirect of args.c has (extension of it == ".sh")', {"c": "ls > a.sh"}, MAYBE),  # a path is read from a text
+        ('any redirect of args.c has (extension of it == ".sh")', {"c": "ls > a.sh"}, YES),  # a path is read already
+        ('any extension of redirect of args.c == ".sh"', {"c": "ls > a.sh"}, YES),
         ('any command of args.c has (it like "git *" and it contains "push")', {"c": "ls; git -C x push"}, YES),
         ('any command of args.c has (it like "git *" and it contains "push")', {"c": "ls push; git log"}, NO),
         ('any command of args.c has (any it like "-*f*")', {"c": "ls; rm -rf x"}, YES),  # through its words
@@ -209,11 +210,9 @@ def test_blocks_are_dual() -> None:
 
 def test_nested_quantifiers_multiply() -> None:
     """Every element that a block goes through counts, and so does every one that its tests go through for it."""
-    args = {"a": [1] * 300, "b": [2] * 300}
-    assert ask("any args.a has (any args.b == it)", args) is False  # 300 and 300 times 300
-    args["b"].append(2)
-    args["a"] = [1] * 350
-    assert ask("any args.a has (any args.b == it)", args) is None
+    # 200 and 200 times 200, and the two rules that `ask` makes.
+    assert ask("any args.a has (any args.b == it)", {"a": [1] * 200, "b": [2] * 200}) is False
+    assert ask("any args.a has (any args.b == it)", {"a": [1] * 400, "b": [2] * 400}) is None
     assert ask("every args.a has (it in args.b[])", {"a": [1] * 400, "b": [1] * 400}) is None
 
 
@@ -232,7 +231,7 @@ def test_in_a_block_large_values_count_for_more(monkeypatch: pytest.MonkeyPatch)
     assert 1000 < tests_for({"l": ["x"] * 100, "t": "a" * 25600}) < 1300  # and stops there
 
 
-def test_facets_of_arguments_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facets_of_arguments_are_read_once() -> None:
     """Equal operands share one reading a decision, and the next decision reads anew."""
     policy = policy_of(
         'rule a { deny any step when host of args.u == "a" or host of args.u == "b" }\n'
@@ -242,7 +241,7 @@ def test_facets_of_arguments_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     facts = Facts("tool_call", "t", {"u": "https://c.example", "l": ["x", "y"]})
     assert policy.decide(facts).rule_id == "c"
     assert facts.readings is not None
-    assert list(facts.readings.values()) == ["c.example"]
+    assert [str(read) for read in facts.readings.values()] == ["c.example"]
     facts.args = {"u": "https://d.example"}
     assert policy.decide(facts).rule_id == "default"
 

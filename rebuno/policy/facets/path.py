@@ -147,8 +147,11 @@ def read(value: Any, around: Surroundings) -> Any:
     """The `Path` that a string names, resolved by its words alone: empty segments and `.` vanish, `..` goes up.
 
     `UNREADABLE` for what programs do not agree on: an empty text, blanks at either end, control characters, a
-    backslash, a drive or a URL, `~user`, `~` where the home is not known, and beyond 65,536 characters.
+    backslash, a drive or a URL, `~user`, `~` where the home is not known, and beyond 65,536 characters. A `Path`,
+    which `redirect` gives, is read already.
     """
+    if type(value) is Path:
+        return value
     return UNREADABLE if type(value) is not str or _doubt(value, around) else _resolved(value, around)
 
 
