@@ -8,6 +8,7 @@ from rebuno.policy.check_reach import check_reach
 from rebuno.policy.check_rules import check_rule
 from rebuno.policy.check_tests import IN_RULE, Tests
 from rebuno.policy.check_values import check_list
+from rebuno.policy.check_warnings import check_warnings
 from rebuno.policy.diagnostics import Code, Diagnostic, Report, ordered
 from rebuno.policy.facets.reading import Surroundings
 from rebuno.policy.formulas import Formulas
@@ -40,7 +41,9 @@ def check(bundle: s.Bundle) -> list[Diagnostic]:
                 pass
     names.circles()
     if bundle.whole and _closed(bundle) and not report.failed:
-        check_reach(bundle, Formulas(bundle), report)
+        formulas = Formulas(bundle)
+        check_reach(bundle, formulas, report)
+        check_warnings(bundle, formulas, report)
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)

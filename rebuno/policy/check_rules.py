@@ -109,6 +109,9 @@ def _everything(subject: s.Subject) -> bool:
 def _optional(rule: s.Rule, report: Report) -> None:
     tests = [test for clause in rule.clauses if isinstance(clause, s.When | s.Unless) for test in _tests(clause.expr)]
     asked = {path for test in tests if test.op in (Op.GIVEN, Op.MISSING) for path in test.operand.paths}
+    # Where `when` tests the value, the rule needs it anyway.
+    whens = [test for clause in rule.clauses if isinstance(clause, s.When) for test in _tests(clause.expr)]
+    asked |= {path for test in whens for path in test.operand.paths}
     for clause in rule.clauses:
         if not isinstance(clause, s.Unless):
             continue

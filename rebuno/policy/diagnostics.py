@@ -88,6 +88,14 @@ class Code(StrEnum):
     UNUSED_NAME = "unused-name"
     NEVER_HOLDS = "never-holds"
     LATE_DENY = "late-deny"
+    WHOLE_DOMAIN = "whole-domain"
+    READ_BY_FACET = "read-by-facet"
+    DENY_LIST = "deny-list"
+    NO_WORKDIR = "no-workdir"
+    UNKNOWN_TOOL = "unknown-tool"
+    UNKNOWN_ARGUMENT = "unknown-argument"
+    NEVER_FITS = "never-fits"
+    POINTLESS = "pointless"
 
 
 _CAP: Final = {Severity.ERROR: Code.TOO_MANY_ERRORS, Severity.WARNING: Code.TOO_MANY_WARNINGS}

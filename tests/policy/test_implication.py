@@ -25,7 +25,7 @@ PLAIN: Final = [
     "is null", "is not null", "== args.b", "!= args.b", "in asked", "not in asked", 'under "/a"', 'under "/a/b"',
     'under ["/a", "src"]', 'not under "/a"', 'not under "/a/b"',
 ]  # fmt: skip
-READ: Final = {
+READ: Final[dict[str, list[str]]] = {
     "host of args.a": ['under "example"', 'under "corp.example"', 'under ["corp.example", "b"]', '== "corp.example"',
                        'in ["corp.example", "x.b"]', 'not under "example"', 'not under "corp.example"', "given",
                        'ends with ".Example"', 'like "*.example"', '!= "corp.example"'],
@@ -54,8 +54,10 @@ VALUES: Final[list[Any]] = [
     "/a/c", "/a/b/../c", "src/x", "https://x.corp.example", "http://10.0.3.1/", "http://10.9.0.1", "ana@x.corp.example",
     "https://CORP.example./b", "see https://x.corp.example", "2025-01-12", "2024-01-11",
 ]  # fmt: skip
-FACTS: Final = [Facts("tool_call", "pay", {"a": value, "b": "a"}, input="a, 50, git") for value in VALUES] + [
-    Facts("tool_call", "pay", args, input="a") for args in ({}, [], {"b": 1})
+NO_VALUES: Final[list[Any]] = [{}, [], {"b": 1}]
+FACTS: Final = [
+    Facts("tool_call", "pay", args, input="a, 50, git")
+    for args in (*NO_VALUES, *({"a": value, "b": "a"} for value in VALUES))
 ]
 PROLOGUE: Final = 'let some = ["a", "ab"]\nknown asked = input'
 
