@@ -47,7 +47,7 @@ class _Entry:
 
 
 class _Index:
-    """The values of one history. Texts are filed under their longest piece: a text without it does not hold them."""
+    """The values of one history. Each is filed under the rarest of its pieces: a text without it does not hold it."""
 
     __slots__ = ("agent", "doubt_at", "entries", "input", "numbers", "read", "words")
 
@@ -76,7 +76,8 @@ class _Index:
                 return
             entry = self.entries[spelling] = _Entry(spelling)
             if entry.pieces:
-                self.words.setdefault(max(entry.pieces, key=len), []).append(entry)
+                rarest = min(entry.pieces, key=lambda piece: len(self.words.get(piece, ())))
+                self.words.setdefault(rarest, []).append(entry)
             else:
                 self.numbers = True
         if sure and entry.sure is None:

@@ -1,13 +1,15 @@
 """Where a value may come from: whole tokens and numbers of the input, lists, and what earlier steps left behind."""
 
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, overload
 
 import pytest
 
 from rebuno.policy import explain_known, known, tokens
 from rebuno.policy.explain import explain
 from rebuno.policy.facts import Evidence, Facts, History
+from rebuno.policy.known import in_texts
 from rebuno.policy.tokens import Texts, numbers, occurs
 from rebuno.policy.values import Tri
 from tests.policy.bundles import again, policy_of
@@ -42,6 +44,51 @@ TOOL = "tool_call"
 def test_whole_tokens(text: str, value: str, found: bool) -> None:
     """A value occurs only where it stands for itself."""
     assert occurs(text, value) is found
+
+
+class Counted(Sequence[str]):
+    """A text that counts how often one of its characters is looked at."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.looks = 0
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> str: ...
+    def __getitem__(self, index: int | slice) -> str:
+        self.looks += 1
+        return self.text[index]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("a" * 2000, "a" * 1000), ("ab" * 1000 + "c", "ab" * 500 + "c"), ("a " * 1000, "a " * 500 + "b"), ("x", "xy")],
+)
+def test_finding_what_overlaps_itself_is_linear(text: str, value: str) -> None:
+    """However often a value begins in a text, each character is looked at a few times."""
+    counted, sought = Counted(text), Counted(value)
+    found = list(tokens.places(counted, sought, 0))
+    assert found == [at for at in range(len(text)) if text.startswith(value, at)]
+    assert counted.looks <= 2 * len(text)
+    assert sought.looks <= 4 * (len(text) + len(value))
+
+
+def test_a_search_turns_to_what_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Occurrences that are no tokens are tried until they have cost as much as the text is long, and no longer."""
+    tried = []
+    monkeypatch.setattr(tokens, "stands_alone", lambda text, start, end: tried.append(end - start))
+    monkeypatch.setattr(tokens, "places", lambda text, value, start: [])
+    for size in (1, 10, 1000, 5000):
+        tried.clear()
+        assert not occurs("a" * 10_000, "a" * size)
+        assert sum(tried) <= 10_000 + 2 * size
+    monkeypatch.undo()
+    assert occurs("a" * 10_000 + " " + "a" * 5000, "a" * 5000)
 
 
 @pytest.mark.parametrize(
@@ -272,3 +319,114 @@ def test_a_history_is_read_once() -> None:
         assert policy.decide(Facts(TOOL, "t", {"v": seq}, history=history)).rule_id == "r"
     (seen,) = history.indexes.values()
     assert (seen.read, len(seen.sure)) == (50, 50)
+
+
+# ---------------------------------------------------------------- what facets give
+
+
+@pytest.mark.parametrize(
+    ("source", "predicate", "value", "answer"),
+    [
+        ("input", "date", "2025-01-11", True),
+        ("input", "date", "January 11", True),
+        ("input", "date", "2024-01-11", True),  # the user named no year
+        ("input", "date", "2025-01-12", False),
+        ("input", "date", "11/01/2025", None),
+        ("input", "domain", "zoe@corp.example", True),  # one named address admits its whole domain
+        ("input", "domain", "zoe@other.example", False),
+        ("input", "host", "https://docs.example/other", True),
+        ("input", "host", "https://docs.example.evil/", False),
+        ("input", "number", "EUR 1,100", True),
+        ("input", "number", 1100, True),
+        ("input", "number", 11, False),  # part of the date
+        ("input", "extension", "x.pdf", False),  # sought as the text that it is
+        ("input", "path", "src/a.py", True),
+        ("input", "path", "src/b/../a.py", True),
+        ("input", "path", "SRC/a.py", None),  # the same place on some systems
+        ("input.n", "number", 7, True),  # a number of the input
+        ('["2025-01-11", "x"]', "date", "January 11, 2025", True),  # a list's values are read as literals
+        ('["corp.example"]', "domain", "zoe@CORP.example", True),
+        ('["ana@corp.example"]', "domain", "zoe@corp.example", True),  # and searched
+        ('["x"]', "date", "2025-01-11", False),
+        ('result of tool "list" at [].on', "date", "2025-03-01", True),
+        ('result of tool "list" at [].on', "date", "2025-03-02", True),  # in a text, wherever it stands
+        ('result of tool "list" at [].on', "date", "March 2", True),
+        ('result of tool "list" at [].on', "date", "2025-03-03", False),
+        ('result of tool "list" at date of [].on', "date", "2025-03-02", True),
+        ('result of tool "list" at domain of [].by', "domain", "zoe@b.example", True),
+        ('result of tool "list" at [].by', "domain", "zoe@b.example", True),
+        ('result of tool "list" at host of link of [].say', "host", "https://c.example", True),
+        ('result of tool "list" at [].say', "host", "https://c.example/y", True),
+        ('approved tool "pay" at date of day', "date", "2025-05-05", True),
+        ('approved tool "pay" at day', "date", "2025-05-06", False),
+    ],
+)
+def test_values_are_sought_as_facets_read_them(source: str, predicate: str, value: Any, answer: Tri) -> None:
+    """With a facet on the left, every source is searched for what the facet gives."""
+    rows = [{"on": "2025-03-01", "by": "Bo <bo@b.example>"}, {"on": "until March 2nd, 2025", "by": "bo@b.example"}]
+    evidence = [
+        listing(*rows, {"say": "see https://c.example/x, or not"}),
+        Evidence(2, TOOL, "pay", {"day": "2025-05-05"}, approved=True),
+    ]
+    text = "On January 11th pay 1,100 to ana@corp.example, see https://docs.example/a and src/a.py."
+    facts = Facts(TOOL, "t", input={"say": text, "n": 7}, history=History(evidence))
+    quick = facet_ask(predicate, source, value, facts)
+    assert quick is answer
+
+
+def facet_ask(facet: str, source: str, value: Any, facts: Facts) -> Tri:
+    """Whether what the facet reads of `value` is in the set: by both evaluators, which must agree."""
+    policy = policy_of(
+        f"known k = {source}\nrule sure {{ allow any step when {facet} of args.v in k }}\n"
+        f"rule perhaps {{ deny any step when {facet} of args.v in k }}"
+    )
+    facts.args = {"v": value}
+    decided = policy.decide(facts).rule_id
+    assert explain(policy, again(facts)).decision.rule_id == decided
+    return {"sure": True, "perhaps": None}.get(decided, False)
+
+
+def test_what_a_facet_gave_is_not_compared_with_a_text() -> None:
+    """A set of days cannot tell whether it holds a text: a miss is maybe, from the first day on."""
+    history = History([listing({"d": "x"}, seq=1), listing({"d": "2025-01-11"}, seq=3)])
+    facts = Facts(TOOL, "t", history=history)
+    source = 'result of tool "list" at date of [].d'
+    answers = []
+    for facts.as_of in (3, 4):
+        answers.append((ask(source, "2025-01-11", facts), facet_ask("path", source, "/a", facts)))
+    assert answers == [(False, False), (None, None)]
+    assert facet_ask("date", source, "2025-01-11", facts) is True
+
+
+def test_a_where_is_asked_anew_for_every_item() -> None:
+    """What facets read of one element is forgotten before the next."""
+    rows = [{"v": "a", "by": "x@corp.example"}, {"v": "b", "by": "x@other.example"}, {"v": "c", "by": "x@corp.example"}]
+    facts = Facts(TOOL, "t", history=History([listing(*rows)]))
+    source = 'result of tool "list" at [].v where (domain of item.by == "corp.example")'
+    assert [ask(source, value, facts) for value in "abc"] == [True, False, True]
+
+
+def test_facets_of_the_input_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The input is searched once for each history, and again where the input is another."""
+    policy = policy_of("known k = input\nrule r { allow any step when date of args.v in k }")
+    history = History()
+    reads = []
+
+    def counted(*args: Any) -> Iterator[Any]:
+        reads.append(args)
+        return in_texts(*args)
+
+    monkeypatch.setattr(known, "in_texts", counted)
+    given = "January 11"
+    for _ in range(3):
+        assert policy.decide(Facts(TOOL, "t", {"v": "2025-01-11"}, input=given, history=history)).rule_id == "r"
+    other = Facts(TOOL, "t", {"v": "2025-01-11"}, input="January 12", history=history)
+    assert policy.decide(other).rule_id == "default"
+    assert len(reads) == 2
+
+
+def test_an_input_with_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the bound a hit is yes and a miss is maybe, also of what facets find."""
+    monkeypatch.setattr(known, "MAX_VALUES", 3)
+    facts = Facts(TOOL, "t", input="1, 2, 3, 4")
+    assert [facet_ask("number", "input", value, facts) for value in (1, 3, 4, 9)] == [True, True, None, None]
