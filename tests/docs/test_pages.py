@@ -9,7 +9,7 @@ from tests.docs.pages import ROOT, Block, blocks, commands, findings, matches, r
 
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
-SORTS = {"rbp", "rbp fragment", "python", "python run", "console", "yaml", "json", "text", "sh"}
+SORTS = {"rbp", "rbp fragment", "python", "python run", "console", "yaml", "json", "toml", "text", "sh"}
 
 
 def _name(block: Block) -> str:
