@@ -30,6 +30,15 @@ def escape(text: str, limit: int | None = LIMIT) -> str:
     return f"{kept}… (+{left_out:,} characters)" if left_out else kept
 
 
+def spelled(text: str, limit: int | None = LIMIT) -> str:
+    """The name of a tool, a model or a step, with its spelling in JSON beside it where letters outside ASCII may make
+    it look like another, or where blanks stand at an end."""
+    shown = escape(text, limit)
+    if text.isascii() and text == text.strip():
+        return shown
+    return f"{shown} ({json.dumps(text if limit is None else text[:limit])})"
+
+
 def value(data: Any, limit: int | None = LIMIT) -> str:
     """A JSON value as one line of JSON, strings in quotes so that blanks at their ends can be seen."""
     try:

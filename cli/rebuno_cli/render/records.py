@@ -10,7 +10,7 @@ from rebuno.journal.records import Approval, Execution, Step
 from rebuno.kernel.submit import GRANT_LASTS
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
-from rebuno_cli.render.escape import escape, stored
+from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import Rows, fields
 
 STATUS_STYLE: Final = {
@@ -98,7 +98,7 @@ def approvals(rows: Iterable[tuple[Approval, Step | None]]) -> Iterator[Renderab
         (
             row.id,
             _status(row.status),
-            escape(step.target, 40) if step else "",
+            spelled(step.target, 40) if step else "",
             stored(step.args, _INPUT) if step else "",
             escape(row.rule_id, 40),
             _when(row.created_at),
@@ -119,7 +119,7 @@ def approval(row: Approval, step: Step | None) -> Iterator[RenderableType]:
         ("execution", row.execution_id),
         ("step", row.step_id),
         ("kind", step.kind.value if step else ""),
-        ("target", escape(step.target, None) if step else ""),
+        ("target", spelled(step.target, None) if step else ""),
         ("args", stored(step.args, None) if step else ""),
         ("rule", escape(row.rule_id)),
         ("because", escape(step.reason, None) if step else ""),

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.kernel.story import Asked, Run, Story, Told, Went
-from rebuno_cli.render.escape import escape, stored
+from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import hanging
 from rebuno_cli.render.records import STATUS_STYLE, span, stamp
 
@@ -63,7 +63,7 @@ def _step(step: Told, depth: int) -> Iterator[RenderableType]:
     margin = 2 * min(depth, _DEEPEST)
     sign = _SIGN[step.went]
     line = Text(f"{step.kind} ")
-    line.append(escape(step.target), "bold")
+    line.append(spelled(step.target), "bold")
     line.append(f" {stored(step.args, 80)}: ", "default")
     line.append(step.went.value, _STYLE[sign])
     if step.seconds is not None:

@@ -10,7 +10,7 @@ from rebuno.model.decision import Verdict
 from rebuno.model.obligation import Obligation, Scope
 from rebuno.policy.cases import Submission
 from rebuno.policy.trace import Answer, Node, Outcome, RuleTrace, Trace
-from rebuno_cli.render.escape import escape, value
+from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging
 
 VERDICT_STYLE: Final = {Verdict.ALLOW: "bold green", Verdict.APPROVAL: "bold yellow", Verdict.DENY: "bold red"}
@@ -64,7 +64,7 @@ def unexpected(told: Trace, expect: str) -> Text:
 def submission(step: Submission) -> Text:
     """What was asked: kind, target and arguments on a line."""
     line = Text(f"{step.kind.value} ")
-    line.append(escape(step.target), "bold")
+    line.append(spelled(step.target), "bold")
     line.append(f" {value(step.args)}", "not bold")
     if step.agent_id:
         line.append(f" by {escape(step.agent_id)}", "not bold")
