@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from math import floor
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -103,8 +103,6 @@ def _times(text: str) -> tuple[int, int]:
 
 
 def _zone(name: str) -> tzinfo:
-    if name == "UTC":
-        return UTC
     if _ZONE.fullmatch(name):
         try:
             return ZoneInfo(name)

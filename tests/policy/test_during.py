@@ -3,6 +3,7 @@
 import zoneinfo
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from math import nextafter
 from typing import Any
 
 import pytest
@@ -72,6 +73,11 @@ NIGHT = "Fri 22:00-06:00 Europe/London"
 def test_times(times: str, at: str, holds: bool) -> None:
     """A moment is looked up on the clocks of the place."""
     assert schedule(times).holds(from_rfc3339(at)) is holds
+
+
+def test_the_last_moment_is_not_rounded_up() -> None:
+    """A time just before the end is before the end."""
+    assert schedule(OFFICE).holds(nextafter(from_rfc3339("2026-11-30T17:00:00Z"), 0)) is True
 
 
 @pytest.mark.parametrize("now", [None, float("nan"), float("inf"), -float("inf"), 1e20, -1e20, 10**400])
