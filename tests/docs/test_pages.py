@@ -58,6 +58,17 @@ def test_links_lead_somewhere(page: str) -> None:
     assert broken == []
 
 
+def test_every_page_is_reached_from_the_first() -> None:
+    """A page that nothing leads to is read by nobody."""
+    reached, waiting = set(), [ROOT / "docs" / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        names = re.findall(r"\]\(([^)#\s]+\.md)", page.read_text(encoding="utf-8"))
+        waiting += {(page.parent / name).resolve() for name in names if "://" not in name} - reached
+    assert set((ROOT / "docs").rglob("*.md")) <= reached
+
+
 def _anchors(file: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
