@@ -246,6 +246,27 @@ def test_what_never_started_does_not_count(verdict: str) -> None:
     scenario(play)
 
 
+@pytest.mark.parametrize(
+    ("web", "sent"), [("allow", True), ("deny", False)], ids=["one that succeeded", "one that never ran"]
+)
+def test_the_next_attempt_knows_the_steps_of_the_last(web: str, sent: bool) -> None:
+    """What succeeded before a crash counts for sure after it; what was refused does not even perhaps."""
+
+    async def play(b: Bench) -> None:
+        policy = mail(f'rule w {{ {web} tool "web" }}\nrule a {{ deny tool "mail" when not after tool "web" }}')
+        await b.begin(policy)
+        read = await b.submit(target="web")
+        if sent:
+            await b.succeed(read)
+        await b.begin(policy)
+        assert ((await b.submit(target="mail")).say is Say.PROCEED) is sent
+        # Perhaps would be enough to deny this.
+        await b.begin(mail('rule r { deny tool "mail" when after tool "web" }'))
+        assert ((await b.submit(target="mail", args={"n": 1})).say is Say.DENIED) is sent
+
+    scenario(play)
+
+
 def test_inside_a_body_the_step_around_it_has_started() -> None:
     """It counts as a maybe for the steps of its own body, and for sure once it has succeeded."""
 
