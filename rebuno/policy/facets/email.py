@@ -14,6 +14,8 @@ from rebuno.policy.values import UNREADABLE, Tri, type_name, valid
 _LONGEST: Final = 320
 # INVARIANT: without `%` and `!`, by which old servers pass mail on to another domain.
 _LOCAL: Final = re.compile(r"[\w#$&'*+/=?^`{|}~-]+(?:\.[\w#$&'*+/=?^`{|}~-]+)*")
+# An encoded word (RFC 2047): some servers decode it before they look for the `@`.
+_ENCODED: Final = re.compile(r"=\?|\?=")
 # What stands between blanks, commas, brackets and double quotes.
 _TOKEN: Final = re.compile(r"[^\s,;:()<>\[\]\"“”„«»‘’…\\]+")
 _AT: Final = re.compile(r"[@＠﹫]")
@@ -41,7 +43,7 @@ def read_address(value: Any) -> Address | None:
     if type(value) is not str or len(value) > _LONGEST or not valid(value):
         return None
     local, at, domain = value.partition("@")
-    if not at or not _LOCAL.fullmatch(local):
+    if not at or not _LOCAL.fullmatch(local) or _ENCODED.search(local):
         return None
     host = read_host(domain)
     return None if host is None or host.ip else Address(f"{local}@{host.text}", host.text)
