@@ -133,13 +133,9 @@ class Source:
         return first in _METACHARACTERS or after.type == "`"
 
     def comment(self, node: Node) -> None:
-        """Check that a comment begins where a word may and ends with its line."""
+        """Check that a comment ends with its line. In backticks it ends before, with them."""
         text = self.text(node)
-        start = node.start_byte
-        follows = self.data[node.end_byte : node.end_byte + 1]
-        begins = start == 0 or self.data[start - 1] in b" \t\n;&|()"
-        begins = begins and self.data[max(0, start - 2) : start] != b"\\\n"
-        if not begins or not text.startswith(b"#") or follows not in (b"", b"\n") or b"`" in text:
+        if b"`" in text or self.data[node.end_byte : node.end_byte + 1] not in (b"", b"\n"):
             raise DoubtfulError
 
     # ------------------------------------------------------------ words and what expands in them

@@ -37,34 +37,34 @@ class Ran:
 
 
 class RealBash:
-    """A folder with stubs, in which one text after the other runs; none may hold a `/`."""
+    """A folder in which texts run, each in a place of its own: what one leaves in the background may still write."""
 
     def __init__(self, folder: Path) -> None:
-        self.here, self.log, self.start = folder / "here", folder / "log", folder / "start"
-        self.bin = folder / "bin"
-        self.here.mkdir()
-        self.bin.mkdir()
-        self.start.write_text(_UNKNOWN.format(log=self.log))
-        for name in STUBS:
-            stub = self.bin / name
-            stub.write_text(_STUB.format(log=self.log))
-            stub.chmod(0o755)
-        for name in WRAPPERS:
-            found = shutil.which(name)
+        self.folder = folder
+        self.count = 0
+        self.wrappers = [(name, shutil.which(name)) for name in WRAPPERS]
+        for name, found in self.wrappers:
             assert found, f"`{name}` is missing; it is an essential program of every Debian"
-            (self.bin / name).symlink_to(found)
 
     def run(self, text: str, seconds: float = 2.0) -> Ran:
-        """What the text does; after `seconds` it is ended, and what it did until then counts."""
+        """What the text does; after `seconds` it is ended, and what it did until then counts. It holds no `/`."""
         assert "/" not in text
-        shutil.rmtree(self.here)
-        self.here.mkdir()
-        self.log.write_bytes(b"")
-        environment = {"PATH": str(self.bin), "BASH_ENV": str(self.start), "x": "b c", "y": "*", "LC_ALL": "C.UTF-8"}
+        self.count += 1
+        place = self.folder / str(self.count)
+        here, log, start, programs = place / "here", place / "log", place / "start", place / "bin"
+        here.mkdir(parents=True)
+        programs.mkdir()
+        log.touch()
+        start.write_text(_UNKNOWN.format(log=log))
+        for name in STUBS:
+            (programs / name).write_text(_STUB.format(log=log))
+            (programs / name).chmod(0o755)
+        for name, found in self.wrappers:
+            (programs / name).symlink_to(str(found))
         with subprocess.Popen(
             [BASH, "--norc", "-c", text],
-            cwd=self.here,
-            env=environment,
+            cwd=here,
+            env={"PATH": str(programs), "BASH_ENV": str(start), "x": "b c", "y": "*", "LC_ALL": "C.UTF-8"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -72,9 +72,9 @@ class RealBash:
         ) as process:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(seconds)
-            # What it left in the background must not write into the next text's log.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-        lines = self.log.read_bytes().decode("utf-8", "replace").split("\036")
-        files = {file.name for file in self.here.iterdir()} - {"nohup.out"}
+        lines = log.read_bytes().decode("utf-8", "replace").split("\036")
+        files = {file.name for file in here.iterdir()} - {"nohup.out"}
+        shutil.rmtree(place, ignore_errors=True)
         return Ran([line.split("\037") for line in lines if line], files)

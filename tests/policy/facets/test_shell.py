@@ -39,6 +39,7 @@ def _short(one: Any) -> str:
         ("while a; do b; done; until c; do d; done", ["a", "b", "c", "d"]),
         ("! a | b", ["a", "b"]),
         ("[ -f x ] && a", ["[ -f x ]", "a"]),
+        ('[ ! -f "$x" ] && test "$y" = z', ["[ ! -f … ]", "test … = z"]),
         ("[[ -f x && $y == b* ]] && a", ["a"]),  # `[[` is no program
         ("case $x in a|b) c;; *) d; esac", ["c", "d"]),
         ("echo \"a $(b 'c d') `e`\"", ["echo a …", "b c d", "e"]),
@@ -160,7 +161,16 @@ def test_wrappers(text: str, inner: str) -> None:
         "for ((i = 0; i < 9; i++)); do a; done",
         "[[ $x -eq 1 ]] && a",
         "test -v $x",
-        "[ $x = 1 ]",  # `$x` may be `-v y`
+        "[ $x = 1 ]",
+        'test "$x" "$y" z',
+        'timeout "$x" 5 rm',  # `$x` may be an option
+        'ssh "$x" ls',
+        "find . -exec a $x {} +",  # `$x` may end it and begin another
+        "ssh -o LocalCommand=rm host ls",
+        "parallel 'a {= rm =}' ::: b",
+        "timeout -s $x 5 rm",
+        "timeout *.c rm",
+        "readarray -C rm x",  # `$x` may be `-v y`
         "printf -v 'a[$(rm)]' x",
         "read 'a[$(rm)]'",
         "unset 'a[$(rm)]'",
@@ -235,6 +245,11 @@ def test_what_is_not_written_there_is_in_every_set(text: str) -> None:
         "a <<E <<F\nE\nF",
         "a <<E\nb\\\nE\nE",
         "a -1>f",
+        "a <<E\nE \nb\nE",  # the parser ends it a line too soon
+        "$ 1",
+        "a$$",
+        "case x in a) esac;;a elif if ",
+        "a `b # c`",
         "a >&-b",
         "a >&\\\n-b",  # `>&-` and `b`
         "((echo 'x'))",  # a sum, in which quotes are nothing
