@@ -17,12 +17,15 @@ from rebuno.policy.cases_find import Suite
 from rebuno.policy.cases_read import read_cases
 from rebuno.policy.cases_yaml import CODE
 from rebuno.policy.check import check
+from rebuno.policy.check_layers import check_layers
+from rebuno.policy.check_tools import check_tools
 from rebuno.policy.compile import compile_policy
 from rebuno.policy.diagnostics import Diagnostic, Severity, ordered
 from rebuno.policy.link import close
 from rebuno.policy.parse import parse
 from rebuno.policy.source import NOWHERE, Source, read
 from rebuno.policy.syntax import Bundle, FileValue, Let, Use
+from rebuno.policy.tool_schemas import Tool
 
 # A process of its own takes a third of a second to start, in which this much is read and run here.
 _WORTH: Final = 300_000  # bytes of bundles and cases for each process
@@ -71,8 +74,9 @@ class Tested:
         }
 
 
-def check_suite(suite: Suite) -> Checked:
-    """Reads a bundle and its case file and collects what is wrong with them."""
+def check_suite(suite: Suite, *, tools: Sequence[Tool] = (), layers: Sequence[Bundle] = ()) -> Checked:
+    """Reads a bundle and its case file and collects what is wrong with them. `tools` are those that the bundle is
+    about, where they are known, and `layers` the linked trees that stand before it."""
     found: list[Diagnostic] = []
     texts: dict[str, str] = {}
     uses: tuple[str, ...] = ()
@@ -82,7 +86,11 @@ def check_suite(suite: Suite) -> Checked:
         uses = _uses(bundle, suite.path.parent)
         closed, more = close(bundle, source.folder)
         texts.update((file.path, file.text) for file in closed.files)
-        found += ordered([*mistakes, *more, *check(closed)])
+        mine = [*mistakes, *more, *check(closed)]
+        if all(d.severity is not Severity.ERROR for d in mine):
+            mine += check_tools(closed, tools) if tools else []
+            mine += check_layers(closed, layers)
+        found += ordered(mine)
     cases = None
     cases_source = _text(suite.cases, found, texts) if suite.cases else None
     if cases_source is not None:

@@ -63,6 +63,7 @@ def test_findings_as_json(tmp_path: Path) -> None:
         "code",
         "message",
         "help",
+        "related",
     ]
 
 

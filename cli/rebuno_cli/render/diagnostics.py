@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rebuno.policy.cases_suite import Checked
 from rebuno.policy.diagnostics import Diagnostic, Severity
+from rebuno.policy.places import Span
 from rebuno_cli.render.escape import escape
 
 # As much of a source line as is shown, with the finding inside.
@@ -27,9 +28,10 @@ def diagnostics(
         head.append(f"{diagnostic.severity.value}[{diagnostic.code}]", _STYLE[diagnostic.severity])
         head.append(f": {escape(diagnostic.message, 1000)}", "not bold")
         yield head
-        lines = texts.get(diagnostic.path, "").split("\n")
-        if span.start < span.end and span.line <= len(lines):
-            yield from _marked(diagnostic, lines[span.line - 1].rstrip("\r"), max(20, min(columns - 10, _WINDOW)))
+        window = max(20, min(columns - 10, _WINDOW))
+        yield from _place(span, diagnostic.path, texts, window, _STYLE[diagnostic.severity])
+        for other in diagnostic.related:
+            yield from _place(other, other.path or diagnostic.path, texts, window, "dim")
         if diagnostic.help:
             yield Text(f"  help: {escape(diagnostic.help, 1000)}", "cyan")
 
@@ -59,6 +61,16 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
         "code": diagnostic.code,
         "message": diagnostic.message,
         "help": diagnostic.help,
+        "related": [
+            {
+                "path": other.path or diagnostic.path,
+                "line": other.line,
+                "column": other.column,
+                "end_line": other.end_line,
+                "end_column": other.end_column,
+            }
+            for other in diagnostic.related
+        ],
     }
 
 
@@ -74,8 +86,13 @@ def check_json(checked: Sequence[Checked]) -> dict[str, Any]:
     }
 
 
-def _marked(diagnostic: Diagnostic, line: str, window: int) -> Iterator[RenderableType]:
-    span = diagnostic.span
+def _place(span: Span, path: str, texts: Mapping[str, str], window: int, style: str) -> Iterator[RenderableType]:
+    lines = texts.get(path, "").split("\n")
+    if span.start < span.end and span.line <= len(lines):
+        yield from _marked(span, lines[span.line - 1].rstrip("\r"), window, style)
+
+
+def _marked(span: Span, line: str, window: int, style: str) -> Iterator[RenderableType]:
     start = min(span.column - 1, len(line))
     end = min(span.end_column - 1, len(line)) if span.end_line == span.line else len(line)
     first = max(0, min(start - window // 2, len(line) - window))
@@ -88,5 +105,5 @@ def _marked(diagnostic: Diagnostic, line: str, window: int) -> Iterator[Renderab
     source.append(f"{before}{at}{after}", "not dim")
     yield source
     mark = Text(f"{'':>5} | ", "dim", no_wrap=True, overflow="ellipsis")
-    mark.append(" " * cell_len(before) + "^" * max(1, cell_len(at)), _STYLE[diagnostic.severity])
+    mark.append(" " * cell_len(before) + "^" * max(1, cell_len(at)), style)
     yield mark
