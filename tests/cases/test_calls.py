@@ -85,6 +85,13 @@ def test_a_trace_of_a_path_says_that_links_are_not_followed() -> None:
     assert "symbolic links" in str(trace.to_json())
 
 
+def test_a_deny_over_shell_text_is_called_a_tripwire() -> None:
+    """The pages say that no list of wrappers is complete, and that an allow list is the guard."""
+    text = (HERE.parents[1] / "docs" / "recipes.md").read_text(encoding="utf-8")
+    assert "tripwire" in text
+    assert "complete" in text
+
+
 @in_loop
 async def test_what_is_no_step_is_refused_before_any_rule() -> None:
     """An empty name, one that is no Unicode, arguments that no JSON text can hold: the kernel refuses them all."""
