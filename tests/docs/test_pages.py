@@ -9,9 +9,14 @@ from rebuno.policy.format import format_bundle
 from rebuno.policy.source import Source
 from tests.docs.pages import ROOT, Block, blocks, commands, findings, matches, run
 
-PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    "README.md",
+    "grammar/README.md",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
+]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
-UNFORMATTED = {"docs/tutorial.md"}  # shows what the formatter does
+# One shows what the formatter does, the other sets its comments below each other.
+UNFORMATTED = {"docs/tutorial.md", "grammar/README.md"}
 SORTS = {"rbp", "rbp fragment", "python", "python run", "console", "yaml", "json", "toml", "text", "sh"}
 
 
