@@ -1,7 +1,7 @@
 """What the tests of history and time saw, found by going through the whole history again, without the indexes."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from rebuno.model.step import StepStatus
 from rebuno.policy import syntax
@@ -20,12 +20,10 @@ Where = Callable[[syntax.Expr, Past, Block | None], Tri]
 # The answer, the words and what was seen.
 Found = tuple[Tri, str, list[Any]]
 
-_COUNTED: Final = {True: "yes", None: "maybe"}
-
 
 def told_history(expr: syntax.After | syntax.Count, facts: Facts, lists: Mapping[str, Any], where: Where) -> Found:
     """What `after` or `count` comes to, and the steps that counted: at most eight in the order in which they started,
-    each as `{"kind", "target", "status", "counts"}`."""
+    each as its target and status: `web_get (failed)`."""
     anew = asks_anew(expr.where, lists)
     counted: list[tuple[Evidence, Tri]] = []
     past = Past(facts)
@@ -66,13 +64,13 @@ def _words(counted: list[tuple[Evidence, Tri]], sure: int) -> str:
         return "no earlier step is meant"
     perhaps = len(counted) - sure
     numbers = [f"{sure} for sure"] * (sure > 0) + [f"{perhaps} perhaps"] * (perhaps > 0)
-    names = ", ".join(f"`{short(step.target)}` ({_status(step)})" for step, _ in counted[:MAX_SEEN])
-    more = ", …" if len(counted) > MAX_SEEN else ""
-    return f"{len(counted)} earlier step{'s'[: len(counted) != 1]} counted, {' and '.join(numbers)}: {names}{more}"
+    return f"{len(counted)} earlier step{'s'[: len(counted) != 1]} counted, {' and '.join(numbers)}"
 
 
-def _seen(step: Evidence, counts: Tri) -> dict[str, str]:
-    return {"kind": step.kind, "target": short(step.target), "status": _status(step), "counts": _COUNTED[counts]}
+def _seen(step: Evidence, counts: Tri) -> str:
+    # A success that counts perhaps is one that the `where` cannot tell to be meant.
+    doubt = ", perhaps meant" if step.succeeded and counts is None else ""
+    return f"{short(step.target)} ({_status(step)}{doubt})"
 
 
 def _status(step: Evidence) -> str:
@@ -81,10 +79,10 @@ def _status(step: Evidence) -> str:
 
 
 def told_time(expr: syntax.During, facts: Facts) -> Found:
-    """What `during` comes to, with the time on the clocks of its zone."""
+    """What `during` comes to; the words have the time on the clocks of its zone."""
     times = schedule(str(expr.schedule.value))
     local, answer = times.local(facts.now), times.holds(facts.now)
     if local is None:
         return answer, "the time of the submission is not known", []
     clock = f"{DAYS[local.weekday()]} {local.isoformat(' ', 'seconds')}"
-    return answer, f"it is {clock} there, which is {'' if answer else 'not '}in the schedule", [clock]
+    return answer, f"it is {clock} there, which is {'' if answer else 'not '}in the schedule", []

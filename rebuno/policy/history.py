@@ -104,11 +104,9 @@ class _Counted:
 
     def numbers(self, before: int | None) -> tuple[int, int]:
         """How many steps counted before an event."""
-        sure, perhaps, not_meant = (
-            len(events) if before is None else bisect_left(events, before)
-            for events in (self.sure, self.perhaps, self.not_meant)
-        )
-        return sure, perhaps - not_meant
+        if before is None:
+            return len(self.sure), len(self.perhaps) - len(self.not_meant)
+        return bisect_left(self.sure, before), bisect_left(self.perhaps, before) - bisect_left(self.not_meant, before)
 
 
 class Settled:
