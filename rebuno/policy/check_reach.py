@@ -1,5 +1,6 @@
 """Rules that can never decide because earlier ones always do, and neighbours whose order may surprise."""
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -57,22 +58,29 @@ def _lists(values: Mapping[str, Any]) -> Mapping[str, Sequence[object]]:
 class _Earlier:
     """Some of the rules so far, found by what their patterns begin with."""
 
-    __slots__ = ("_globs", "_lengths", "_literals")
+    __slots__ = ("_globs", "_lengths", "_literals", "_prefixes", "_texts")
 
     def __init__(self) -> None:
         self._literals: dict[str, list[tuple[Pattern, _Ruling]]] = {}
         self._globs: dict[str, list[tuple[Pattern, _Ruling]]] = {}
         self._lengths: list[int] = []
+        # The keys in order: those that begin alike stand together.
+        self._texts: list[str] = []
+        self._prefixes: list[str] = []
 
     def add(self, ruling: _Ruling) -> None:
         """Takes in the next rule."""
         for pattern in ruling.patterns:
+            key = pattern.glob.prefix
             if pattern.glob.literal is not None:
-                self._literals.setdefault(pattern.glob.literal, []).append((pattern, ruling))
+                if key not in self._literals:
+                    insort(self._texts, key)
+                self._literals.setdefault(key, []).append((pattern, ruling))
             else:
-                if pattern.glob.prefix not in self._globs:
-                    self._lengths = sorted({*self._lengths, len(pattern.glob.prefix)})
-                self._globs.setdefault(pattern.glob.prefix, []).append((pattern, ruling))
+                if key not in self._globs:
+                    insort(self._prefixes, key)
+                    self._lengths = sorted({*self._lengths, len(key)})
+                self._globs.setdefault(key, []).append((pattern, ruling))
 
     def covering(self, pattern: Pattern) -> list[_Ruling]:
         """The nearest rules that are about everything that the pattern means, in the order of the file."""
@@ -87,17 +95,23 @@ class _Earlier:
     def overlapping(self, pattern: Pattern) -> Iterator[_Ruling]:
         """Rules that are about something that the pattern means, too."""
         prefix = pattern.glob.prefix
+        groups = [self._globs.get(prefix[:length], []) for length in self._lengths if length < len(prefix)]
         if pattern.glob.literal is not None:
-            groups = [self._literals.get(prefix, []), *(self._globs.get(prefix[:n], []) for n in self._lengths)]
+            groups += [self._globs.get(prefix, []), self._literals.get(prefix, [])]
         else:
-            groups = [found for text, found in self._literals.items() if text.startswith(prefix)]
-            groups += [
-                found for text, found in self._globs.items() if text.startswith(prefix) or prefix.startswith(text)
-            ]
+            groups += [self._globs[text] for text in _beginning(self._prefixes, prefix)]
+            groups += [self._literals[text] for text in _beginning(self._texts, prefix)]
         for group in groups:
             for other, one in group:
                 if _same_kind(other, pattern) and overlap(other.glob.pattern, pattern.glob.pattern):
                     yield one
+
+
+def _beginning(ordered: list[str], prefix: str) -> Iterator[str]:
+    for at in range(bisect_left(ordered, prefix), len(ordered)):
+        if not ordered[at].startswith(prefix):
+            return
+        yield ordered[at]
 
 
 def _same_kind(one: Pattern, other: Pattern) -> bool:
