@@ -123,7 +123,7 @@ def _plain(options: Options, *, operands: int = 0, assigns: bool = False) -> Wra
                 return HIDDEN
             assigned.append(name[1])
             at += 1
-        if not all(word.single and word.kind is not Kind.NAMES for word in words[at : at + operands]):
+        if not all(word.single for word in words[at : at + operands]):
             return HIDDEN
         rest = tuple(words[at + operands :])
         if not rest:

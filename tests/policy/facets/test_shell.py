@@ -162,14 +162,14 @@ def test_wrappers(text: str, inner: str) -> None:
         "[[ $x -eq 1 ]] && a",
         "test -v $x",
         "[ $x = 1 ]",
-        'test "$x" "$y" z',
+        'test "$x" "=$y" z',  # `$x` may be `-v`, and the rest more
         'timeout "$x" 5 rm',  # `$x` may be an option
         'ssh "$x" ls',
         "find . -exec a $x {} +",  # `$x` may end it and begin another
         "ssh -o LocalCommand=rm host ls",
         "parallel 'a {= rm =}' ::: b",
         "timeout -s $x 5 rm",
-        "timeout *.c rm",
+        "timeout -- $x 5 rm",
         "readarray -C rm x",  # `$x` may be `-v y`
         "printf -v 'a[$(rm)]' x",
         "read 'a[$(rm)]'",
