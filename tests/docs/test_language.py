@@ -6,6 +6,7 @@ import pytest
 
 from rebuno.kernel.unenforced import UNENFORCED
 from rebuno.policy import facets
+from rebuno.policy.during import DAYS, EXAMPLE, schedule
 from rebuno.policy.element_tests import MAX_TESTS
 from rebuno.policy.facets import path, shell_tree, sql_tree
 from rebuno.policy.known import MAX_VALUES
@@ -103,3 +104,18 @@ def test_the_bounds_are_those_of_the_code(number: str, bound: int) -> None:
     """Somebody counts on them."""
     assert f"| {number}" in _section("language.md", "Bounds")
     assert int(number.split()[0].replace(",", "")) == bound
+
+
+@pytest.mark.parametrize("code", [*_shown(_section("language/history.md", "The time")), EXAMPLE])
+def test_the_schedules_of_the_page_can_be_read(code: str) -> None:
+    """Days, times and zones, each put where it belongs in a whole schedule."""
+    days, times, zone = "Mon", "09:00-17:00", "UTC"
+    if len(code.split()) == 3:
+        days, times, zone = code.split()
+    elif code[0].isdigit():
+        times = code
+    elif code[:3] in DAYS:
+        days = code
+    else:
+        zone = code
+    assert schedule(f"{days} {times} {zone}").days
