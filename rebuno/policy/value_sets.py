@@ -2,7 +2,7 @@
 lie to each other."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import re2
@@ -63,19 +63,25 @@ def joined(one: Numbers, other: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A set of texts: those that a glob or, with `re`, a regular expression matches, perhaps ignoring case."""
+    """A set of texts: those that a glob or, with `re`, a regular expression matches, perhaps ignoring case. `one` is
+    the text where it was made of a single one."""
 
     text: str
     fold: bool = False
     re: bool = False
+    one: str | None = field(default=None, compare=False)
 
     @property
     def literal(self) -> str | None:
         """The one text in it, where there is but one."""
-        return None if self.re or self.fold else glob(self.text).literal
+        if self.re or self.fold:
+            return None
+        return self.one if self.one is not None else glob(self.text).literal
 
     def matches(self, text: str) -> bool:
         """Whether the text is in the set."""
+        if self.one is not None and not self.fold:
+            return text == self.one
         if self.re:
             return regex(self.text, self.fold)(text)
         return glob(self.text, self.fold).matches(text.casefold() if self.fold else text)
@@ -220,6 +226,6 @@ class Values:
 def listed(values: Iterable[Any], fold: bool) -> tuple[Texts, Numbers, frozenset[str]]:
     """The texts, the numbers and the truth values of a list."""
     every = list(values)
-    texts = tuple(Pattern(exactly(value), fold) for value in every if type(value) is str and valid(value))
+    texts = tuple(Pattern(exactly(value), fold, one=value) for value in every if type(value) is str and valid(value))
     truths = frozenset({True: "true", False: "false"}[value] for value in every if type(value) is bool)
     return Texts(texts), these(value for value in every if is_number(value)), truths
