@@ -8,7 +8,7 @@ from rebuno.policy import syntax
 from rebuno.policy.during import during
 from rebuno.policy.element_tests import Vocabulary, compile_block, compile_test, signs
 from rebuno.policy.facts import Facts
-from rebuno.policy.history import OF_THE_STEP, Anew, Settled, asks_anew, history_check
+from rebuno.policy.history import OF_THE_STEP, Anew, Settled, asks_anew, history_check, of_this
 from rebuno.policy.matchers import Check
 from rebuno.policy.operands import Block, lens
 from rebuno.policy.subjects import patterns
@@ -109,7 +109,9 @@ def _steps(expr: syntax.After | syntax.Count, names: Names) -> Anew | Settled:
     if expr.where is None:
         return Settled(subject, None)
     if asks_anew(expr.where, names.values):
-        return Anew(subject, _compiled(expr.where, replace(names, changing=OF_THE_STEP), False, Block(None)))
+        inner = replace(names, changing=OF_THE_STEP)
+        where, otherwise = (_compiled(expr.where, inner, negated, Block(None)) for negated in (False, True))
+        return Anew(subject, where, otherwise, of_this(expr.where))
     return Settled(subject, _compiled(expr.where, names, False))
 
 

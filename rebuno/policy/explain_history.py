@@ -9,31 +9,36 @@ from rebuno.policy.during import DAYS, schedule
 from rebuno.policy.element_tests import MAX_TESTS
 from rebuno.policy.explain_words import MAX_SEEN, short
 from rebuno.policy.facts import Evidence, Facts
-from rebuno.policy.history import Past, asks_anew, compared, meant
+from rebuno.policy.history import Past, asks_anew, bound, compared, left_out, meant, of_this
 from rebuno.policy.operands import Block
 from rebuno.policy.subjects import patterns
-from rebuno.policy.syntax import Op
-from rebuno.policy.values import Tri
+from rebuno.policy.values import Tri, invert
 
-# Evaluates a `where` about one step; the block is the one that it counts its tests as in.
-Where = Callable[[syntax.Expr, Past, Block | None], Tri]
+# Evaluates a `where` about one step, or its negation; the block is the one that it counts its tests as in.
+Where = Callable[[syntax.Expr, Past, bool, Block | None], Tri]
 # The answer, the words and what was seen.
 Found = tuple[Tri, str, list[Any]]
 
 
-def told_history(expr: syntax.After | syntax.Count, facts: Facts, lists: Mapping[str, Any], where: Where) -> Found:
-    """What `after` or `count` comes to, and the steps that counted: at most eight in the order in which they started,
-    each as its target and status: `web_get (failed)`."""
-    anew = asks_anew(expr.where, lists)
+def told_history(
+    expr: syntax.After | syntax.Count, facts: Facts, lists: Mapping[str, Any], where: Where, negated: bool
+) -> Found:
+    """What `after` or `count`, or its negation, comes to, and the steps that counted: at most eight in the order in
+    which they started, each as its target and status: `web_get (failed)`."""
+    anew = expr.where is not None and asks_anew(expr.where, lists)
     counted: list[tuple[Evidence, Tri]] = []
+    more = 0
     past = Past(facts)
+    open_question = expr.where is not None and left_out(of_this(expr.where), past)
     for step in _steps(expr.subject, facts, lists):
         answer: Tri = True
         if expr.where is not None:
             past.look_at(step)
             past.tests = facts.tests + 1 if anew else 0
             if past.tests <= MAX_TESTS:
-                answer = where(expr.where, past, Block(None) if anew else None)
+                answer = where(expr.where, past, False, Block(None) if anew else None)
+            if answer is False and open_question and where(expr.where, past, True, Block(None)) is None:
+                more += 1
             if anew:
                 facts.tests = past.tests
                 if facts.tests > MAX_TESTS:
@@ -41,12 +46,9 @@ def told_history(expr: syntax.After | syntax.Count, facts: Facts, lists: Mapping
         if answer is not False:
             counted.append((step, True if answer and step.succeeded else None))
     sure = sum(1 for _, counts in counted if counts)
-    op, number = (expr.op, expr.number) if isinstance(expr, syntax.Count) else (Op.GE, 1)
-    return (
-        compared((sure, len(counted)), op, number),
-        _words(counted, sure),
-        [_seen(*one) for one in counted[:MAX_SEEN]],
-    )
+    perhaps, seen = len(counted), [_seen(*one) for one in counted[:MAX_SEEN]]
+    answer = compared((sure, perhaps, perhaps + more), *bound(expr), negated)
+    return answer, _words(perhaps, sure, more), seen
 
 
 def _steps(subject: syntax.Subject, facts: Facts, lists: Mapping[str, Any]) -> list[Evidence]:
@@ -59,12 +61,15 @@ def _steps(subject: syntax.Subject, facts: Facts, lists: Mapping[str, Any]) -> l
     return list(steps.values())
 
 
-def _words(counted: list[tuple[Evidence, Tri]], sure: int) -> str:
-    if not counted:
-        return "no earlier step is meant"
-    perhaps = len(counted) - sure
+def _words(most: int, sure: int, more: int) -> str:
+    perhaps = most - sure
     numbers = [f"{sure} for sure"] * (sure > 0) + [f"{perhaps} perhaps"] * (perhaps > 0)
-    return f"{len(counted)} earlier step{'s'[: len(counted) != 1]} counted, {' and '.join(numbers)}"
+    words = (
+        f"{most} earlier step{'s'[: most != 1]} counted, {' and '.join(numbers)}"
+        if most
+        else "no earlier step is meant"
+    )
+    return f"{words}; {more} may be meant, as this step leaves out what is asked of it" if more else words
 
 
 def _seen(step: Evidence, counts: Tri) -> str:
@@ -78,11 +83,15 @@ def _status(step: Evidence) -> str:
     return "denied once started" if step.status is StepStatus.DENIED else step.status.value
 
 
-def told_time(expr: syntax.During, facts: Facts) -> Found:
-    """What `during` comes to; the words have the time on the clocks of its zone."""
+def told_time(expr: syntax.During, facts: Facts, negated: bool) -> Found:
+    """What `during`, or its negation, comes to; the words have the time on the clocks of its zone."""
     times = schedule(str(expr.schedule.value))
     local, answer = times.local(facts.now), times.holds(facts.now)
     if local is None:
-        return answer, "the time of the submission is not known", []
+        return None, "the time of the submission is not known", []
     clock = f"{DAYS[local.weekday()]} {local.isoformat(' ', 'seconds')}"
-    return answer, f"it is {clock} there, which is {'' if answer else 'not '}in the schedule", []
+    return (
+        invert(answer) if negated else answer,
+        f"it is {clock} there, which is {'' if answer else 'not '}in the schedule",
+        [],
+    )

@@ -96,16 +96,15 @@ class Evaluator:
             answer, why, seen = self._test(expr, facts, negated, block)
             return Node(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
         if isinstance(expr, syntax.During):
-            answer, why, seen = told_time(expr, facts)
+            answer, why, seen = told_time(expr, facts, negated)
         elif isinstance(expr, syntax.After | syntax.Count):
-            answer, why, seen = told_history(expr, facts, self.values, self._where)
+            answer, why, seen = told_history(expr, facts, self.values, self._where, negated)
         else:
             raise AssertionError(f"no evaluation for {type(expr).__name__}")
-        answer = invert(answer) if negated else answer
         return Node(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
 
-    def _where(self, expr: syntax.Expr, past: Facts, block: Block | None) -> Tri:
-        return answer_of(self.node(expr, past, block=block))
+    def _where(self, expr: syntax.Expr, past: Facts, negated: bool, block: Block | None) -> Tri:
+        return answer_of(self.node(expr, past, negated, block=block))
 
     def _maker(self, expr: syntax.Expr, facts: Facts, negated: bool, block: Block | None) -> Callable[[bool], Node]:
         return lambda counted: self.node(expr, facts, negated, counted, block)

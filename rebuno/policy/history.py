@@ -2,18 +2,18 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from operator import ge, gt, le, lt
 from typing import Any, Final, Protocol
 
 from rebuno.policy import syntax
 from rebuno.policy.element_tests import MAX_TESTS
 from rebuno.policy.facts import Evidence, Facts, History
 from rebuno.policy.matchers import Check
+from rebuno.policy.paths import many
 from rebuno.policy.subjects import Pattern, about
 from rebuno.policy.syntax import Op
-from rebuno.policy.values import MISSING, UNREADABLE, Tri, invert
+from rebuno.policy.values import MISSING, UNREADABLE, Tri, absent
 
-_SIGNS: Final[dict[Op, Callable[[int, int], bool]]] = {Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
+_OPPOSITE: Final = {Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE, Op.EQ: Op.NE, Op.NE: Op.EQ}
 
 # Paths of a `where` that lead somewhere else with every step.
 OF_THE_STEP: Final = frozenset({"args", "result", "target", "it"})
@@ -38,8 +38,9 @@ class Past(Facts):
 
 
 Where = Callable[[Past], Tri]
-# How many steps count for sure, and how many at most. None: beyond the bound.
-Numbers = tuple[int, int] | None
+# How many steps are meant for sure, how many at most, and how many at most where the submission leaves out what `where`
+# asks of it and may stand for any value. None: beyond the bound.
+Numbers = tuple[int, int, int] | None
 
 
 class Meant(Protocol):
@@ -49,10 +50,28 @@ class Meant(Protocol):
         """How many steps before the submission are meant."""
 
 
-def asks_anew(where: syntax.Expr | None, lists: Mapping[str, Any]) -> bool:
+def asks_anew(where: syntax.Expr, lists: Mapping[str, Any]) -> bool:
     """Whether the answer about one and the same step depends on the submission: through `this`, or through a `known`,
     which grows. `lists` are the names that hold values."""
-    waiting = [] if where is None else [where]
+    tests = _tests(where)
+    sets = [test.right for test in tests if isinstance(test.right, syntax.Name) and test.right.text not in lists]
+    return bool(sets or of_this(where))
+
+
+def of_this(where: syntax.Expr) -> list[syntax.Path]:
+    """The paths of a `where` that lead into the step being judged."""
+    sides = [side for test in _tests(where) for side in (test.operand, test.right)]
+    return [path for side in sides if isinstance(side, syntax.Operand) for path in side.paths if path.root == "this"]
+
+
+def left_out(paths: Sequence[syntax.Path], past: Past) -> bool:
+    """Whether the submission leaves out something that these paths lead to."""
+    return any(absent(value) for path in paths for value in many(past.this, path.parts))
+
+
+def _tests(where: syntax.Expr) -> list[syntax.Test]:
+    tests: list[syntax.Test] = []
+    waiting = [where]
     while waiting:
         expr = waiting.pop()
         match expr:
@@ -60,17 +79,12 @@ def asks_anew(where: syntax.Expr | None, lists: Mapping[str, Any]) -> bool:
                 waiting += items
             case syntax.Not(item):
                 waiting.append(item)
-            case syntax.Test(operand, _, right):
-                operands = [operand, right] if isinstance(right, syntax.Operand) else [operand]
-                if any(path.root == "this" for one in operands for path in one.paths):
-                    return True
-                if isinstance(right, syntax.Name) and right.text not in lists:
-                    return True
-                if expr.block is not None:
-                    waiting.append(expr.block)
+            case syntax.Test(block=block):
+                tests.append(expr)
+                waiting += [] if block is None else [block]
             case _:
                 pass  # `check` lets nothing else stand there
-    return False
+    return tests
 
 
 class _Counted:
@@ -123,7 +137,7 @@ class Settled:
         """How many steps before the submission are meant."""
         history = facts.history
         if history is None:
-            return 0, 0
+            return 0, 0, 0
         counted: _Counted | None = history.indexes.get(self)
         # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
         if counted is None or counted.input is not facts.input or counted.agent != facts.agent:
@@ -132,7 +146,8 @@ class Settled:
             if meant(self.subject, step):
                 counted.add(step, self._answer(step, facts))
         counted.read = len(history.evidence)
-        return counted.numbers(facts.as_of)
+        sure, perhaps = counted.numbers(facts.as_of)
+        return sure, perhaps, perhaps
 
     def _answer(self, step: Evidence, facts: Facts) -> Tri:
         if self.where is None:
@@ -176,33 +191,42 @@ class _Runs:
 
 class Anew:
     """Steps about which every submission asks anew. Each step counts as one element test, and what `where` tests of it
-    counts as inside a block."""
+    counts as inside a block. `otherwise` is the negated `where`, `paths` are those into the submission."""
 
-    __slots__ = ("subject", "where")
+    __slots__ = ("otherwise", "paths", "subject", "where")
 
-    def __init__(self, subject: Sequence[Pattern], where: Where) -> None:
+    def __init__(
+        self, subject: Sequence[Pattern], where: Where, otherwise: Where, paths: Sequence[syntax.Path]
+    ) -> None:
         self.subject = tuple(subject)
         self.where = where
+        self.otherwise = otherwise
+        self.paths = tuple(paths)
 
     def numbers(self, facts: Facts) -> Numbers:
         """How many steps before the submission are meant; None beyond the bound of element tests."""
-        sure = perhaps = 0
+        sure = perhaps = more = 0
         before = facts.as_of
         past = Past(facts)
+        past.tests = facts.tests
+        open_question = left_out(self.paths, past)
         for run in self._runs(facts.history):
             if before is not None and run.first.seq >= before:
                 break
             success = run.success
             done = success is not None and (before is None or success.seq < before)
             past.look_at(success if success is not None and done else run.first)
-            past.tests = facts.tests + 1
+            past.tests += 1
             answer = self.where(past) if past.tests <= MAX_TESTS else None
+            if answer is not False:
+                perhaps += 1
+                sure += done and answer is True
+            elif open_question and self.otherwise(past) is None:
+                more += 1
             facts.tests = past.tests
             if facts.tests > MAX_TESTS:
                 return None
-            perhaps += answer is not False
-            sure += done and answer is True
-        return sure, perhaps
+        return sure, perhaps, perhaps + more
 
     def _runs(self, history: History | None) -> list[_Run]:
         if history is None:
@@ -222,24 +246,56 @@ def meant(subject: Sequence[Pattern], step: Evidence) -> bool:
     return not step.approved and about(subject, step.kind, step.target)
 
 
-def compared(numbers: Numbers, op: Op, number: int) -> Tri:
-    """`count(…) OP N`: maybe unless the answer is one for every number from the sure to the possible one."""
+def compared(numbers: Numbers, op: Op, number: int, negated: bool) -> Tri:
+    """`count(…) OP N`, or its negation: maybe where the sure and the possible numbers disagree.
+
+    INVARIANT: the negation of "at least" is "below", and what the submission leaves out may count there: no allow rule
+    matches because an argument was left out.
+    """
     if numbers is None:
         return None
-    least, most = numbers
-    if op in (Op.EQ, Op.NE):
-        same = None if least <= number <= most and least != most else least == number
-        return same if op is Op.EQ else invert(same)
-    answer = _SIGNS[op](least, number)
-    return answer if answer is _SIGNS[op](most, number) else None
+    op = _OPPOSITE[op] if negated else op
+    match op:
+        case Op.GE:
+            return _at_least(numbers, number)
+        case Op.GT:
+            return _at_least(numbers, number + 1)
+        case Op.LT:
+            return _below(numbers, number)
+        case Op.LE:
+            return _below(numbers, number + 1)
+        case Op.EQ:
+            return _both(_at_least(numbers, number), _below(numbers, number + 1))
+        case _:
+            return _either(_below(numbers, number), _at_least(numbers, number + 1))
+
+
+def _at_least(numbers: tuple[int, int, int], number: int) -> Tri:
+    sure, perhaps, _ = numbers
+    return True if sure >= number else None if perhaps >= number else False
+
+
+def _below(numbers: tuple[int, int, int], number: int) -> Tri:
+    sure, _, at_most = numbers
+    return False if sure >= number else None if at_most >= number else True
+
+
+def _both(one: Tri, other: Tri) -> Tri:
+    """Kleene's and."""
+    return False if one is False or other is False else None if one is None or other is None else True
+
+
+def _either(one: Tri, other: Tri) -> Tri:
+    """Kleene's or."""
+    return True if one or other else None if one is None or other is None else False
 
 
 def history_check(expr: syntax.After | syntax.Count, steps: Meant, negated: bool) -> Check:
     """The check that answers a test on history, or its negation."""
-    op, number = (expr.op, expr.number) if isinstance(expr, syntax.Count) else (Op.GE, 1)
+    op, number = bound(expr)
+    return lambda facts: compared(steps.numbers(facts), op, number, negated)
 
-    def check(facts: Facts) -> Tri:
-        found = compared(steps.numbers(facts), op, number)
-        return invert(found) if negated else found
 
-    return check
+def bound(expr: syntax.After | syntax.Count) -> tuple[Op, int]:
+    """What the number of steps is compared with; `after` is at least one."""
+    return (expr.op, expr.number) if isinstance(expr, syntax.Count) else (Op.GE, 1)

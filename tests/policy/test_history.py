@@ -34,7 +34,7 @@ def both(test: str, facts: Facts) -> Tri:
     (node,) = trace.rules[0].tests
     assert node.answer == {True: "yes", False: "no", None: "maybe"}[found]
     opposite = made.answer(NAMES, f"not ({test})", facts)
-    assert opposite is (None if found is None else not found)
+    assert opposite is (None if found is None else not found) or "this.args.other" in test
     return found
 
 
@@ -139,6 +139,33 @@ def test_where(test: str, answer: Tri) -> None:
     args = {"to": "bob", "n": 3, "all": ["x", "ana"], "id": "8"}
     facts = Facts(TOOL, "t", args, agent="bot", input="for ana and bob", history=History(SENT))
     assert both(test, facts) is answer
+
+
+@pytest.mark.parametrize(
+    ("test", "answer"),
+    [
+        ("after {}", False),
+        ("not after {}", None),
+        ("count({}) >= 1", False),
+        ("count({}) > 0", False),
+        ("count({}) < 1", None),
+        ("count({}) <= 0", None),
+        ("count({}) == 0", None),
+        ("count({}) != 0", False),
+        ("not count({}) < 1", False),
+        ("not count({}) == 0", False),
+        ("not count({}) >= 1", None),
+        ("count({}) < 9", True),  # whatever is left out
+        ("count({}) >= 9", False),
+    ],
+)
+def test_what_the_submission_leaves_out_might_have_been_meant(test: str, answer: Tri) -> None:
+    """No allow rule matches because an argument was left out: "fewer than" is a negation."""
+    test = test.format('tool "send" where (args.to == this.args.other)')
+    facts = Facts(TOOL, "t", {"to": "bob"}, history=History(SENT))
+    assert both(test, facts) is answer
+    trace = explain(made.policy_of(f"rule r {{ deny any step when {test} }}"), facts)
+    assert trace.rules[0].tests[0].why.endswith("4 may be meant, as this step leaves out what is asked of it")
 
 
 LOG = [
@@ -298,9 +325,9 @@ def pasts(draw: st.DrawFn) -> History:
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> str:
+def asked(draw: st.DrawFn, presence: bool = True) -> str:
     """A test on history."""
-    where = made.expressions(named=draw(st.booleans()), single=IN_WHERE, depth=1)
+    where = made.expressions(named=draw(st.booleans()), single=IN_WHERE, depth=1, presence=presence)
     steps = draw(SUBJECTS) + draw(st.one_of(st.just(""), where.map(lambda expression: f" where ({expression})")))
     if draw(st.booleans()):
         return f"after {steps}"
@@ -332,13 +359,38 @@ def test_both_evaluators_agree_while_a_history_grows(
 @settings(max_examples=40, deadline=None)
 @given(made.prologues(), asked(), pasts(), made.facts())
 def test_a_failure_changes_nothing(prologue: str, test: str, whole: History, facts: Facts) -> None:
-    """`not` is the opposite, and a step that failed counts as it did while it ran."""
+    """A step that failed counts as it did while it ran; and of a test and its negation at most one is yes."""
     facts.history = whole
     plain = made.answer(prologue, test, facts)
+    assert made.answer(prologue, f"not (not ({test}))", facts) is plain
     opposite = made.answer(prologue, f"not ({test})", facts)
-    assert opposite is (None if plain is None else not plain)
+    assert opposite is None or plain is None or opposite is not plain
+    if "this" not in test:
+        assert opposite is (None if plain is None else not plain)
     facts.history = History([*whole.evidence, *_failed(whole)])
     assert made.answer(prologue, test, facts) is plain
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    made.prologues(presence=False),
+    asked(presence=False),
+    pasts(),
+    made.facts(st.fixed_dictionaries({}, optional=dict.fromkeys(made.KEYS[:3], made.plain))),
+)
+def test_no_allow_rests_on_absence(prologue: str, test: str, past: History, facts: Facts) -> None:
+    """A yes with an argument left out is a yes with every value of it, `missing`, `is` and several paths aside."""
+    facts.history, facts.as_of = past, None
+    policy = made.policy_of(f"{prologue}\nrule only {{ allow any step when {test} }}")
+    if policy.decide(facts).rule_id != "only":
+        return
+    for key in made.KEYS[:3]:
+        if key not in facts.args:
+            event("a yes without an argument")
+            for value in made.POOL:
+                facts.args[key] = value
+                assert policy.decide(facts).rule_id == "only"
+            del facts.args[key]
 
 
 def _failed(whole: History) -> list[Evidence]:
