@@ -12,6 +12,8 @@ from rebuno.policy.values import MISSING, UNREADABLE, Tri, absent, given
 
 # What a place on the right side of these is: a part of the value, not a value.
 _PARTS: Final = frozenset({Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS, Op.LIKE})
+# Beyond it every quantifier is maybe, so that reading would be for nothing.
+MAX_READ: Final = 100_000
 _WHOLE: Final = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.IN})
 
 
@@ -75,8 +77,13 @@ def inherited(operand: syntax.Operand, block: Block | None) -> Facet | None:
 
 
 def through(chain: Sequence[Facet], values: list[Any], around: Surroundings) -> list[Any]:
-    """The values as the facets read them: absent ones stay absent, unreadable ones unreadable, sets are taken apart."""
+    """The values as the facets read them: absent ones stay absent, unreadable ones unreadable, sets are taken apart.
+
+    Of more than 100,000 values none is read.
+    """
     for facet in reversed(chain):
+        if len(values) > MAX_READ:
+            return [UNREADABLE] * len(values)
         found: list[Any] = []
         for value in values:
             if value is UNREADABLE:

@@ -11,6 +11,10 @@ from rebuno.policy.values import Tri, is_number, type_name, valid
 MAX_TEXT: Final = 1 << 20
 MAX_VALUES: Final = 1 << 20
 
+# Between two texts: no value holds half a surrogate pair, and white space ends what stands before and after it.
+_BETWEEN: Final = " \ud800 "
+_FEW: Final = 64  # searches of one text before it is taken into pieces
+
 _QUOTES: Final = "\"'`´“”‘’„‚«»‹›"
 _OPENING: Final = "([{<（［｛〈《「『【"
 _CLOSING: Final = ")]}>）］｝〉》」』】"
@@ -155,6 +159,45 @@ def _value(match: re.Match[str]) -> Decimal | None:
     return number.copy_negate() if signs in ("-", "−") else number
 
 
+class _Searched:
+    """A text that is searched again and again: after some searches by its pieces, each with its places."""
+
+    __slots__ = ("_places", "_searches", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._searches = 0
+        self._places: dict[str, list[int]] = {}
+
+    def holds(self, value: str) -> bool:
+        """Whether the value occurs, as `occurs` says."""
+        self._searches += 1
+        if self._searches <= _FEW:
+            return occurs(self._text, value)
+        if not self._places:
+            start = 0
+            for piece in pieces(self._text):
+                self._places.setdefault(piece, []).append(start)
+                start += len(piece)
+        return bool(value.strip()) and self._holds(value)
+
+    def _holds(self, value: str) -> bool:
+        rarest: Sequence[int] = range(len(self._text))
+        offset = before = 0
+        for piece in pieces(value):
+            there = self._places.get(piece, ())
+            if len(there) < len(rarest):
+                rarest, offset = there, before
+            before += len(piece)
+        if len(rarest) * len(value) > len(self._text):
+            return occurs(self._text, value)
+        return any(self._stands_at(at - offset, value) for at in rarest)
+
+    def _stands_at(self, start: int, value: str) -> bool:
+        text = self._text
+        return start >= 0 and text.startswith(value, start) and stands_alone(text, start, start + len(value))
+
+
 class Texts:
     """The texts and numbers of one JSON value, ready to be searched.
 
@@ -162,13 +205,14 @@ class Texts:
     JSON are left out and the rest is `partial`: what is then not found is maybe. `numbers` are the JSON numbers.
     """
 
-    __slots__ = ("_folded", "_written", "numbers", "partial", "texts")
+    __slots__ = ("_exact", "_folded", "_written", "numbers", "partial", "texts")
 
     def __init__(self, values: list[Any]) -> None:
         self.texts: list[str] = []
         self.numbers: set[int | float] = set()
         self.partial = False
-        self._folded: list[str] | None = None
+        self._exact: _Searched | None = None
+        self._folded: _Searched | None = None
         self._written: set[Decimal] | None = None
         self._read(values)
 
@@ -204,12 +248,12 @@ class Texts:
         """
         if not isinstance(value, str):
             return self._find_number(value)
-        if not fold and any(occurs(text, value) for text in self.texts):
+        if self._exact is None or self._folded is None:
+            whole = _BETWEEN.join(self.texts)
+            self._exact, self._folded = _Searched(whole), _Searched(whole.casefold())
+        if not fold and self._exact.holds(value):
             return True
-        if self._folded is None:
-            self._folded = [text.casefold() for text in self.texts]
-        folded = value.casefold()
-        if any(occurs(text, folded) for text in self._folded):
+        if self._folded.holds(value.casefold()):
             return True if fold else None
         return None if self.partial else False
 

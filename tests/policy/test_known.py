@@ -143,6 +143,17 @@ def test_what_an_input_holds(given: Any, value: Any, answer: Tri) -> None:
     assert Texts([given]).find(value) is answer
 
 
+def test_many_searches_of_an_input_agree_with_few() -> None:
+    """What an input holds does not depend on how often it was asked, and no value spans two of its texts."""
+    given = ["pay Bob", "New York, now", "a.", ".b", "x ", " y", 'say "Straße"']
+    values = ["Bob", "bob", "New York", "York", "Bob New", "a b", "a", "b", ".b", "x", "x ", " y", "y", "STRASSE", "ay"]
+    few = [Texts([given]).find(value) for value in values]
+    assert few == [True, None, True, True, False, False, True, False, True, True, True, True, True, None, False]
+    many = Texts([given])
+    for _ in range(10):
+        assert [many.find(value) for value in values] == few
+
+
 def test_beyond_the_bounds_of_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
     """What may stand beyond a bound is maybe, what stands before it is found."""
     assert Texts(["a", "x" * tokens.MAX_TEXT, "b"]).find("b") is None

@@ -88,6 +88,8 @@ def test_beyond_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MAX_SOUGHT", 2)
     facts = holding("one", "two", "red")
     assert [ask(LISTED, text, facts) for text in ("one two", "one two red", "none")] == [True, None, False]
+    turns = holding("one two red", "one red two", "two one red", "two red one", "red one two", "red two one")
+    assert [ask(LISTED, text, turns) for text in ("two one", "red, one, two")] == [False, None]
     for module in (mentions, explain_known):
         monkeypatch.setattr(module, "MAX_VALUES", 2)
     facts = holding("one", "two", "red")

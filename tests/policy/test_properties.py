@@ -117,6 +117,27 @@ def test_quantifiers_are_dual(prologue: str, operand: str, predicate: tuple[str,
         event("with a negation of its own")
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    made.prologues(),
+    made.operands(),
+    made.expressions(single=made.IN_BLOCK, depth=1),
+    made.facts(),
+)
+def test_blocks_are_dual(prologue: str, operand: str, block: str, facts: Facts) -> None:
+    """`not every X has (E)` is `any X has (not (E))`, `no X has (E)` is `every X has (not (E))` and `not any` too."""
+    submissions = list(made.variants(facts))
+
+    def ask(expression: str) -> list[bool | None]:
+        return made.answers(prologue, expression, submissions)
+
+    some = ask(f"any {operand} has (not ({block}))")
+    event(f"{sorted(map(str, set(some)))}")
+    assert ask(f"not every {operand} has ({block})") == some
+    assert ask(f"no {operand} has ({block})") == ask(f"every {operand} has (not ({block}))")
+    assert ask(f"not any {operand} has ({block})") == ask(f"no {operand} has ({block})")
+
+
 @settings(max_examples=35, deadline=None)
 @given(made.bundles(), made.rules("added"), made.facts())
 def test_an_appended_rule_changes_only_what_was_open(text: str, rule: str, facts: Facts) -> None:
