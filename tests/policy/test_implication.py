@@ -4,6 +4,8 @@ from itertools import product
 from typing import Any, Final
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rebuno.policy.facts import Facts
 from rebuno.policy.formulas import Formulas
@@ -110,3 +112,32 @@ def test_what_follows_from_a_test_holds_for_every_value(tests: list[str]) -> Non
         if made_once[one, True].never():
             assert True not in answers[one], one
     assert shown > len(tests) // 4
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    made.prologues(),
+    st.lists(made.expressions(conditions=True, depth=1), min_size=4, max_size=4),
+    st.lists(made.facts(), min_size=1, max_size=2),
+)
+def test_what_follows_from_a_condition_holds_for_every_submission(
+    prologue: str, drawn: list[str], submissions: list[Facts]
+) -> None:
+    """Conditions of the whole language, and some that are built of each other."""
+    one, two, three, four = drawn
+    tests = [*drawn, f"({one} and {two})", f"({one} or {three})", f"(not {one})", f"(not ({one} and {four}))"]
+    bundle, _ = parse(Source(prologue + "".join(f"\ncondition c{n} = {test}" for n, test in enumerate(tests))))
+    formulas = Formulas(bundle)
+    conditions = {line.name.text: line.expr for line in bundle.statements if isinstance(line, Condition)}
+    facts = [varied for given_one in submissions for varied in made.variants(given_one)]
+    answers = [made.answers(prologue, test, facts) for test in tests]
+    ways = [
+        (n, Asked(formulas.condition(conditions[f"c{n}"]), sure=sure))
+        for n in range(len(tests))
+        for sure in (True, False)
+    ]
+    for (n, premise), (m, goal) in product(ways, repeat=2):
+        if n != m and implied(premise, [goal], formulas.around) is not None:
+            for mine, theirs in zip(answers[n], answers[m], strict=True):
+                wrong = holds(mine, premise.sure) and not holds(theirs, goal.sure)
+                assert not wrong, (tests[n], premise.sure, tests[m], goal.sure)
