@@ -52,6 +52,15 @@ BUNDLES: Final = {
     "P30": ("good",),
     "P31": ("pay-denied",),
     "P33": ("trusted-server",),
+    "networks": ("no-private",),
+    "recipients": ("colleagues",),
+    "globs": ("reports",),
+    "path-patterns": ("sources",),
+    "extensions": ("no-scripts",),
+    "lists": ("labels",),
+    "flags": ("not-forced",),
+    "queries": ("orders-read",),
+    "numbers": ("small-numbers",),
 }
 
 

@@ -42,7 +42,7 @@ def test_a_call_of_the_same_kind_is_judged_as_it_should_be(call: Call) -> None:
 def test_every_policy_case_is_played() -> None:
     """No call falls out: those of P28 are about a person's standing grant, which no policy holds."""
     numbers = Counter(call.case for call in published())
-    assert sorted(numbers) == sorted({key.split()[0] for key in BUNDLES})
+    assert sorted(numbers) == sorted({key.split()[0] for key in BUNDLES if key.startswith("P")})
     assert len(PUBLISHED) == sum(numbers.values()) == 182
     assert min(Counter(call.case for call in MORE).values()) >= 3
     assert len(MORE) >= 700
