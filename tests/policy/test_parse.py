@@ -352,3 +352,15 @@ def test_layout_carries_no_meaning() -> None:
     """Line breaks and indentation do not change the tree."""
     text = "rule r {\n    allow any step\n      when args.x\n   given\n}\n"
     assert tree(text) == tree(" ".join(text.split()))
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ["\nr", "\n}", "\n# more\nallow", ' "x"', "\n\n   ="],
+    ids=ascii,
+)
+def test_a_rule_before_the_place_of_an_error_is_kept(rest: str) -> None:
+    """What follows a closing brace is read by itself, whatever it begins with."""
+    bundle, found = parse(Source('rule a {\n  deny tool "x" # }\n}' + rest))
+    assert [rule.id.text for rule in bundle.statements if isinstance(rule, s.Rule)] == ["a"]
+    assert len(found) == 1

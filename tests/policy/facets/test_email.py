@@ -45,6 +45,7 @@ EMAIL = next(facet for facet in FACETS if facet.name == "email")
         ("ana@corp.example\r\nBcc: x@evil.example", UNREADABLE),
         ("ana@corp.example\x00", UNREADABLE),
         ("mailto:ana@corp.example", UNREADABLE),
+        ("=?utf-8?q?x=40evil.example=3e?=@corp.example", UNREADABLE),  # decoded by some servers
         ("ana＠corp.example", UNREADABLE),  # a wide `@`
         ("ana@corp。example", UNREADABLE),  # another dot
         ("ana@сorp.example", UNREADABLE),  # a Cyrillic letter among Latin ones
