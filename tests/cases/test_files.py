@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,19 @@ def test_unfinished_files_are_diagnosed_alike_by_the_command_and_the_library(tmp
         first = [(one["line"], one["column"], one["code"]) for one in told[: len(found)]]
         assert first == [(one.span.line, one.span.column, str(one.code)) for one in found]
         assert (ran.code == 2) == bool(told)
+
+
+def test_a_bundle_that_denies_by_default_allows_less_when_it_is_cut() -> None:
+    """A cut between two rules leaves a whole bundle, which nobody can tell; what it allows was allowed before."""
+    text = (HERE / "bundles" / "git-reading.rbp").read_text(encoding="utf-8")
+    commands = ["git log", "git push", "date", "git log; date", ""]
+    asked = [Facts("tool_call", "shell", {"command": command}) for command in commands]
+    whole = compile_text(text)
+    policies = []
+    for end in range(len(text)):
+        with suppress(BundleError):
+            policies.append(compile_text(text[:end]))
+    assert len({policy.decide(asked[0]).verdict for policy in policies}) == 2  # some cuts are before the first rule
+    for policy in policies:
+        for facts in asked:
+            assert policy.decide(facts).verdict in (whole.decide(facts).verdict, "deny")
