@@ -99,3 +99,7 @@ def test_a_look_up_leaves_only_what_may_match() -> None:
         for name, args in {"hit": {"to": "t7"}, "miss": {"to": "x"}, "absent": {}, "doubt": {"to": ["t7"]}}.items()
     }
     assert sizes == {"hit": 3, "miss": 2, "absent": 2, "doubt": 202}
+    first = policy_of(f'rule pay {{ allow tool "pay" }}\n{rules}')
+    assert isinstance(first, Layer)
+    # Nothing stands behind a rule that always matches.
+    assert len(first._kinds["tool_call"].candidates("pay", {"to": "t7"})) == 1
