@@ -8,9 +8,10 @@ from rebuno.policy import syntax
 from rebuno.policy.during import during
 from rebuno.policy.element_tests import Vocabulary, compile_block, compile_test, signs
 from rebuno.policy.facts import Facts
-from rebuno.policy.history import OF_THE_STEP, Anew, Settled, asks_anew, history_check, of_this
+from rebuno.policy.history import Anew, Settled, history_check
 from rebuno.policy.matchers import Check
 from rebuno.policy.operands import Block, lens
+from rebuno.policy.past import OF_THE_STEP, asks_anew, of_this
 from rebuno.policy.subjects import patterns
 from rebuno.policy.values import Tri
 

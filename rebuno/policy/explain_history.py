@@ -9,8 +9,9 @@ from rebuno.policy.during import DAYS, schedule
 from rebuno.policy.element_tests import MAX_TESTS
 from rebuno.policy.explain_words import MAX_SEEN, short
 from rebuno.policy.facts import Evidence, Facts
-from rebuno.policy.history import Past, asks_anew, bound, compared, left_out, meant, of_this
+from rebuno.policy.history import bound, compared, meant
 from rebuno.policy.operands import Block
+from rebuno.policy.past import Past, asks_anew, left_out, of_this
 from rebuno.policy.subjects import patterns
 from rebuno.policy.values import Tri, invert
 
