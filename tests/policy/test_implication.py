@@ -19,7 +19,8 @@ from tests.policy import bundles as made
 PLAIN: Final = [
     '== "a"', '== "A" ignoring case', '!= "a"', "== 1", "!= 1", "== true", 'in ["a", "b"]', 'in ["a", 1]',
     'in ["A", "c"] ignoring case', 'not in ["a", "b"]', "in [1, 2, 3]", "not in [1.0, true]", "in some", "< 2", "<= 2",
-    "<= 1", "> 2", ">= 2", 'like "a*"', 'like "[ab]*"', 'like "A*" ignoring case', 'like ["*b", "a"]',
+    "<= 1", "> 2", ">= 2", 'like "a*"', 'like "[ab]*"', 'like "?"',
+    'like "?" ignoring case', 'like "A*" ignoring case', 'like ["*b", "a"]',
     'not like "a*"', 'starts with "a"', 'starts with "ab"', 'starts with "AB" ignoring case', 'ends with "b"',
     'contains "a"', 'contains "ab"', 'contains any ["a", "x"]', 'contains any ["a"]', "contains any some",
     'not contains any ["a", "x"]', "contains 1", 'matches r"a.*"', r'matches r"\w+"', 'matches "A" ignoring case',
@@ -33,10 +34,12 @@ READ: Final[dict[str, list[str]]] = {
                        'ends with ".Example"', 'like "*.example"', '!= "corp.example"'],
     "path of args.a": ['under "/a"', 'under "/a/b"', '== "/a/b"', 'in ["/a/b", "/a/c"]', 'like "src/*"', '!= "/a/b"',
                        'like ["src/*", "**/*.py"]', 'not under "/a"', 'not like "src/*"', 'starts with "/a"'],
-    "command of args.a": ['like "git *"', 'like "git status"', 'like "git push *"', 'like "g* *"', 'like "*"',
+    "command of args.a": ['like "git *"', 'like "git status"', 'like "git status *"', 'like "git push *"', 'like "g* *"',
+                          'like "*"',
                           'like ["git *", "ls"]', 'not like "git *"', 'not like "git status"', 'contains "push"',
                           'contains any ["push", "x"]', 'like "/usr/bin/git *"', 'like "*git *"', 'like "Git *"'],
-    "program of args.a": ['== "git"', 'in ["git", "ls"]', 'like "g*"', '!= "git"', 'not in ["git", "ls"]'],
+    "program of args.a": ['== "git"', '== "GIT" ignoring case', 'in ["GIT", "x"]',
+                          'in ["git", "ls"]', 'like "g*"', '!= "git"', 'not in ["git", "ls"]'],
     "domain of args.a": ['== "corp.example"', 'under "example"', 'under "corp.example"', 'not under "example"'],
     "date of args.a": ['== "2025-01-11"', '== "January 11"', '<= "2025-01-11"', 'in ["2025-01-11", "January 11"]'],
     "number of args.a": ["== 1", "<= 1", "<= 50", "in [1, 50]", "!= 1"],
@@ -47,14 +50,15 @@ READ: Final[dict[str, list[str]]] = {
 SETS: Final = ("command", "program", "link")
 
 SHELL: Final = [
-    "git status", "git push x", "ls", "ls; git status", "git status > f", "/usr/bin/git status", "/opt/git push",
+    "git status", "git status -s", "git push x", "ls", "ls; git status", "git status > f", "/usr/bin/git status",
+    "/opt/git push",
     "GIT status", "Git status", "git $X", "$X status", "X=1 git status", "git *", "echo 'a", "gitk", "git", "",
 ]  # fmt: skip
 VALUES: Final[list[Any]] = [
     *made.POOL, *made.WORDS, *made.NUMBERS, *made.HOSTILE, *made.READABLE, *SHELL, "abb", "bb", "c", "C", 3, 1.5, True,
     False, {}, {"a": "a"}, ["git status"], ["a"], ["x"], ["b", "c"], [True], [[]], [None, "a"], ["/a/b/c", "/A/b"],
     "/a/c", "/a/b/../c", "src/x", "https://x.corp.example", "http://10.0.3.1/", "http://10.9.0.1", "ana@x.corp.example",
-    "https://CORP.example./b", "see https://x.corp.example", "2025-01-12", "2024-01-11",
+    "https://CORP.example./b", "see https://x.corp.example", "HTTPS://corp.example/a", "2025-01-12", "2024-01-11",
 ]  # fmt: skip
 NO_VALUES: Final[list[Any]] = [{}, [], {"b": 1}]
 FACTS: Final = [

@@ -58,6 +58,7 @@ HIDDEN: list[tuple[str, str]] = [
      'allow tool "a" when any args.l[] has (it.x == 1)'),
     ('allow tool "a" when any args.l[] in ["a", "b"]', 'allow tool "a" when every args.l[] == "a"'),
     ('allow tool "a" when args.x == 1 or args.x == 2', 'allow tool "a" when args.x in [1, 2]'),  # a union within a rule
+    ('allow tool "a" when args.z == 9', 'allow tool "a" when args.z == 9 or (args.x == 1 and args.x == 2)'),
 ]  # fmt: skip
 
 
