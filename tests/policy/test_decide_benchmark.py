@@ -57,6 +57,7 @@ def test_a_row_has_every_figure() -> None:
         "rebuno_ns",
         "p99_ns",
         "cold_ns",
+        "wide_ns",
         "peers",
         "peers_p99",
         "plain_scan",
