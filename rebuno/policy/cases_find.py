@@ -1,5 +1,6 @@
 """Finds bundles and the case files beside them."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,16 +24,19 @@ class Suite:
 def find(paths: Sequence[str | Path]) -> list[Suite]:
     """The suites that the given files and folders stand for, each once, folders searched below without hidden ones.
 
+    What has the name of a bundle or a case file counts as one: reading tells of a broken link or a pipe.
+
     Raises:
         ValidationError: a path does not exist, is no bundle or case file, or is a folder without any.
     """
-    found: dict[Path, Suite] = {}
+    found: dict[tuple[str, str], Suite] = {}
     for path in map(Path, paths):
         for bundle in _bundles(path):
             cases = bundle.with_name(bundle.stem + CASES)
+            # Two links to one bundle may have cases of their own.
             found.setdefault(
-                bundle.resolve(),
-                Suite(bundle, bundle if bundle.is_file() else None, cases if cases.is_file() else None),
+                (os.path.realpath(bundle), os.path.realpath(cases)),
+                Suite(bundle, bundle if os.path.lexists(bundle) else None, cases if os.path.lexists(cases) else None),
             )
     return list(found.values())
 
@@ -60,5 +64,5 @@ def _files(folder: Path) -> Iterator[Path]:
             continue
         if entry.is_dir() and not entry.is_symlink():
             yield from _files(entry)
-        elif entry.name.endswith((BUNDLE, CASES)) and entry.is_file():
+        elif entry.name.endswith((BUNDLE, CASES)) and not entry.is_dir():
             yield entry

@@ -1,5 +1,7 @@
 """Reads bundle files and the files that they use; the only place in the language that touches a file system."""
 
+import errno
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,6 +11,7 @@ from rebuno.policy.diagnostics import Code, Diagnostic
 from rebuno.policy.places import NOWHERE as NOWHERE
 from rebuno.policy.places import Span
 
+LARGEST_READ: Final = 1 << 26  # bytes of any file
 LARGEST_FILE: Final = 1 << 20  # bytes of a file that a bundle uses
 
 
@@ -37,14 +40,18 @@ def read(path: str | Path) -> Source:
     """The bundle at `path`.
 
     Raises:
-        BundleError: the file cannot be read, or is not UTF-8 (with the byte's place).
+        BundleError: the file cannot be read, is no plain file, larger than 64 MiB, or is not UTF-8 (with the byte's
+            place).
     """
     shown = str(path)
     try:
-        data = Path(path).read_bytes()
+        data = _bytes(Path(path), LARGEST_READ)
     except OSError as error:
         message = f"cannot read `{shown}`: {_why(error)}"
         raise BundleError([Diagnostic(Code.UNREADABLE_FILE, message, NOWHERE, shown)]) from None
+    if len(data) > LARGEST_READ:
+        message = f"`{shown}` has more than {LARGEST_READ:,} bytes"
+        raise BundleError([Diagnostic(Code.FILE_TOO_BIG, message, NOWHERE, shown, "split it")])
     return Source(_text(data, shown), shown, Path(path).stem, Path(path).parent)
 
 
@@ -63,11 +70,7 @@ def read_used(folder: Path, name: str, *, inside: bool) -> tuple[Source, Path]:
         if inside and not place.is_relative_to(folder.resolve()):
             help = "move the file there; what stands elsewhere may not be read through a bundle"
             raise FileError(Code.OUTSIDE_FOLDER, f"`{path}` is not in the bundle's folder or below it", help)
-        # A pipe or a device would be read without end.
-        if not place.is_file():
-            raise FileError(Code.UNREADABLE_FILE, f"cannot read `{path}`: it is no plain file")
-        with place.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        data = _bytes(place, LARGEST_FILE)
     except OSError as error:
         raise FileError(Code.UNREADABLE_FILE, f"cannot read `{path}`: {_why(error)}") from None
     except RuntimeError:
@@ -75,6 +78,16 @@ def read_used(folder: Path, name: str, *, inside: bool) -> tuple[Source, Path]:
     if len(data) > LARGEST_FILE:
         raise FileError(Code.FILE_TOO_BIG, f"`{path}` has more than {LARGEST_FILE:,} bytes", "split it")
     return Source(_text(data, str(path)), str(path), path.stem), place
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    """What the file holds, cut one byte above `most`."""
+    mode = path.stat().st_mode
+    # A pipe or a device would be read without end; a directory says better what it is when it is opened.
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "it is no plain file")
+    with path.open("rb") as file:
+        return file.read(most + 1)
 
 
 def _why(error: OSError) -> str:

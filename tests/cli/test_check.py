@@ -1,6 +1,7 @@
 """`rebuno policy check`: its formats, its exit codes, and the files beside the bundles."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,51 @@ def test_a_layer_with_errors(folder: Path) -> None:
     ran = rebuno("policy", "check", "fine.rbp", "--layer", "hidden.rbp", within=folder)
     assert (ran.code, ran.out) == (2, "")
     assert "unreachable" in ran.err
+
+
+def test_two_links_to_one_bundle_keep_their_cases(tmp_path: Path) -> None:
+    """A link stands for a bundle with the cases beside the link; the same two files are one suite however named."""
+    (tmp_path / "base.rbp").write_text('bundle base\ndefault deny\nrule r { allow tool "x" }\n')
+    (tmp_path / "base.policytest.yaml").write_text("cases: [{target: x, expect: allow}]\n")
+    (tmp_path / "prod.rbp").symlink_to("base.rbp")
+    (tmp_path / "prod.policytest.yaml").write_text("cases: [{target: x, expect: deny}]\n")
+    (tmp_path / "again").symlink_to(tmp_path)
+    ran = rebuno("policy", "test", ".", "again/base.rbp", "--json", within=tmp_path)
+    assert ran.code == 1
+    assert [(one["bundle"], one["failed"]) for one in json.loads(ran.out)["bundles"]] == [
+        ("base.rbp", 0),
+        ("prod.rbp", 1),
+    ]
+
+
+@pytest.mark.parametrize("command", [("check",), ("test",), ("fmt", "--check")])
+def test_a_broken_link_in_a_folder_is_reported(folder: Path, command: tuple[str, ...]) -> None:
+    """It has a bundle's name, so somebody counts on it."""
+    (folder / "hidden.rbp").unlink()
+    (folder / "gone.rbp").symlink_to("nowhere.rbp")
+    ran = rebuno("policy", *command, ".", within=folder)
+    assert ran.code == 2
+    assert "cannot read `gone.rbp`: no such file" in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [*((command, named) for command in ("check", "test", "fmt") for named in ("pipe.rbp", ".")), ("ast", "pipe.rbp")],
+)
+def test_a_pipe_is_no_bundle(tmp_path: Path, command: str, named: str) -> None:
+    """Nothing waits for somebody to write to it."""
+    os.mkfifo(tmp_path / "pipe.rbp")
+    ran = rebuno("policy", command, named, within=tmp_path)
+    assert ran.code == 2
+    assert "cannot read `pipe.rbp`: it is no plain file" in ran.out + ran.err
+
+
+def test_a_pipe_or_a_device_is_no_file_of_cases(tmp_path: Path) -> None:
+    """Reading `/dev/zero` would have no end."""
+    for name in ("pipe", "device"):
+        (tmp_path / f"{name}.rbp").write_text('bundle base\ndefault deny\nrule r { allow tool "x" }\n')
+    os.mkfifo(tmp_path / "pipe.policytest.yaml")
+    (tmp_path / "device.policytest.yaml").symlink_to("/dev/zero")
+    ran = rebuno("policy", "check", ".", within=tmp_path)
+    assert ran.code == 2
+    assert ran.out.count("it is no plain file") == 2
