@@ -181,9 +181,8 @@ class Kernel:
     async def _end(
         self, attempt: Attempt, context: ExecutionContext, task: "asyncio.Task[Any]"
     ) -> records.Execution | None:
-        if task.cancelled():
-            raise asyncio.CancelledError
-        error = task.exception()
+        # A run that is cancelled from outside does not come here: this handler cancelled itself.
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if isinstance(error, StoreError | LeaseSuperseded | Terminated):
             raise error
         if context.blocked:
@@ -193,7 +192,7 @@ class Kernel:
                 return await executions.finish(attempt, output=identity.canonical(task.result(), "output"))
             except TypeError as unfit:
                 error = unfit
-        if not isinstance(error, Exception):
+        if not isinstance(error, Exception | asyncio.CancelledError):
             raise error
         return await executions.finish(attempt, failure_reason=recordable(failure_reason(error)))
 
@@ -240,7 +239,9 @@ class Kernel:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _check_id(what: str, text: str) -> None:
+def _check_id(what: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise ValidationError(f"the {what} is of type {type(text).__name__}; pass text")
     if not text.strip():
         raise ValidationError(f"the {what} is blank; pass `{what}=`")
     try:
@@ -261,8 +262,10 @@ def compiled(policy: PolicyLike | None) -> Policy:
         return policy
     if isinstance(policy, Permissive):
         return permissive()
-    paths = [policy] if isinstance(policy, str | Path) else list(policy)
-    return compile_policy([read(path) for path in paths])
+    given: object = [policy] if isinstance(policy, str | Path) else policy
+    if not isinstance(given, Sequence) or not all(isinstance(path, str | Path) for path in given):
+        raise TypeError("a policy is the path of a bundle, a list of paths, a compiled policy, or rebuno.PERMISSIVE")
+    return compile_policy([read(path) for path in given])
 
 
 @asynccontextmanager
@@ -278,9 +281,11 @@ async def open(
 
     Raises:
         BundleError: the bundle has errors, or asks for what the kernel does not enforce; there is no policy then.
-        ValueError: no policy was given.
+        ValueError: no policy was given, or an unknown durability.
         StoreError: the file cannot be used, for the reason that the subclass names.
     """
+    if durability not in ("group", "strict"):
+        raise ValueError(f"the durability `{durability}` is neither `group` nor `strict`")
     judge = compiled(policy)
     store = await SQLiteStore.open(path)
     try:

@@ -240,5 +240,13 @@ def failure_reason(error: BaseException) -> str:
         return error.reason
     if isinstance(error, ToolError):
         return f"tool_error: {error}"
-    text = str(error)
+    text = text_of(error)
     return f"agent_error: {type(error).__name__}: {text}" if text else f"agent_error: {type(error).__name__}"
+
+
+def text_of(error: BaseException) -> str:
+    """What an exception says; empty where its own `__str__` raises."""
+    try:
+        return str(error)
+    except Exception:  # it is somebody else's code, and what it did must be recorded all the same
+        return ""

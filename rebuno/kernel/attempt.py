@@ -21,7 +21,7 @@ from rebuno.journal.records import (
 from rebuno.journal.store import Store
 from rebuno.kernel import facts
 from rebuno.model import identity
-from rebuno.model.decision import Decision, Verdict
+from rebuno.model.decision import Decision
 from rebuno.model.step import Idempotency, StepStatus
 from rebuno.policy.decide import Policy
 
@@ -76,7 +76,7 @@ class Attempt:
         self.replayed: set[str] = set()
         self._counts: Counter[tuple[str, str, str, str]] = Counter()
         self._judged: dict[str, Decision] = {}
-        self._unknown = _unknown(steps.values())
+        self._unknown = self._unknown_at_start()
         self._stale = False
         self._writes = 0
         self._in_flight: set[asyncio.Future[int]] = set()
@@ -100,11 +100,10 @@ class Attempt:
 
     def today(self, step: Step) -> Decision:
         """What today's bundle says about a recorded step, on the facts of its first submission."""
-        if step.digest == self.policy.digest:
-            return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
         if step.step_id not in self._judged:
-            known = facts.of_known(step, agent=self.execution.agent_id, input=self.input, past=self.history)
-            self._judged[step.step_id] = self.policy.decide(known)
+            self._judged[step.step_id] = facts.today(
+                self.policy, step, agent=self.execution.agent_id, input=self.input, past=self.history
+            )
         return self._judged[step.step_id]
 
     def inside_once(self, parent_id: str) -> bool:
@@ -239,7 +238,7 @@ class Attempt:
             self.execution, self.head = execution, execution.head_seq
             self.steps, self.approvals, self.history = steps, approvals, past
             self._judged.clear()
-            self._unknown = _unknown(steps.values())
+            self._unknown = self._unknown_at_start()
             self._stale = False
         finally:
             self._rereading = None
@@ -256,6 +255,17 @@ class Attempt:
     def unsettled(self) -> list[Step]:
         """The steps that have no end yet."""
         return [step for step in self.steps.values() if not step.status.terminal]
+
+    def _unknown_at_start(self) -> set[tuple[str, str, str]]:
+        # What an earlier attempt started and nobody settled is as unknown as what has been settled as such.
+        orphans = (
+            step
+            for step in self.steps.values()
+            if step.status is StepStatus.EXECUTING and step.attempt < self.lease.attempt
+        )
+        return _unknown(self.steps.values()) | {
+            (step.kind, step.target, step.args_hash) for step in orphans if step.idempotency is Idempotency.ONCE
+        }
 
     def unknown_twin(self, kind: str, target: str, args_hash: str) -> bool:
         """Whether an `at_most_once` step of this very content started once and nobody knows how it ended."""

@@ -23,7 +23,7 @@ from rebuno.kernel import facts, words
 from rebuno.kernel.attempt import Attempt, load
 from rebuno.kernel.submit import refuse, withdraw
 from rebuno.model import identity
-from rebuno.model.decision import Decision, Verdict
+from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from rebuno.policy.decide import Policy
@@ -194,11 +194,7 @@ def _judge_waiting(
         if question.status != "pending":
             continue
         step = steps[question.step_id]
-        if step.digest == policy.digest:
-            verdict = Verdict(step.verdict)
-            today = Decision(verdict, step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
-        else:
-            today = policy.decide(facts.of_known(step, agent=execution.agent_id, input=input, past=past))
+        today = facts.today(policy, step, agent=execution.agent_id, input=input, past=past)
         if question.cause == "policy" and today.verdict is Verdict.DENY:
             changes.add(*withdraw(question, step, today))
         elif question.cause == "revoked" and today.verdict is not Verdict.DENY:

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from rebuno.journal.records import Approval, Step
 from rebuno.model import identity
+from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
+from rebuno.policy.decide import Policy
 from rebuno.policy.facts import Evidence, Facts, History
 
 
@@ -38,6 +40,14 @@ def _of_started(step: Step) -> list[Evidence]:
         return [start]
     result = None if step.result is None else identity.parse(step.result)
     return [start, ended(step, step.outcome_seq, start.args, result)]
+
+
+def today(policy: Policy, step: Step, *, agent: str, input: object, past: History) -> Decision:
+    """What today's bundle says about a recorded step: what was recorded, where that was this very bundle; else what it
+    says about the facts of the step's first submission."""
+    if step.digest == policy.digest:
+        return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
+    return policy.decide(of_known(step, agent=agent, input=input, past=past))
 
 
 def of_known(step: Step, *, agent: str, input: object, past: History) -> Facts:

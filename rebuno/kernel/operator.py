@@ -1,5 +1,7 @@
 """What an operator may see and do on a store: look at executions, read their story, answer approvals."""
 
+import sys
+
 from rebuno.errors import ConflictError, NotFoundError
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
@@ -33,6 +35,7 @@ class Operator:
             NotFoundError: there is none.
             ConflictError: there are several.
         """
+        _check(ref, "execution")
         try:
             return await self._store.execution(ref)
         except NotFoundError:
@@ -60,10 +63,11 @@ class Operator:
 
     async def approvals(self, *, status: str | None = None, execution_id: str | None = None) -> list[Approval]:
         """Questions to people, oldest first."""
-        return await self._store.approvals(status=status, execution_id=execution_id)
+        return await self._store.approvals(status=status, execution_id=execution_id, limit=sys.maxsize)
 
     async def approval(self, approval_id: str) -> Approval:
         """One question, else `NotFoundError`."""
+        _check(approval_id, "approval")
         return await self._store.approval(approval_id)
 
     async def grant(self, approval_id: str, *, decided_by: str, rationale: str = "") -> Approval:
@@ -72,12 +76,14 @@ class Operator:
         Raises:
             NotFoundError, ConflictError (answered already, or the execution has ended), ValidationError
         """
+        _check(approval_id, "approval")
         return await approvals.resolve(
             self._store, approval_id, granted=True, decided_by=decided_by, rationale=rationale
         )
 
     async def deny(self, approval_id: str, *, decided_by: str, rationale: str = "") -> Approval:
         """Refuses the step; the agent receives `rationale` as the reason. Raises as `grant` does."""
+        _check(approval_id, "approval")
         return await approvals.resolve(
             self._store, approval_id, granted=False, decided_by=decided_by, rationale=rationale
         )
@@ -86,3 +92,11 @@ class Operator:
         """The story of one execution. Raises as `execution` does."""
         execution = await self.execution(ref)
         return await tell(self._store, execution.id)
+
+
+def _check(ref: str, noun: str) -> None:
+    # Words of a command line may hold bytes that are no text.
+    try:
+        ref.encode()
+    except UnicodeEncodeError:
+        raise NotFoundError(f"there is no {noun} {ref!r}: it is not valid Unicode") from None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import uuid_utils
 
-from rebuno.errors import Stale, ValidationError
+from rebuno.errors import ConflictError, Stale, ValidationError
 from rebuno.journal.records import Approval, ApprovalWrite, NewEvent, Step, StepWrite
 from rebuno.kernel import words
 from rebuno.kernel.attempt import Attempt
@@ -311,7 +311,8 @@ def _start(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, _Cha
 def _orphan(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, _Change | None]:
     """A step that an earlier attempt started and did not settle."""
     # INVARIANT: a step started by the live attempt is never an orphan; identity gives each submission its own step.
-    assert known.attempt < attempt.lease.attempt, f"step {known.step_id} submitted twice in one attempt"
+    if known.attempt >= attempt.lease.attempt:
+        raise ConflictError(f"the step `{known.step_id}` was submitted twice in one attempt")
     if today.verdict is Verdict.DENY:
         error = identity.canonical(
             {"reason": "policy_revoked", "rule_id": today.rule_id, "message": today.reason or "policy_denied"}

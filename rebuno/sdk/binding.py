@@ -8,6 +8,7 @@ from typing import Any
 
 from rebuno.errors import ValidationError
 
+_UNNAMED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -18,12 +19,15 @@ def bind(handler: Callable[..., Any], input: Any) -> Callable[[], Any]:
     the fields of the input that it names as keyword arguments (all of them, if it takes `**fields`).
 
     Raises:
-        ValidationError: a required field is missing; nothing was recorded.
+        ValidationError: a required field is missing, or the handler takes one by position; nothing was recorded.
     """
     signature = inspect.signature(handler)
     parameters = list(signature.parameters.values())
     if len(parameters) == 1 and parameters[0].kind in _NAMED and _raw(handler, parameters[0]):
         return partial(handler, **{parameters[0].name: input})
+    for parameter in parameters:
+        if parameter.kind in _UNNAMED and parameter.default is inspect.Parameter.empty:
+            raise ValidationError(f"the handler takes `{parameter}` by position; input is handed over by name")
     fields = input if isinstance(input, dict) else {}
     named = [p for p in parameters if p.kind in _NAMED]
     missing = [p.name for p in named if p.default is inspect.Parameter.empty and p.name not in fields]

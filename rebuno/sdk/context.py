@@ -16,6 +16,7 @@ from rebuno.errors import (
     StoreError,
     Terminated,
     ToolError,
+    text_of,
 )
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
@@ -46,6 +47,12 @@ def current() -> "ExecutionContext | None":
     """The context of the handler that runs here, or None outside of one."""
     scope = _scope.get()
     return scope.context if scope is not None else None
+
+
+def current_step() -> str:
+    """The id of the step in whose body this runs; empty outside of one."""
+    scope = _scope.get()
+    return scope.step_id if scope is not None else ""
 
 
 def required(what: str) -> "ExecutionContext":
@@ -205,7 +212,7 @@ class ExecutionContext:
 
     async def _failed(self, target: str, step_id: str, error: BaseException) -> ToolError:
         """Records a body's exception; the one that the handler gets instead, now as on every replay."""
-        recorded = identity.canonical({"type": type(error).__name__, "message": recordable(str(error))})
+        recorded = identity.canonical({"type": type(error).__name__, "message": recordable(text_of(error))})
         await self._transport.fail(step_id, recorded)
         return _failure(identity.parse(recorded), target, step_id)
 

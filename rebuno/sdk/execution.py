@@ -1,12 +1,27 @@
 """The handler's view of the execution that it runs in."""
 
-from rebuno.sdk.context import ExecutionContext, required
+from dataclasses import dataclass
+from typing import Any
+
+from rebuno.sdk.context import current_step, required
 
 
-def execution() -> ExecutionContext:
-    """The running execution: its `id`, `agent_id` and `input`.
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The running execution. `input` is its input as a JSON value; `step_id` is the step in whose body this was asked,
+    the idempotency key to hand to the outside world, and empty in the handler itself."""
+
+    id: str
+    agent_id: str
+    input: Any
+    step_id: str
+
+
+def execution() -> Running:
+    """The execution that the handler, tool or step runs in.
 
     Raises:
         RuntimeError: outside an execution.
     """
-    return required("execution()")
+    context = required("execution()")
+    return Running(context.id, context.agent_id, context.input, current_step())

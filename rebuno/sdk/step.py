@@ -7,6 +7,7 @@ from typing import Any
 from rebuno.errors import NotJSON
 from rebuno.model.step import Kind
 from rebuno.sdk import context
+from rebuno.sdk.arguments import detached
 
 
 async def step(
@@ -25,7 +26,7 @@ async def step(
 
     Raises:
         RuntimeError: outside an execution.
-        TypeError: `args` is no dict; nothing was submitted.
+        TypeError: `name` is no text or `args` no dict; nothing was submitted.
         ValidationError: the name is empty, or the idempotency is unknown; nothing was recorded.
         NotJSON: an argument is something that JSON cannot hold (a `TypeError`; it names the path to the value).
         ToolError: `fn` raised, now or on the recorded run; where its result was not JSON, also a `TypeError`.
@@ -33,6 +34,8 @@ async def step(
         Blocked: a person must decide first; let it pass.
     """
     execution = context.required(f"step(`{name}`)")
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a step is text, not of type {type(name).__name__}")
     payload = _payload(name, args)
     return await execution.invoke(Kind.LOCAL, name, payload, partial(fn, **payload), idempotency=idempotency)
 
@@ -47,4 +50,4 @@ def _payload(name: str, args: object) -> dict[str, Any]:
     for key in args:
         if not isinstance(key, str):
             raise NotJSON("args", f"has the key {key!r}, and JSON's keys are strings")
-    return dict(args)
+    return {key: detached(value) for key, value in args.items()}

@@ -8,6 +8,7 @@ from typing import Any, overload
 from rebuno.errors import PolicyError
 from rebuno.model.step import Idempotency, Kind
 from rebuno.sdk import context
+from rebuno.sdk.arguments import detached
 
 # One name, one promise: the policy and the journal know a tool by its name alone.
 _registered: dict[str, Idempotency] = {}
@@ -54,6 +55,8 @@ def _wrap(function: Callable[..., Any], tool_id: str | None, idempotency: str) -
         execution = context.required(f"the tool `{tool_id}`")
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = detached(value)
         named = dict(bound.arguments)
         for name in extra:
             more = named.pop(name)

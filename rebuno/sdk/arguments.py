@@ -1,0 +1,23 @@
+"""A step's arguments, taken at the call: what the policy judges and the journal keeps is what the body gets."""
+
+from copy import deepcopy
+from typing import Any
+
+from rebuno.model.identity import MAX_DEPTH
+
+
+def detached(value: Any, levels: int = MAX_DEPTH) -> Any:
+    """The value with containers of its own, so that whoever holds the old ones cannot change what was judged.
+
+    Tuples stay tuples. What JSON cannot hold, and what nests deeper than it may, comes back as it is: the step is
+    refused for it.
+    """
+    if levels < 0 or not isinstance(value, dict | list | tuple):
+        return value
+    if type(value) is list:
+        return [detached(item, levels - 1) for item in value]
+    if type(value) is tuple:
+        return tuple(detached(item, levels - 1) for item in value)
+    if type(value) is dict:
+        return {key: detached(item, levels - 1) for key, item in value.items()}
+    return deepcopy(value)
