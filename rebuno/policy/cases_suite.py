@@ -19,7 +19,7 @@ from rebuno.policy.cases_yaml import CODE
 from rebuno.policy.check import check
 from rebuno.policy.check_layers import check_layers
 from rebuno.policy.check_tools import check_tools
-from rebuno.policy.compile import compile_policy
+from rebuno.policy.compile import compile_policy, from_trees
 from rebuno.policy.diagnostics import Diagnostic, Severity, ordered
 from rebuno.policy.link import close
 from rebuno.policy.parse import parse
@@ -35,7 +35,7 @@ _WORTH: Final = 300_000  # bytes of bundles and cases for each process
 class Checked:
     """A bundle, or where one should be, with everything found in it and in its case file. `texts` holds the texts that
     were read by path, `uses` the paths of the files that the bundle names, whether they are there or not; `source` and
-    `cases` are None where they could not be read."""
+    `cases` are None where they could not be read. `tree` is the bundle with what it uses, where there is a bundle."""
 
     path: str
     cases_path: str | None
@@ -44,6 +44,7 @@ class Checked:
     diagnostics: tuple[Diagnostic, ...]
     texts: Mapping[str, str]
     uses: tuple[str, ...] = ()
+    tree: Bundle | None = None
 
     @property
     def sound(self) -> bool:
@@ -80,6 +81,7 @@ def check_suite(suite: Suite, *, tools: Sequence[Tool] = (), layers: Sequence[Bu
     found: list[Diagnostic] = []
     texts: dict[str, str] = {}
     uses: tuple[str, ...] = ()
+    closed: Bundle | None = None
     source = _text(suite.bundle, found, texts) if suite.bundle else None
     if source is not None:
         bundle, mistakes = parse(source)
@@ -103,7 +105,7 @@ def check_suite(suite: Suite, *, tools: Sequence[Tool] = (), layers: Sequence[Bu
         message = f"there is no bundle `{suite.path.name}` beside these cases"
         found.append(Diagnostic(CODE, message, NOWHERE, str(suite.cases), "name both alike"))
     cases_path = str(suite.cases) if suite.cases else None
-    return Checked(str(suite.path), cases_path, source, cases, tuple(found), texts, uses)
+    return Checked(str(suite.path), cases_path, source, cases, tuple(found), texts, uses, closed)
 
 
 def run_suites(
@@ -166,11 +168,12 @@ def _test(suite: Suite, only: str, layers: Sequence[Source]) -> Tested:
 
 
 def _run(checked: Checked, only: str, layers: Sequence[Source]) -> Tested:
-    if not checked.sound or checked.source is None or checked.cases is None:
+    if not checked.sound or checked.source is None or checked.tree is None or checked.cases is None:
         return Tested(checked, None)
     cases: list[Case] = [case for case in checked.cases.cases if only in case.name]
     try:
-        policy = compile_policy([*layers, checked.source])
+        alone = [(checked.tree, checked.source)]
+        policy = compile_policy([*layers, checked.source]) if layers else from_trees(alone)
     except BundleError as error:  # what only shows beside the layers, as a name that two of them have
         return Tested(replace(checked, diagnostics=(*checked.diagnostics, *error.diagnostics)), None)
     return Tested(checked, run_cases(policy, cases))

@@ -12,7 +12,8 @@ from rebuno.policy.link import link
 from rebuno.policy.source import NOWHERE, Source
 from rebuno.policy.subjects import Index
 from rebuno.policy.syntax import Bundle, BundleLine
-from rebuno.policy.yaml_convert import as_rules
+
+YAML = (".yaml", ".yml")
 
 
 def compile_bundle(source: Source) -> Policy:
@@ -51,8 +52,16 @@ def compile_policy(sources: Sequence[Source]) -> Policy:
     found += _same_names(bundles)
     if found:
         raise BundleError(found)
-    pairs = list(zip(bundles, sources, strict=True))
-    stamp = digest([(source, bundle.files) for bundle, source in pairs], packages_of(bundles))
+    return from_trees(list(zip(bundles, sources, strict=True)))
+
+
+def from_trees(pairs: Sequence[tuple[Bundle, Source]]) -> Policy:
+    """The policy of trees that were linked and checked already, each with its source, outermost layer first.
+
+    Raises:
+        BundleError: a condition is too large to be evaluated.
+    """
+    stamp = digest([(source, bundle.files) for bundle, source in pairs], packages_of([bundle for bundle, _ in pairs]))
     layers = [from_tree(bundle, source, stamp) for bundle, source in pairs]
     return layers[0] if len(layers) == 1 else Layers(layers)
 
@@ -65,6 +74,11 @@ def permissive() -> Policy:
 
 
 def _as_rules(sources: Sequence[Source]) -> tuple[list[Source], list[Diagnostic]]:
+    if not any(source.path.endswith(YAML) for source in sources):
+        return list(sources), []
+    # Few policies are YAML; the others do not wait for its reader.
+    from rebuno.policy.yaml_convert import as_rules
+
     rules: list[Source] = []
     found: list[Diagnostic] = []
     for source in sources:
@@ -80,10 +94,10 @@ def _same_names(bundles: Sequence[Bundle]) -> list[Diagnostic]:
     found = []
     first: dict[str, Bundle] = {}
     for bundle in bundles:
-        earlier = first.setdefault(bundle.name, bundle)
-        if earlier is not bundle:
-            message = f"two layers are named `{bundle.name}`; the first is `{earlier.path}`"
+        if bundle.name in first:
+            message = f"two layers are named `{bundle.name}`; the first is `{first[bundle.name].path}`"
             place = next((line.name.span for line in bundle.statements if isinstance(line, BundleLine)), NOWHERE)
             help = "begin one of them with a `bundle` line of its own"
             found.append(Diagnostic(Code.DUPLICATE_BUNDLE, message, place, bundle.path, help))
+        first.setdefault(bundle.name, bundle)
     return found

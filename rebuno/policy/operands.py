@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from rebuno.policy import facets, syntax
@@ -134,6 +135,7 @@ def weight(value: Any) -> int:
 # ---------------------------------------------------------------- the right side
 
 
+@lru_cache(maxsize=4096, typed=True)
 def normal(facet: Facet | None, op: Op, value: Any, around: Surroundings) -> Any:
     """A literal of the right side as the facet's values are written, so that both can be compared.
 

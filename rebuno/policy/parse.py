@@ -4,7 +4,7 @@ After an error reading goes on at the next statement or clause keyword that star
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, TypeVar
 
 from lark import Lark
@@ -34,13 +34,20 @@ def parse(source: Source) -> tuple[s.Bundle, list[Diagnostic]]:
 
     With errors the bundle holds the statements that could be read; it never raises for what the text says.
     """
+    bundle, found = _parsed(source)
+    return bundle, list(found)
+
+
+# Checking and compiling read the same texts, and bundles the same libraries.
+@lru_cache(maxsize=32)
+def _parsed(source: Source) -> tuple[s.Bundle, tuple[Diagnostic, ...]]:
     text = source.text.removeprefix("\ufeff")
     lines = Lines(text, source.path)
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LARGEST:
         message = f"the file has {size:,} bytes; at most {LARGEST:,} are read"
         found = Diagnostic(Code.FILE_TOO_BIG, message, lines.span(0, 0), source.path, "split it into layers")
-        return s.Bundle(source.stem, (), path=source.path, text=text, whole=False), [found]
+        return s.Bundle(source.stem, (), path=source.path, text=text, whole=False), (found,)
     clean, findings = refused(lines, source.path, MOST + 1)
     reading = _Reading(clean, lines, source.path, findings)
     statements = reading.all()
@@ -54,7 +61,7 @@ def parse(source: Source) -> tuple[s.Bundle, list[Diagnostic]]:
         whole=not findings,
         broken=frozenset(reading.broken),
     )
-    return bundle, ordered(findings)
+    return bundle, tuple(ordered(findings))
 
 
 @cache

@@ -133,7 +133,8 @@ def _below(schema: dict[str, Any], part: PathPart) -> list[Any] | str | None:
         # `[]` takes a single value for a list of one.
         return f"[{part.position}]" if isinstance(part, Index) else [schema]
     items = schema.get("items")
-    return [items] if isinstance(items, dict) and "prefixItems" not in schema and types == frozenset({"array"}) else None
+    plain = isinstance(items, dict) and "prefixItems" not in schema and types == frozenset({"array"})
+    return [items] if plain else None
 
 
 def _elements(schemas: list[dict[str, Any]], root: Any) -> list[dict[str, Any]] | None:
