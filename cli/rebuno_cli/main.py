@@ -1,5 +1,6 @@
 """The `rebuno` command: the tree of its commands, and the one place where an error becomes an exit code."""
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -73,6 +74,9 @@ def _root(
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line `argv` (default: this process's) and returns its exit code."""
     _open_streams()
+    if argv is None:
+        # The process lives for a second: looking for garbage in a grammar's tables would be a tenth of it.
+        gc.set_threshold(200_000)
     args = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in args
     try:

@@ -4,10 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+# Blanks between two columns.
+_GAP: Final = 3
 # The narrowest terminal that a table is laid out for.
 _TABLE: Final = 80
 _NAME: Final = 10
@@ -30,6 +33,10 @@ class Rows:
                     yield Text()
                 yield from fields(*zip(self.heads, row, strict=True))
             return
+        widths = [max(map(cell_len, map(str, column))) for column in zip(self.heads, *self.rows, strict=True)]
+        if sum(widths) + _GAP * (len(widths) - 1) <= options.max_width and not self._has_lines():
+            yield from self._lines(widths)
+            return
         made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
         for head in self.heads:
             # An id is there to be copied.
@@ -37,6 +44,22 @@ class Rows:
         for row in self.rows:
             made.add_row(*row)
         yield made
+
+    def _has_lines(self) -> bool:
+        return any("\n" in cell.plain for row in self.rows for cell in row)
+
+    def _lines(self, widths: list[int]) -> Iterator[Text]:
+        # Where everything fits there is nothing to lay out, and a long table need not wait for it.
+        gap = " " * _GAP
+        for cells in ([Text(head, "bold") for head in self.heads], None, *self.rows):
+            if cells is None:
+                yield Text("─" * (sum(widths) + _GAP * (len(widths) - 1)))
+                continue
+            line = Text()
+            for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+                line.append_text(cell)
+                line.append((" " * (width - cell.cell_len) + gap) if number < len(widths) - 1 else "")
+            yield line
 
 
 def fields(*pairs: tuple[str, str | Text]) -> Iterator[RenderableType]:
