@@ -108,6 +108,29 @@ async def test_a_store_is_made_only_where_it_may_be(tmp_path: Path) -> None:
     await (await SQLiteStore.open(tmp_path / "store.db", create=False)).close()
 
 
+@pytest.mark.parametrize("create", [True, False])
+@in_loop
+async def test_links_in_a_circle_lead_to_no_store(tmp_path: Path, create: bool) -> None:
+    """A link to itself, or a folder on the way that is one."""
+    (tmp_path / "loop").symlink_to("loop")
+    for path in (tmp_path / "loop", tmp_path / "loop" / "store.db"):
+        with pytest.raises(StoreUnreachable, match="symbolic links go in a circle"):
+            await SQLiteStore.open(path, create=create)
+    assert names(tmp_path) == ["loop"]
+
+
+@in_loop
+async def test_an_empty_file_becomes_a_store_only_where_one_may_be_made(tmp_path: Path) -> None:
+    """With `create=False` it is what is left of a store, and stays as it is."""
+    path = tmp_path / "store.db"
+    path.touch()
+    with pytest.raises(StoreCorrupt, match="is empty; restore a copy"):
+        await SQLiteStore.open(path, create=False)
+    assert (names(tmp_path), path.read_bytes()) == (["store.db"], b"")
+    await opened_and_closed(path)
+    await (await SQLiteStore.open(path, create=False)).close()
+
+
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_what_is_read_only_says_so(tmp_path: Path, what: str) -> None:
     """A file or a folder without write permission, for a user who is not root."""

@@ -1,5 +1,6 @@
 """Opens the file: is it ours, is it writable, is its schema the one we know."""
 
+import errno
 import os
 import random
 import time
@@ -28,7 +29,8 @@ def connect(path: str, *, patience: float, create: bool, vfs: str | None) -> aps
     `patience` is how many seconds to wait for another process's write. Blocks.
 
     Raises:
-        StoreUnreachable: it is a directory, its folder is missing, or it does not exist and `create` is False.
+        StoreUnreachable: it is a directory or a link to itself, its folder is missing, or it does not exist and
+            `create` is False.
         StoreReadOnly, StoreCorrupt, SchemaTooNew, StoreBusy: as they say. Nothing of another's file is changed.
     """
     _check_library(path)
@@ -67,16 +69,30 @@ def _check_place(file: Path, path: str, create: bool) -> None:
         ) from None
     if directory:
         raise StoreUnreachable(f"the store `{path}` is a directory; name a file in it", path=path)
+    if _circular(file):
+        raise StoreUnreachable(
+            f"the store `{path}` cannot be found: its symbolic links go in a circle; name the file itself", path=path
+        )
     folder = file.resolve().parent
     if not folder.is_dir():
         raise StoreUnreachable(f"the store `{path}` has no folder: `{folder}` does not exist; make it first", path=path)
     exists = file.exists()
     if not exists and not create:
         raise StoreUnreachable(f"there is no store at `{path}`; check the path", path=path)
+    if exists and not create and file.stat().st_size == 0:
+        raise StoreCorrupt(f"the store `{path}` is empty; restore a copy, or name another file", path=path)
     # WAL needs its companions beside the file, so the folder must be writable too.
     for place in (file, folder) if exists else (folder,):
         if not os.access(place, os.W_OK):
             raise StoreReadOnly(f"the store `{path}` cannot be written: `{place}` is read-only", path=path)
+
+
+def _circular(file: Path) -> bool:
+    try:
+        file.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def _patient(seconds: float) -> Callable[[int], bool]:
