@@ -6,7 +6,7 @@ from typing import Final
 
 import apsw
 
-from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, Terminated
+from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, payload_hash
 from rebuno.journal.records import Batch, Execution, ExecutionWrite, Holder, Lease
 from rebuno.journal.sqlite.rows import Row, approval_values, step_values
@@ -137,7 +137,11 @@ class Changes:
         if row is None:
             raise NotFoundError(f"there is no execution `{batch.execution_id}`")
         seq, head_hash, status, attempt, owner = row
-        if ExecutionStatus(status).terminal:
+        try:
+            ended = ExecutionStatus(status).terminal
+        except ValueError as error:
+            raise StoreCorrupt(f"execution `{batch.execution_id}` is damaged: {error}; restore a copy") from None
+        if ended:
             raise Terminated(f"execution `{batch.execution_id}` has ended: it is {status}")
         if batch.lease is not None and (attempt, owner) != (batch.lease.attempt, batch.lease.owner):
             raise LeaseSuperseded

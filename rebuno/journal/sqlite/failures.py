@@ -20,6 +20,14 @@ _KINDS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
     (apsw.IOError, StoreError, "cannot be read or written: the disk answers with an error"),
 )
 
+# What Python says of a value that SQLite does not take, or of one from a damaged row.
+UNFIT: Final = (ValueError, OverflowError, TypeError, KeyError)
+
+
+def unfit(error: Exception, path: str) -> StoreError:
+    """Our error for a value that the store at `path` cannot hold."""
+    return StoreError(f"the store `{path}` cannot take a value: {error}", path=path)
+
 
 def typed(error: apsw.Error, path: str) -> StoreError:
     """Our error for one of SQLite's, naming the store at `path`."""

@@ -1,18 +1,26 @@
-"""Rows to records and back; the columns stand in the order of the records' fields."""
+"""Rows to records and back; the columns stand in the order of the records' fields.
 
-from typing import Any
+What comes from a row raises a `ValueError`, `TypeError` or `OverflowError` where the file was damaged.
+"""
 
-from rebuno.errors import StoreCorrupt, ValidationError
+from typing import Any, Final
+
+from rebuno.errors import ValidationError
 from rebuno.journal.records import Approval, ApprovalWrite, Event, Execution, Holder, Step, StepWrite
+from rebuno.model.clock import from_rfc3339
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.identity import parse
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
 Row = tuple[Any, ...]
 
+_LATEST: Final = 253_402_300_800.0  # the end of the year 9999, in seconds since 1970
+
 
 def execution(row: Row) -> Execution:
     """A row of `execution_rows` without its `n`."""
+    _check_json(row[4], row[6])
+    _check_times(*row[12:13], *row[15:17])
     owner, host, pid = row[9:12]
     holder = None if owner is None else Holder(owner, host, pid)
     fields: Row = (*row[:3], ExecutionStatus(row[3]), *row[4:9], holder, *row[12:])
@@ -20,23 +28,45 @@ def execution(row: Row) -> Execution:
 
 
 def event(row: Row) -> Event:
-    """A row of `events` without its `n`. Raises `StoreCorrupt` where the payload is no JSON."""
+    """A row of `events` without its `n`."""
+    execution_id, seq, type, text, occurred_at, hash = row
     try:
-        fields: Row = (*row[:3], parse(row[3]), *row[4:])
-    except ValidationError as error:
-        raise StoreCorrupt(f"event {row[1]} of execution `{row[0]}` is damaged: {error}; restore a copy") from None
-    return Event(*fields)
+        payload = parse(text)
+        from_rfc3339(occurred_at)
+    except (ValidationError, ValueError) as error:
+        raise ValueError(f"event {seq} of execution `{execution_id}`: {error}") from None
+    if not isinstance(payload, dict):
+        raise TypeError(f"event {seq} of execution `{execution_id}`: its payload is no object")
+    return Event(execution_id, seq, type, payload, occurred_at, hash)
 
 
 def step(row: Row) -> Step:
     """A row of `steps` without its `n`."""
+    _check_json(row[5], row[16], row[17])
+    _check_times(*row[22:25])
     fields: Row = (*row[:3], Kind(row[3]), *row[4:8], Idempotency(row[8]), StepStatus(row[9]), *row[10:])
     return Step(*fields)
 
 
 def approval(row: Row) -> Approval:
     """A row of `approvals` without its `n`."""
+    _check_times(*row[11:13])
     return Approval(*row)
+
+
+def _check_json(*texts: str | None) -> None:
+    for text in texts:
+        if text is not None:
+            try:
+                parse(text)
+            except ValidationError as error:
+                raise ValueError(str(error)) from None
+
+
+def _check_times(*times: float) -> None:
+    for time in times:
+        if not 0 <= time < _LATEST:
+            raise ValueError(f"{time!r} is no time")
 
 
 def step_values(write: StepWrite, first_seq: int, now: float) -> Row:

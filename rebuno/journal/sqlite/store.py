@@ -10,11 +10,12 @@ from typing import Final, Self, TypeVar
 
 import apsw
 
-from rebuno.errors import NotFoundError, StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.errors import NotFoundError, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.records import Approval, Batch, Event, Execution, Holder, Lease, NewEvent, Step
 from rebuno.journal.sqlite import rows
 from rebuno.journal.sqlite.changes import Changes, Written
 from rebuno.journal.sqlite.connection import MEMORY, connect
+from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import Change, Keep, Read, Stop
 from rebuno.journal.sqlite.owners import Owner
 from rebuno.journal.sqlite.sql import SQL
@@ -211,8 +212,20 @@ class SQLiteStore:
     async def _rows(self, record: Callable[[rows.Row], T], query: str, *values: str | int | None) -> list[T]:
         self._check()
         answer: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
-        self._writer.submit(Read(lambda: [record(row) for row in self._connection.execute(SQL[query], values)], answer))
+        self._writer.submit(Read(lambda: self._read(record, query, values), answer))
         return await answer
+
+    def _read(self, record: Callable[[rows.Row], T], query: str, values: tuple[str | int | None, ...]) -> list[T]:
+        # In the writer's thread.
+        try:
+            found = self._connection.execute(SQL[query], values)
+        except UNFIT as error:
+            raise unfit(error, self.path) from None
+        try:
+            return [record(row) for row in found]
+        except UNFIT as error:
+            message = f"the store `{self.path}` is damaged: a row cannot be read: {error}; restore a copy"
+            raise StoreCorrupt(message, path=self.path) from error
 
 
 def _owners(path: Path) -> Path:

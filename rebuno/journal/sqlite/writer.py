@@ -12,7 +12,7 @@ import apsw
 from rebuno.errors import LeaseSuperseded, RebunoError, Stale, StoreError
 from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
-from rebuno.journal.sqlite.failures import typed
+from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
 from rebuno.journal.sqlite.jobs import Answer, Change, Job, Keep, Read, Stop, give
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock
@@ -147,8 +147,10 @@ class Writer:
             if not self._connection.in_transaction:
                 raise
             failure = typed(error, self._path)
-        except (RebunoError, ValueError, OverflowError, TypeError) as error:
+        except RebunoError as error:
             failure = error
+        except UNFIT as error:
+            failure = unfit(error, self._path)
         else:
             if not alone:
                 self._connection.execute(SQL["release"])
@@ -174,7 +176,8 @@ class Writer:
                 answers.append((read.answer, read.run(), None))
             except apsw.Error as error:
                 answers.append((read.answer, None, typed(error, self._path)))
-            except RebunoError as error:
+            except Exception as error:
+                # Whatever it is, it is the answer to this question, and the thread goes on to the next.
                 answers.append((read.answer, None, error))
         self._reads = []
         give(answers)
