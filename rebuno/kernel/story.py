@@ -3,13 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from rebuno.errors import StoreCorrupt
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.step import StepStatus
+
+T = TypeVar("T")
 
 _PAGE: Final = 1000
 _ENDINGS: Final = ("blocked", "completed", "failed", "cancelled")
@@ -154,7 +157,7 @@ async def tell(store: Store, execution_id: str) -> Story:
 
     Raises:
         NotFoundError: there is no such execution.
-        StoreError
+        StoreError: also where the log was damaged, so that it tells no story.
     """
     execution = await store.execution(execution_id)
     events: list[Event] = []
@@ -165,7 +168,11 @@ async def tell(store: Store, execution_id: str) -> Story:
         steps += rows
     approvals = await store.approvals(execution_id=execution.id)
     alive = execution.holder is not None and store.alive(execution)
-    return compose(execution, events, steps, approvals, alive=alive)
+    try:
+        return compose(execution, events, steps, approvals, alive=alive)
+    except (KeyError, ValueError, TypeError) as error:
+        why = f"an event has no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
+        raise StoreCorrupt(f"the log of execution `{execution.id}` is damaged: {why}; restore a copy") from error
 
 
 def compose(
@@ -239,9 +246,9 @@ class _Log:
         if family == "execution":
             self._execution(event, what)
         elif family == "step":
-            mark = self.marks.setdefault(event.payload["step_id"], _Mark(submitted=self.current))
+            mark = self.marks.setdefault(_said_of(event, "step_id", str), _Mark(submitted=self.current))
             if what == "executing":
-                mark.ran.append(event.payload.get("attempt", self.current))
+                mark.ran.append(_said_of(event, "attempt", int) if "attempt" in event.payload else self.current)
             elif what in ("succeeded", "failed"):
                 mark.settled = self.current
 
@@ -250,8 +257,9 @@ class _Log:
         running = run is not None and run.ended == "running"
         if what == "started":
             self.cut_off()
-            self.current = event.payload["attempt"]
-            self.runs[self.current] = Run(self.current, event.payload["host"], event.payload["pid"], event.occurred_at)
+            self.current = _said_of(event, "attempt", int)
+            host, pid = _said_of(event, "host", str), _said_of(event, "pid", int)
+            self.runs[self.current] = Run(self.current, host, pid, event.occurred_at)
         elif run is not None and running and what in _ENDINGS:
             replayed = event.payload.get("replayed")
             self.runs[run.number] = replace(run, ended=what, ended_at=event.occurred_at, replayed=replayed)
@@ -264,6 +272,14 @@ class _Log:
         run = self.runs.get(self.current)
         if run is not None and run.ended == "running":
             self.runs[run.number] = replace(run, ended="cut off")
+
+
+def _said_of(event: Event, key: str, kind: type[T]) -> T:
+    """What an event's payload holds under `key`; raises where it was damaged."""
+    found = event.payload[key]
+    if not isinstance(found, kind):
+        raise TypeError(f"`{key}` of event {event.event_seq} is {found!r}")
+    return found
 
 
 def _replayed(number: int, log: _Log, rows: dict[str, Step]) -> frozenset[str]:

@@ -3,6 +3,7 @@
 import asyncio
 import getpass
 import json
+import sqlite3
 from pathlib import Path
 from unittest.mock import patch
 
@@ -166,3 +167,30 @@ def test_looking_changes_nothing(folder: Path) -> None:
     assert asyncio.run(head()) == before
     assert rebuno("exec", "ls", "--db", "none.db", within=folder).code == 3
     assert not (folder / "none.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "argv"),
+    [
+        ("executions SET status = 'weird'", ["exec", "ls"]),
+        ("executions SET created_at = 1e300", ["exec", "ls", "--json"]),
+        ("steps SET args = '{'", ["exec", "trace", "order-1"]),
+        ("steps SET args = '{'", ["exec", "trace", "order-1", "--json"]),
+        ("approvals SET created_at = 1e300", ["approval", "ls"]),
+        ("events SET occurred_at = 'zz'", ["exec", "trace", "order-1"]),
+        ("events SET payload = '{}'", ["exec", "trace", "order-1"]),
+        ("events SET payload = '[]'", ["exec", "trace", "order-1"]),
+        ("events SET payload = '{\"step_id\":[]}' WHERE type LIKE 'step.%'", ["exec", "trace", "order-1"]),
+        ("events SET payload = '{\"attempt\":\"1\"}' WHERE type = 'execution.started'", ["exec", "trace", "order-1"]),
+    ],
+)
+def test_a_damaged_store_is_told_in_a_sentence(folder: Path, change: str, argv: list[str]) -> None:
+    """Exit code 3, and what to do."""
+    connection = sqlite3.connect(folder / "agent.db")
+    with connection:
+        connection.execute(f"UPDATE {change}")
+    connection.close()
+    ran = _ask(folder, *argv)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (3, "", 1)
+    assert "damaged" in ran.err
+    assert "; restore a copy" in ran.err
