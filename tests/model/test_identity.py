@@ -156,7 +156,7 @@ UNREAD: list[tuple[str, str | bytes, str]] = [
     ("a byte order mark", b"\xef\xbb\xbf1", "at line 1, column 1"),
     ("over 10 MiB", " " * MAX_BYTES + "1", "10,485,761 bytes"),
     ("nothing", "", "expecting value at line 1, column 1"),
-    ("a comma too many", "[1,\n]", "at line 2, column 1"),
+    ("a bracket of the other kind", "[1,\n}", "at line 2, column 1"),
     ("a leading zero", "01", "extra data"),
     ("a sign", "+1", "expecting value"),
     ("single quotes", "'a'", "expecting value"),
