@@ -79,9 +79,8 @@ def from_tree(bundle: syntax.Bundle, source: Source, stamp: str = "") -> Layer:
             for rule in rules
         ]
     except TooLargeError as error:
-        message = "this condition is too large: it nests too deep or repeats named conditions too often"
         path = error.span.path or bundle.path
-        raise BundleError([Diagnostic(Code.TOO_DEEP, message, error.span, path, "split the rule")]) from None
+        raise BundleError([Diagnostic(Code.TOO_DEEP, str(error), error.span, path, "split the rule")]) from None
     local = Decision(Verdict.ALLOW, LOCAL, bundle=bundle.name, digest=stamp)
     default = _default(bundle, stamp)
     kinds = {

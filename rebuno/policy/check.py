@@ -6,6 +6,7 @@ from rebuno.policy.check_known import check_known
 from rebuno.policy.check_names import Names, check_ids
 from rebuno.policy.check_reach import check_reach
 from rebuno.policy.check_rules import check_rule
+from rebuno.policy.check_size import check_size
 from rebuno.policy.check_tests import IN_RULE, Tests
 from rebuno.policy.check_values import check_list
 from rebuno.policy.check_warnings import check_warnings
@@ -39,7 +40,9 @@ def check(bundle: s.Bundle) -> list[Diagnostic]:
                 check_rule(statement, names, tests, report)
             case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home():
                 pass
-    names.circles()
+    order = names.circles()
+    if bundle.whole and _closed(bundle) and not report.failed:
+        check_size(bundle, order, report)
     if bundle.whole and _closed(bundle) and not report.failed:
         formulas = Formulas(bundle)
         check_reach(bundle, formulas, report)

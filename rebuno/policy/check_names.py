@@ -1,15 +1,10 @@
 """The names of a bundle: who defines them, of what sort they are, who uses them, and which conditions go in circles."""
 
-from typing import Final
-
 from rebuno.policy import syntax as s
 from rebuno.policy.diagnostics import Code, Report, line_of
 from rebuno.policy.names import FIXED_IDS, RESERVED, did_you_mean
 
 Definition = s.Let | s.Known | s.Condition
-
-DEEPEST: Final = 200  # levels of a condition with the conditions that it names
-WIDEST: Final = 100_000  # tests of a condition with the conditions that it names
 
 
 def sort_of(definition: Definition) -> str:
@@ -35,10 +30,8 @@ class Names:
         self._circles: set[frozenset[str]] = set()
         # Names may come from a file that is used.
         self._open = any(isinstance(statement, s.Use) for statement in bundle.statements)
-        # Of each condition: the conditions that it names and how deep, its own depth, the number of its nodes.
-        self._mentions: dict[str, list[tuple[s.Name, int]]] = {}
-        self._depths: dict[str, int] = {}
-        self._sizes: dict[str, int] = {}
+        # Of each condition: the conditions that it names.
+        self._mentions: dict[str, list[s.Name]] = {}
         own = [statement for statement in bundle.statements if isinstance(statement, s.Let | s.Known | s.Condition)]
         # Used files come first, so that a clash is found where it can be mended.
         for statement in sorted(own, key=lambda definition: definition.name.span.path == bundle.path):
@@ -71,14 +64,9 @@ class Names:
             self._used.add(name)
         return self._defined.get(name)
 
-    def grows(self, condition: str, depth: int) -> None:
-        """Counts one more node of `condition`, `depth` levels down."""
-        self._depths[condition] = max(self._depths.get(condition, 0), depth)
-        self._sizes[condition] = self._sizes.get(condition, 0) + 1
-
-    def mention(self, condition: str, name: s.Name, depth: int) -> None:
-        """Notes that `condition` names another, `depth` levels down."""
-        self._mentions.setdefault(condition, []).append((name, depth))
+    def mention(self, condition: str, name: s.Name) -> None:
+        """Notes that `condition` names another."""
+        self._mentions.setdefault(condition, []).append(name)
 
     def unused(self, path: str) -> None:
         """Warns of the definitions in a file that nobody uses."""
@@ -87,29 +75,30 @@ class Names:
                 message = f"{sort_of(definition)} that nobody uses: `{name}`"
                 self._report.warning(Code.UNUSED_NAME, message, definition.name.span, "use it or remove it")
 
-    def circles(self) -> None:
-        """Reports conditions that name themselves, directly or through others, and those that grow beyond bounds."""
-        depths: dict[str, int] = {}
-        sizes: dict[str, int] = {}
+    def circles(self) -> list[str]:
+        """Reports conditions that name themselves, directly or through others. Gives all that name others or are named,
+        each behind those that it names."""
+        done: dict[str, None] = {}
         for start in self._mentions:
             trail: dict[str, None] = {}  # the way here, in order
             stack = [start]
             while stack:
                 name = stack[-1]
-                if name in depths:
+                if name in done:
                     stack.pop()
                 elif name in trail:
-                    # Everything that it names is measured.
+                    # Everything that it names is done.
                     stack.pop()
                     del trail[name]
-                    self._measure(name, depths, sizes)
+                    done[name] = None
                 else:
                     trail[name] = None
-                    for mention, _ in self._mentions.get(name, ()):
+                    for mention in self._mentions.get(name, ()):
                         if mention.text in trail:
                             self._circle(mention, list(trail))
-                        elif mention.text not in depths:
+                        elif mention.text not in done:
                             stack.append(mention.text)
+        return list(done)
 
     def _circle(self, mention: s.Name, trail: list[str]) -> None:
         circle = trail[trail.index(mention.text) :]
@@ -120,18 +109,6 @@ class Names:
         self._report.error(
             Code.CYCLE, f"the condition goes in a circle: {way}", mention.span, "take one name out of it"
         )
-
-    def _measure(self, name: str, depths: dict[str, int], sizes: dict[str, int]) -> None:
-        mentions = self._mentions.get(name, ())
-        depth = max([self._depths.get(name, 0), *(at + depths.get(m.text, 0) for m, at in mentions)])
-        size = self._sizes.get(name, 0) + sum(sizes.get(m.text, 0) for m, _ in mentions)
-        definition = self._defined.get(name)
-        if definition is not None and (depth > DEEPEST or size > WIDEST):
-            message = f"the condition `{name}`, with those that it names, is deeper than {DEEPEST} or has more than "
-            self._report.error(Code.TOO_DEEP, f"{message}{WIDEST:,} tests", definition.name.span, "make it simpler")
-            depth, size = 0, 0
-        depths.setdefault(name, depth)
-        sizes.setdefault(name, size)
 
 
 def check_ids(rules: list[s.Rule], report: Report) -> None:

@@ -55,33 +55,31 @@ class Tests:
         self._report = report
         self.owner = ""
 
-    def expr(self, expr: s.Expr, place: Place, depth: int = 1) -> None:
+    def expr(self, expr: s.Expr, place: Place) -> None:
         """Checks an expression and everything inside it."""
-        if self.owner:
-            self._names.grows(self.owner, depth)
         match expr:
             case s.And(items) | s.Or(items):
                 for item in items:
-                    self.expr(item, place, depth + 1)
+                    self.expr(item, place)
             case s.Not(item):
-                self.expr(item, place, depth + 1)
+                self.expr(item, place)
             case s.ConditionRef(name):
-                self._reference(name, place, depth)
+                self._reference(name, place)
             case s.After(subject, where):
                 self._history("after", expr.span, place)
-                self._earlier(subject, where, depth)
+                self._earlier(subject, where)
             case s.Count(subject, where):
                 self._history("count", expr.span, place)
-                self._earlier(subject, where, depth)
+                self._earlier(subject, where)
             case s.During(schedule):
                 self._history("during", expr.span, place)
                 check_schedule(schedule, self._report)
             case s.Test():
-                self._test(expr, place, depth)
+                self._test(expr, place)
 
     # ------------------------------------------------------------ names and history
 
-    def _reference(self, name: s.Name, place: Place, depth: int) -> None:
+    def _reference(self, name: s.Name, place: Place) -> None:
         if name.text in ROOTS:
             message = f"`{name.text}` is a path, not a test"
             self._report.error(Code.WRONG_SORT, message, name.span, f"say what it must be, as in `{name.text} given`")
@@ -98,21 +96,21 @@ class Tests:
             message = f"a named condition may not stand in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, name.span, "write the test out")
         elif self.owner:
-            self._names.mention(self.owner, name, depth)
+            self._names.mention(self.owner, name)
 
     def _history(self, word: str, span: s.Span, place: Place) -> None:
         if not place.free:
             message = f"`{word}` may not stand in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, span, "ask for it beside the test, with `and`")
 
-    def _earlier(self, subject: s.Subject, where: s.Expr | None, depth: int) -> None:
+    def _earlier(self, subject: s.Subject, where: s.Expr | None) -> None:
         check_subject(subject, self._names, self._report)
         if where is not None:
-            self.expr(where, IN_HISTORY, depth + 1)
+            self.expr(where, IN_HISTORY)
 
     # ------------------------------------------------------------ one test
 
-    def _test(self, test: s.Test, place: Place, depth: int) -> None:
+    def _test(self, test: s.Test, place: Place) -> None:
         chain = check_chain(test.operand.facets, self._report)
         for path in test.operand.paths:
             self._path(path, place)
@@ -123,7 +121,7 @@ class Tests:
         # What a facet that cannot be used would give is not known.
         facet = lens(test.operand, test.op, place.block).facet if chain is not None else None
         if test.block is not None:
-            self.expr(test.block, place.within_block(facet), depth + 1)
+            self.expr(test.block, place.within_block(facet))
         if test.op is Op.IS:
             self._type(test)
         elif test.right is not None and (facet is None or check_predicate(test, facet, self._report)):

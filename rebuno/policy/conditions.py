@@ -24,7 +24,8 @@ class TooLargeError(Exception):
     """A condition with the named ones written out exceeds a bound; `span` is where it stands."""
 
     def __init__(self, span: syntax.Span) -> None:
-        super().__init__("too large")
+        bounds = f"is deeper than {MAX_NESTING} or has more than {MAX_SIZE:,} tests"
+        super().__init__(f"this condition, with those that it names, {bounds}")
         self.span = span
 
 
@@ -44,6 +45,10 @@ class Names(Vocabulary):
             # A named condition knows no `it`, but inside a block it is asked once an element.
             check = self._checks[key] = _compiled(self.conditions[name], self, negated, Block(None) if block else None)
         return check
+
+    def leave_out(self, name: str) -> None:
+        """Measures what names this condition as if nothing stood in its place."""
+        self._sizes[name] = (0, 0)
 
     def measure(self, expr: syntax.Expr, depth: int = 0) -> tuple[int, int]:
         """How deep a condition nests and how many tests it has, the named ones written out.

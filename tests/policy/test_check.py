@@ -1,11 +1,14 @@
 """What is wrong with a bundle whose syntax is right is found, each mistake once, and nothing else is."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from rebuno.errors import BundleError
 from rebuno.policy.check import check
+from rebuno.policy.compile import from_trees
 from rebuno.policy.diagnostics import MOST, Code, Severity, ordered
 from rebuno.policy.parse import parse
 from rebuno.policy.source import Source
@@ -212,6 +215,35 @@ def test_deep_and_wide_conditions_are_refused() -> None:
     wide = "condition a0 = args.x given\n" + "".join(f"condition a{n} = a{n - 1} and a{n - 1}\n" for n in range(1, 40))
     assert {code for code, _, _ in found(deep)} == {"too-deep"}
     assert {code for code, _, _ in found(wide)} == {"too-deep"}
+    backwards = "".join(reversed(deep.splitlines(keepends=True)))
+    assert len(found(backwards)) == len(found(deep)) < 50
+
+
+NUMBERS = " or ".join(f"args.a == {n}" for n in range(10_000))
+MANY = f'rule r {{ allow tool "x" when {NUMBERS} }}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "large"),
+    [
+        (MANY, False),
+        (MANY.replace(" }", " or args.b given }"), True),
+        ("condition c = args.b given\n" + MANY.replace(" }", " or c }"), True),
+        (f"rule r {{ allow tool \"x\" when {'not ' * 98}args.a given }}", False),
+        (f"rule r {{ allow tool \"x\" when {'not ' * 99}args.a given }}", False),
+        (f"rule r {{ allow tool \"x\" when {'not ' * 100}args.a given }}", True),
+        (f"condition c = not args.a given\nrule r {{ allow tool \"x\" when {'not ' * 98}c }}", True),
+        ('known k = result of tool "x" at a where (' + NUMBERS.replace("args.", "item.") + ' or item.b given)\n'
+         'rule r { allow tool "x" when args.a in k }', True),
+    ],
+)  # fmt: skip
+def test_what_would_not_compile_is_an_error_of_the_check(text: str, large: bool) -> None:
+    """The check and the compiler count alike."""
+    text = "bundle b\ndefault deny\n" + text
+    assert {code for code, _, _ in found(text)} == ({"too-deep"} if large else set())
+    tree, _ = parse(Source(text))
+    with pytest.raises(BundleError, match="is deeper than 100 or") if large else nullcontext():
+        from_trees([(tree, Source(text))])
 
 
 def test_input_is_not_looked_for_in_a_text() -> None:
