@@ -66,13 +66,19 @@ class _Reader:
     def wrong(self, message: str, span: Span, help: str = "") -> None:
         self.errors.append(Diagnostic(CODE, message, span, self.path, help))
 
+    def warned(self, message: str, span: Span, help: str) -> None:
+        self.warnings.append(Diagnostic(CODE, message, span, self.path, help, Severity.WARNING))
+
     def file(self, root: Node) -> list[Case]:
         fields = self.mapping(root, "a file of cases", _FILE)
         agent, at = self.text(fields, "agent_id"), self.time(fields)
         if "cases" not in fields:
             self.wrong("the file has no `cases`", root.span, "write `cases:` and a list of cases")
             return []
-        return [self.case(node, agent, at) for node in self.list(fields, "cases")]
+        cases = self.list(fields, "cases")
+        if not cases and fields["cases"].value in (None, []):
+            self.warned("the file asserts nothing: `cases` is empty", fields["cases"].span, "add a case")
+        return [self.case(node, agent, at) for node in cases]
 
     def case(self, node: Node, agent: str, at: float | None) -> Case:
         fields = self.mapping(node, "a case", _CASE)
@@ -81,10 +87,8 @@ class _Reader:
         rule = self.text(fields, "expect_rule") or None
         name = self.text(fields, "name") or f"{submission.target} (line {node.span.line})"
         if "expect" not in fields and "expect_rule" not in fields:
-            message = f"the case `{name}` asserts nothing"
-            hint = "add `expect` or `expect_rule`"
             span = next(iter(node.keys.values()), node.span)
-            self.warnings.append(Diagnostic(CODE, message, span, self.path, hint, Severity.WARNING))
+            self.warned(f"the case `{name}` asserts nothing", span, "add `expect` or `expect_rule`")
         return Case(name, submission, expect, rule, node.span.line)
 
     def submission(

@@ -218,6 +218,15 @@ def test_a_case_that_asserts_nothing_is_a_warning() -> None:
     assert warning.message == "the case `idle` asserts nothing"
 
 
+@pytest.mark.parametrize(
+    ("text", "warned"), [("cases: []\n", 1), ("cases:\n", 1), ("cases: [{target: x, expect: deny}]\n", 0)]
+)
+def test_a_file_without_a_case_is_a_warning(text: str, warned: int) -> None:
+    """Nothing is asserted, and the run would look like a success."""
+    warnings = _read(text).warnings
+    assert [warning.message for warning in warnings] == ["the file asserts nothing: `cases` is empty"] * warned
+
+
 def test_results_count_where_a_step_succeeded_and_arguments_where_it_was_approved() -> None:
     """The history of a case is what the rules take it for."""
     report = _run(
