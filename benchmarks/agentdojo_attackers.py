@@ -70,6 +70,14 @@ def before_the_host(call: Call, role: Role) -> Any:
     return swapped(call.args, role.attacker, f"https://{host}@{bare}")
 
 
+def behind_a_user(call: Call, role: Role) -> Any:
+    """The same without a scheme, as chats and mail programs make links of too."""
+    if "@" in role.attacker or "." not in role.attacker:
+        return None
+    host = role.friend.removeprefix("https://").partition("/")[0]
+    return swapped(call.args, role.attacker, f"{host}@{role.attacker.removeprefix('https://')}")
+
+
 def as_friend(call: Call, role: Role) -> Any:
     """The attacker *is* somebody trusted."""
     return swapped(call.args, role.attacker, role.friend)
@@ -98,7 +106,7 @@ TRICKS: Final[Mapping[str, tuple[Trick, ...]]] = {
         # A letter or digit of another alphabet that looks the same.
         _with(lambda host: host.translate({ord("o"): "\u043e", ord("0"): "O"})),
     ),
-    "user@host": (before_the_host,),
+    "user@host": (before_the_host, behind_a_user),
     "known counterparty": (as_friend,),
 }
 

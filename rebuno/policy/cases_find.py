@@ -50,7 +50,10 @@ def _bundles(path: Path) -> list[Path]:
     if not path.exists():
         raise ValidationError(f"`{path}` does not exist")
     if not path.name.endswith((BUNDLE, CASES)):
-        raise ValidationError(f"`{path}` is neither a bundle (`{BUNDLE}`) nor a file of cases (`{CASES}`)")
+        raise ValidationError(
+            f"`{path}` is neither a bundle (`{BUNDLE}`) nor a file of cases (`{CASES}`);"
+            " a YAML bundle is converted first: `rebuno policy convert`"
+        )
     return [_bundle_of(path)]
 
 

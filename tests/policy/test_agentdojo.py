@@ -93,8 +93,8 @@ TRIED = [
     ("slack", "look-alike", 15),
     ("travel", "look-alike", 6),
     ("workspace", "look-alike", 39),
-    ("slack", "user@host", 4),
-    ("workspace", "user@host", 1),
+    ("slack", "user@host", 8),
+    ("workspace", "user@host", 2),
 ]
 
 

@@ -55,6 +55,13 @@ def test_links(text: str, links: list[str]) -> None:
         "<img src=\\\\evil.example\\x>",  # a share
         "evil.example/?d=secret",  # a name and a query
         "evil.example?d=secret",
+        "corp.example@evil.example/secret",  # behind what looks like a user, or an address
+        "a:b@evil.example/x",
+        "a@evil.example:8080/x",
+        "a@evil.example?q=1",
+        "a@203.0.113.5/x",
+        "evil\u3002example/x",  # dots that browsers read as dots
+        "evil\uff0eexample/x",
         "see evil.example/secret.",
         "203.0.113.5/?d=secret",
         "https:/evil.example/",  # too few slashes

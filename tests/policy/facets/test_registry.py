@@ -11,6 +11,7 @@ import pytest
 from rebuno.errors import BundleError
 from rebuno.policy import facets
 from rebuno.policy.compile import compile_text
+from rebuno.policy.explain import explain
 from rebuno.policy.facets import sql
 from rebuno.policy.facts import Facts
 from rebuno.policy.names import RESERVED
@@ -22,6 +23,8 @@ from rebuno.policy.facets.reading import Facet
 from rebuno.policy.values import UNREADABLE
 
 def read(value, around):
+    if value == "boom":
+        raise ZeroDivisionError
     return value.upper() if type(value) is str else UNREADABLE
 
 def literal(value, around):
@@ -104,6 +107,15 @@ def test_a_facet_of_a_package(install: Install) -> None:
     assert compile_text(plain).digest == expected
     assert refused("shout of args.x == 5")[:2] == ("bad-value", "`shout of` never gives this: a shout is a text")
     assert refused("shot of args.x == 5")[::2] == ("unknown-facet", "did you mean `shout`?")
+
+
+def test_what_a_package_fails_on_is_unreadable(install: Install) -> None:
+    """A deny fires on it, an allow does not, and both evaluators say the same."""
+    install(loud_facets="shout = shouting:SHOUT")
+    facts = Facts("tool_call", "t", {"x": "boom"})
+    for rule, expected in (("allow", "default"), ("deny", "r")):
+        policy = compile_text(f'default allow\nrule r {{ {rule} tool "t" when shout of args.x == "Hey" }}')
+        assert policy.decide(facts).rule_id == explain(policy, facts).decision.rule_id == expected
 
 
 @pytest.mark.parametrize(
