@@ -105,11 +105,11 @@ _CURRENCY: Final = "[$€£¥₹₩₽₺₪฿¢]?"
 # INVARIANT: a digit group beside another one (a card, a telephone number, an IBAN) is no number, nor is a part of
 # `12,50`, of `1'100`, of `1.2.3` or of what begins with a needless zero.
 _NUMBER: Final = re.compile(
-    rf"(?<![^\s{_EDGE}{re.escape(_OPENING)},;])(?<![0-9][,;.'’`´])(?<![0-9][ \u00a0\u202f])"
+    rf"(?<![^\s{_EDGE}{re.escape(_OPENING)},;])(?<![0-9][,;.'’`´])(?<![0-9][ \u00a0\u2000-\u200a\u202f\u205f])"
     rf"(?P<sign>{_SIGN}){_CURRENCY}(?P<second>{_SIGN})"
     r"(?P<digits>(?:[1-9][0-9]{0,2}(?:,[0-9]{3})++|0|[1-9][0-9]*+)(?:\.[0-9]++)?+)"
     rf"{_CURRENCY}"
-    r"(?![ \u00a0\u202f][0-9])(?!['’`´][0-9])"
+    r"(?![ \u00a0\u2000-\u200a\u202f\u205f][0-9])(?!['’`´][0-9])"
     rf"(?=[{re.escape(_STOPS)}]{{0,{_MAX_STOPS}}}(?:[\s{_EDGE}{re.escape(_CLOSING)}]|\Z))"
 )
 MONTH: Final = (

@@ -103,6 +103,7 @@ def test_a_search_turns_to_what_is_linear(monkeypatch: pytest.MonkeyPatch) -> No
         ("0.1; 0", ["0.1", "0"]),
         ("12,50 1'100 1.100,50", []),  # another country's way of writing is not guessed at
         ("1,10 1,1000 01 007", []),
+        ("12\u2009500 12\u2007500", []),  # groups set apart by thin blanks
         ("5k 5% 5€x x5 #5 5-6 5/6 1e5 3rd", []),
         ("2024-05-15 11/01/2025 12:30 1.2.3", []),
         ("January 11th, 2025; 7 May; 3 of June 2024; in March 2023, Sept. 4", []),

@@ -25,8 +25,10 @@ _DATE: Final = re.compile(
     rf"|(?P<day_first>{_DAY}){_BLANK}(?:of{_BLANK})?(?P<month_after>{MONTH})\b\.?(?:,?{_BLANK}(?P<year_after>[0-9]{{4}})\b)?",
     re.IGNORECASE | re.ASCII,
 )
-# A date in a way of writing that is not read: beside it a date that is read is not the only one.
-_OTHER: Final = re.compile(r"[0-9]{1,4}(?P<sign>[./-])[0-9]{1,2}(?P=sign)[0-9]{1,4}")
+# A time of day beside the date. Any other digit may belong to a day in a way of writing that is not read (`01/11/2025`,
+# `2026年1月1日`, `+ 5 days`): then the date that is read may not be the one that counts.
+_CLOCK: Final = re.compile(r"(?<!\d)(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?(?!\d)")
+_DIGIT: Final = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,10 @@ class Day(Reading):
 def read(value: Any, _: Surroundings) -> Any:
     """The one day that a string names, whatever stands around it (`2025-01-31T10:00Z`, `on May 5th`).
 
-    `UNREADABLE` where there is none, more than one, one that does not exist or one in another way of writing
-    (`11/01/2025`), and beyond 1,048,576 characters.
+    `UNREADABLE` where there is none, more than one, one that does not exist, any digit beside it that is no time of
+    day (`11/01/2025`, `2025-05-05 + 5 days`), and beyond 1,048,576 characters.
     """
-    if type(value) is not str or len(value) > MAX_TEXT or _OTHER.search(_DATE.sub(" ", value)):
+    if type(value) is not str or len(value) > MAX_TEXT or _DIGIT.search(_CLOCK.sub(" ", _DATE.sub(" ", value))):
         return UNREADABLE
     days = set(_days(value))
     return days.pop() or UNREADABLE if len(days) == 1 else UNREADABLE

@@ -58,7 +58,7 @@ _WORDS: Final = frozenset(
     | {"go", "reconfigure", "revert", "rollback", "shutdown"}
 )
 # A comment that some servers run, that some do not end here, or that some do not begin.
-_COMMENT: Final = re.compile(r"/\*[!+mM]|--[^\s]|/\*(?:(?!\*/).)*/\*", re.DOTALL)
+_COMMENT: Final = re.compile(r"/\*[!+mM]|--[^ \t-\r]|/\*(?:(?!\*/).)*/\*", re.DOTALL)
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _SIGNS: Final = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
@@ -170,6 +170,8 @@ def _changes(node: exp.Expr) -> Iterator[str]:
     elif isinstance(node, exp.Create):
         if node.kind not in _KINDS:
             raise _UnclearError("a body in another language")
+    elif isinstance(node, exp.In) and node.args.get("field") is not None:
+        raise _UnclearError("a table without `select`")  # SQLite: `a in users`
     elif isinstance(node, exp.Into):
         yield "create"
     elif isinstance(node, _CHANGES):
@@ -186,18 +188,35 @@ def _changes(node: exp.Expr) -> Iterator[str]:
 class _Names:
     """The `with` names that one query can see: the first `limit` of `order`, and those around it."""
 
-    __slots__ = ("around", "limit", "order")
+    __slots__ = ("around", "limit", "order", "own")
 
-    def __init__(self, order: dict[str, int], limit: int, around: "_Names | None") -> None:
+    def __init__(
+        self,
+        order: "dict[str, list[tuple[exp.Identifier, int]]]",
+        limit: int,
+        around: "_Names | None",
+        own: int | None = None,
+    ) -> None:
         self.order = order
+        self.own = limit if own is None else own  # MySQL sees no later one, `recursive` or not
         self.limit = limit
         self.around = around
 
-    def holds(self, name: str) -> bool:
+    def holds(self, name: exp.Identifier) -> bool:
+        """Whether it is one of them. Raises where servers differ: by case, by quotes, and by names that come later."""
         names: _Names | None = self
         while names is not None:
-            if names.order.get(name, names.limit) < names.limit:
-                return True
+            for other, position in names.order.get(name.name.casefold(), ()):
+                quoted = other.args.get("quoted") or name.args.get("quoted")
+                same = (
+                    name.name.isascii()
+                    and other.name.isascii()
+                    and (not quoted or other.name == name.name == name.name.lower())
+                )
+                if position < names.limit and (not same or position > names.own):
+                    raise _UnclearError("a name that is a table elsewhere")
+                if position < names.limit:
+                    return True
             names = names.around
         return False
 
@@ -212,13 +231,14 @@ def _walk(tree: exp.Expr) -> Iterator[tuple[exp.Expr, _Names | None]]:
         clause = node.args.get("with_")
         if isinstance(clause, exp.With):
             parts = clause.expressions
-            order: dict[str, int] = {}
+            order: dict[str, list[tuple[exp.Identifier, int]]] = {}
             for position, part in enumerate(parts):
-                order.setdefault(part.alias.lower(), position)
+                alias = part.args["alias"].this
+                order.setdefault(alias.name.casefold(), []).append((alias, position))
             names = _Names(order, len(parts), around)
             recursive = bool(clause.args.get("recursive"))
             for position, part in enumerate(parts):
-                stack.append((part, names if recursive else _Names(order, position, around)))
+                stack.append((part, _Names(order, len(parts) if recursive else position, around, position)))
         for key, child in _children(node):
             if child is not clause:
                 # What is changed is a table, whatever name a `with` gives.
@@ -240,4 +260,4 @@ def _table(node: exp.Table, names: _Names | None) -> Name | None:
     name = tuple(part.name.lower() for part in parts)
     if any(not part or "." in part for part in name):
         raise _UnclearError("a table with an odd name")
-    return None if len(name) == 1 and names is not None and names.holds(name[0]) else name
+    return None if len(name) == 1 and names is not None and names.holds(parts[0]) else name

@@ -55,6 +55,12 @@ JANUARY_11 = Day(None, 1, 11)
         ("11/01/2025", UNREADABLE),  # whose month?
         ("2024-05-15 or 11/01/2025", UNREADABLE),
         ("11.01.2025", UNREADABLE),
+        ("2025-05-05 20260101", UNREADABLE),  # which of them does the calendar take?
+        ("2025-05-05 2026\u201301\u201301", UNREADABLE),
+        ("2025-05-05 2026\u5e741\u67081\u65e5", UNREADABLE),
+        ("2025-05-05 (moved to 1. Januar 2026)", UNREADABLE),
+        ("2025-05-05 + 5 days", UNREADABLE),
+        ("2024-05-15 at 9:30", MAY_15),  # a time of day
         ("2024-05-15 to 2024-05-16", UNREADABLE),
         ("2024-05-15/2024-05-16", UNREADABLE),
         ("January 11 and 2025-01-11", UNREADABLE),

@@ -82,7 +82,13 @@ def test_what_sql_does(text: str, statements: str, names: str) -> None:
         "hello",
         "1",
         "SELECT 1 --1; DROP TABLE x",  # a comment to some, minus minus to MySQL
+        "SELECT 1 --\u00a0b or (select p from users)='x'",  # no blank to MySQL
         "SELECT 1 # ; DROP TABLE x",
+        'WITH "Users" AS (SELECT 1) SELECT * FROM users, orders',  # two names to PostgreSQL
+        'WITH Users AS (SELECT 1) SELECT * FROM "Users", orders',
+        "WITH ban\u212a AS (SELECT 1) SELECT * FROM bank, orders",  # a Kelvin sign is a k only to some
+        "WITH RECURSIVE x AS (SELECT * FROM users), users AS (SELECT 1) SELECT * FROM x",  # MySQL looks at earlier ones
+        "SELECT * FROM orders WHERE a IN users",  # SQLite reads a table here
         "SELECT 1 /*! ; DROP TABLE x */",  # MySQL runs it
         "SELECT 1 /*M! ; DROP TABLE x */",
         "SELECT 1 /* a /* b */ ; DROP TABLE x; */",  # where does it end?
