@@ -93,7 +93,7 @@ class _Earlier:
         return sorted(covering, key=lambda one: one.at)[-_MOST:]
 
     def overlapping(self, pattern: Pattern) -> Iterator[_Ruling]:
-        """Rules that are about something that the pattern means, too."""
+        """The nearest rules that are about something that the pattern means, too."""
         prefix = pattern.glob.prefix
         groups = [self._globs.get(prefix[:length], []) for length in self._lengths if length < len(prefix)]
         if pattern.glob.literal is not None:
@@ -102,7 +102,7 @@ class _Earlier:
             groups += [self._globs[text] for text in _beginning(self._prefixes, prefix)]
             groups += [self._literals[text] for text in _beginning(self._texts, prefix)]
         for group in groups:
-            for other, one in group:
+            for other, one in group[-_MOST:]:
                 if _same_kind(other, pattern) and overlap(other.glob.pattern, pattern.glob.pattern):
                     yield one
 

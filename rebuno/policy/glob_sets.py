@@ -28,6 +28,9 @@ def within(inner: str, outer: str) -> bool:
         return False
     left, right = _pieces(inner), _pieces(outer)
     letters = _letters(inner + outer)
+    # One name of the inner is enough to say no, and says it of most.
+    if not all(other.matches(_name(left, letters, between)) for between in ("", letters[-1])):
+        return False
     start = (0, _closed({0}, right))
     seen, stack = {start}, [start]
     while stack:
@@ -127,6 +130,14 @@ def _letters(patterns: str) -> tuple[str, ...]:
     # stand for all characters.
     points = {point for c in patterns for point in (ord(c) - 1, ord(c), ord(c) + 1)}
     return tuple(chr(point) for point in sorted(points) if 0 <= point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF)
+
+
+def _name(pieces: list[_Piece], letters: tuple[str, ...], between: str) -> str:
+    # A name that the pieces match, with `between` for each `*`.
+    return "".join(
+        between if piece is None else next((letter for letter in letters if _takes(piece, letter)), between)
+        for piece in pieces
+    )
 
 
 def _takes(piece: _Piece, letter: str) -> bool:
