@@ -55,7 +55,7 @@ INSERT INTO contents (n, input, output) VALUES (last_insert_rowid(), ?1, ?2)
 INSERT INTO events (execution_id, event_seq, type, payload, occurred_at, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 
 -- name: put-step
--- Adds a step or changes it, unless it has settled; 0 leaves a number or a time, and the first start's number stays.
+-- Adds a step or changes it, unless it has settled; 0 leaves a number or a time, what decided it first stays.
 INSERT INTO steps (step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status,
                    verdict, rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq,
                    started_seq, outcome_seq, decided_at, started_at, completed_at)
@@ -64,7 +64,6 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
 ON CONFLICT (step_id) DO UPDATE
 SET idempotency = ?9, status = ?10, verdict = ?11, rule_id = ?12, bundle = ?13, digest = ?14, reason = ?15,
     attempt = ?16, result = ?17, error = ?18, approval_id = ?19,
-    decided_seq = coalesce(nullif(?20, 0), decided_seq), decided_at = coalesce(nullif(?23, 0.0), decided_at),
     started_seq = coalesce(nullif(started_seq, 0), ?21), started_at = coalesce(nullif(?24, 0.0), started_at),
     outcome_seq = coalesce(nullif(?22, 0), outcome_seq), completed_at = coalesce(nullif(?25, 0.0), completed_at)
 WHERE execution_id = ?2 AND status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
