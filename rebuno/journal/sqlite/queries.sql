@@ -55,7 +55,7 @@ INSERT INTO contents (n, input, output) VALUES (last_insert_rowid(), ?1, ?2)
 INSERT INTO events (execution_id, event_seq, type, payload, occurred_at, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 
 -- name: put-step
--- Adds a step or changes it, unless it has settled; 0 leaves a number or a time, what decided it first stays.
+-- Adds a step or changes it, unless it has settled; 0 leaves a number or a time; its first decision and first start stay.
 INSERT INTO steps (step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status,
                    verdict, rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq,
                    started_seq, outcome_seq, decided_at, started_at, completed_at)
