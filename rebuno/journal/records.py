@@ -22,10 +22,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event that the store has yet to number, stamp with the time of the write, and chain."""
+    """An event that the store has yet to number, stamp with the time of the write, and chain. A copied event keeps the
+    time that it had, `occurred_at`."""
 
     type: str
     payload: dict[str, Any]
+    occurred_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,10 @@ class Holder:
 @dataclass(frozen=True, slots=True)
 class Execution:
     """One run. `input` and `output` are canonical JSON texts (`output` None until it completes), `key` the caller's
-    own id (None: none given), `digest` that of the policy it started under, `attempt` counts its runs from 1 (0: none
-    yet), `lease_until` is seconds since 1970, `head_seq` and `head_hash` are those of its newest event."""
+    own id (None: none given), `digest` that of the policy it started under, by which it is judged to its end if it is
+    `pinned`; `attempt` counts its runs from 1 (0: none yet), `lease_until` is seconds since 1970, `head_seq` and
+    `head_hash` are those of its newest event. It is cancelled at `deadline_at` (0: never); `forked_from` is the
+    execution whose first `fork_seq` events it took over, or empty."""
 
     id: str
     agent_id: str
@@ -61,6 +65,10 @@ class Execution:
     head_hash: bytes = bytes(32)
     created_at: float = 0.0
     updated_at: float = 0.0
+    deadline_at: float = 0.0
+    pinned: bool = False
+    forked_from: str = ""
+    fork_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,8 @@ class Step:
     submitted, or empty; `verdict`, `rule_id`, `bundle`, `digest` and `reason` are those of its first decision. The
     three numbers are those of the events that decided, first started and settled it (0: not yet), the three times those
     when it was decided, last started and settled, in seconds since 1970; `attempt` is the run that last started it;
-    `approval_id` its newest approval."""
+    `approval_id` its newest approval, or the one whose scope covered it. `input_tokens` and `output_tokens` are what an
+    `llm_call` used (None: not known)."""
 
     step_id: str
     execution_id: str
@@ -96,13 +105,29 @@ class Step:
     decided_at: float = 0.0
     started_at: float = 0.0
     completed_at: float = 0.0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One person's word on a question. `asserted_by` is who vouches for the name: a key's or a login's own name; `at` is
+    seconds since 1970."""
+
+    decided_by: str
+    decision: str
+    at: float
+    asserted_by: str = ""
+    rationale: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
     """A question to a person about a step. `cause` is `policy` (the step waits) or `revoked` (it succeeded or failed,
     and today's bundle, `digest`, denies it). `status` is pending, granted, denied, expired or withdrawn;
-    `requested_seq` and `resolved_seq` are event numbers (0: not yet)."""
+    `requested_seq` and `resolved_seq` are event numbers (0: not yet). `scope` is what a grant covers: `once`,
+    `execution` or `rule`. `quorum` of the `approvers` (none: anyone) must grant, each has one of the `votes`; unanswered,
+    the question expires at `timeout_at` (0: never). `bundle` is the name of the bundle whose rule asks."""
 
     id: str
     execution_id: str
@@ -119,6 +144,44 @@ class Approval:
     decided_at: float = 0.0
     requested_seq: int = 0
     resolved_seq: int = 0
+    bundle: str = ""
+    approvers: tuple[str, ...] = ()
+    quorum: int = 1
+    votes: tuple[Vote, ...] = ()
+    timeout_at: float = 0.0
+    asserted_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """One place in a sliding window: at most `number` spends under `key` within `window` seconds (None: ever)."""
+
+    key: str
+    number: int
+    window: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """The answer where a window has no room: `spend` is the one that is full, `due` when its next place comes free, in
+    seconds since 1970 (None: never)."""
+
+    spend: Spend
+    due: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """What retention leaves of an execution: enough that its key never starts a second run. `output_hash` is the hex
+    SHA-256 of its output, or empty; `ended_at` is seconds since 1970."""
+
+    id: str
+    agent_id: str
+    key: str | None
+    status: ExecutionStatus
+    output_hash: str
+    head_hash: bytes
+    ended_at: float
 
 
 @dataclass(slots=True)
@@ -172,6 +235,14 @@ class ExecutionWrite:
     attempt: int | None = None
     holder: Holder | None = None
     lease_until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a fork or an import brings along with its first events: rows as they shall be, numbers and times included."""
+
+    steps: tuple[Step, ...] = ()
+    approvals: tuple[Approval, ...] = ()
 
 
 @dataclass(slots=True)

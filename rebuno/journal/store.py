@@ -3,7 +3,20 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from rebuno.journal.records import Approval, Batch, Event, Execution, Holder, Lease, NewEvent, Step
+from rebuno.journal.records import (
+    Approval,
+    Batch,
+    Copied,
+    Event,
+    Execution,
+    Full,
+    Holder,
+    Lease,
+    NewEvent,
+    Spend,
+    Step,
+    Tombstone,
+)
 
 
 class Store(Protocol):
@@ -26,9 +39,10 @@ class Store(Protocol):
         """The time by the clock that this store stamps its rows with, in seconds since 1970."""
         ...
 
-    async def create(self, execution: Execution, events: Sequence[NewEvent]) -> bool:
-        """Adds an execution with its first events; the row's `holder` takes its lease. False if the agent has one under
-        this key already."""
+    async def create(self, execution: Execution, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
+        """Adds an execution with its first events and the rows `copied` with them; the row's `holder` takes its lease.
+        False if the agent has one under this key already, or had one that retention took (`tombstone`), or if there is
+        one with this id. Times are now, except where the execution (`created_at`) and the events bring their own."""
         ...
 
     def write(self, batch: Batch) -> None:
@@ -47,7 +61,7 @@ class Store(Protocol):
         """Stops renewing."""
         ...
 
-    def alive(self, execution: Execution) -> bool:
+    async def alive(self, execution: Execution) -> bool:
         """Whether the holder of this execution's lease still lives: on this host as the operating system says,
         elsewhere until `lease_until`."""
         ...
@@ -94,6 +108,40 @@ class Store(Protocol):
 
     async def step(self, step_id: str) -> Step:
         """The step with this id, else `NotFoundError`."""
+        ...
+
+    async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
+        """Takes one place for this step in every window, or in none: then says which is full. Durable before it returns.
+
+        A step that has its place already keeps it, so that the same step spends once however often it is asked for; one
+        whose place has left the window takes a new one.
+        """
+        ...
+
+    async def approvals_due(self, before: float, *, limit: int = 100) -> list[Approval]:
+        """Pending approvals whose `timeout_at` is before this time, the most overdue first."""
+        ...
+
+    async def executions_due(self, before: float, *, limit: int = 100) -> list[Execution]:
+        """Executions that have not ended and whose `deadline_at` is before this time, the most overdue first."""
+        ...
+
+    async def executions_ended(self, before: float, *, limit: int = 100) -> list[Execution]:
+        """Executions that ended before this time, oldest first."""
+        ...
+
+    async def bury(self, tombstone: Tombstone) -> bool:
+        """Removes an ended execution with all its rows and leaves the tombstone. False if it is gone already, or has not
+        ended."""
+        ...
+
+    async def tombstone(self, agent_id: str, key: str) -> Tombstone | None:
+        """What is left of the agent's execution under this key, or of the one with this id."""
+        ...
+
+    async def lead(self, role: str, seconds: float) -> bool:
+        """Whether this open store does the work of `role` for so many seconds: at most one does at any time. Asked
+        again in time, the one that does keeps it; `close` gives it up."""
         ...
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:

@@ -8,7 +8,7 @@ from rebuno.journal.store import Store
 from rebuno.kernel import words
 from rebuno.kernel.attempt import load
 from rebuno.kernel.executions import Changes, close
-from rebuno.kernel.submit import refuse
+from rebuno.kernel.known import refuse
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 

@@ -21,7 +21,7 @@ from rebuno.journal.records import (
 from rebuno.journal.store import Store
 from rebuno.kernel import facts, words
 from rebuno.kernel.attempt import Attempt, load
-from rebuno.kernel.submit import refuse, withdraw
+from rebuno.kernel.known import refuse, withdraw
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
@@ -97,7 +97,7 @@ async def begin(
         if execution.status.terminal:
             return execution
         ended = (execution.id, execution.attempt) in let_go
-        if execution.holder is not None and not ended and store.alive(execution):
+        if execution.holder is not None and not ended and await store.alive(execution):
             raise ConflictError(
                 f"the execution `{key}` is running in {execution.holder}; wait for it to end",
                 holder=str(execution.holder),

@@ -167,7 +167,7 @@ async def tell(store: Store, execution_id: str) -> Story:
     while rows := await store.steps(execution.id, after=steps[-1].decided_seq if steps else 0, limit=_PAGE):
         steps += rows
     approvals = await store.approvals(execution_id=execution.id)
-    alive = execution.holder is not None and store.alive(execution)
+    alive = execution.holder is not None and await store.alive(execution)
     try:
         return compose(execution, events, steps, approvals, alive=alive)
     except (KeyError, ValueError, TypeError) as error:

@@ -288,7 +288,7 @@ async def test_a_forked_child_must_open_its_own(tmp_path: Path) -> None:
     late = batch()
     assert in_a_child(lambda: store.write(late)) == 0
     assert await written(store, late) == 2
-    assert store.alive(execution(holder=store.holder))
+    assert await store.alive(execution(holder=store.holder))
     await store.close()
 
 

@@ -61,10 +61,10 @@ async def test_a_killed_holder_is_dead_at_once(tmp_path: Path) -> None:
         held = await store.execution("e1")
         assert held.holder is not None
         assert (held.holder.pid, held.holder.host) == (other.pid, store.holder.host)
-        assert store.alive(held)
+        assert await store.alive(held)
         other.send_signal(signal.SIGKILL)
         other.wait()
-        assert not store.alive(held)
+        assert not await store.alive(held)
         assert held.lease_until > time.time(), "the lease alone would still say that it lives"
         assert owners(path) == [store.holder.owner]
         await store.close()
@@ -80,7 +80,7 @@ async def test_a_forked_child_does_not_keep_its_parent_alive(tmp_path: Path) -> 
         other.send_signal(signal.SIGKILL)
         other.wait()
         store = await SQLiteStore.open(path)
-        assert not store.alive(await store.execution("e1"))
+        assert not await store.alive(await store.execution("e1"))
         await store.close()
 
 
@@ -104,7 +104,7 @@ async def test_two_that_ask_at_once_both_see_the_dead(tmp_path: Path) -> None:
     dead = replace(store.holder, owner="0" * 32)
     with (tmp_path / "store.db-owners" / dead.owner).open("w") as asker:
         fcntl.flock(asker, fcntl.LOCK_SH)
-        assert not store.alive(replace(await store.execution("e1"), holder=dead))
+        assert not await store.alive(replace(await store.execution("e1"), holder=dead))
     await store.close()
 
 
@@ -115,7 +115,7 @@ async def test_an_owner_cannot_point_elsewhere(tmp_path: Path) -> None:
     await started(store)
     (tmp_path / "precious").touch()
     held = await store.execution("e1")
-    assert not store.alive(replace(held, holder=replace(store.holder, owner="../precious")))
+    assert not await store.alive(replace(held, holder=replace(store.holder, owner="../precious")))
     assert "precious" in os.listdir(tmp_path)
     await store.close()
 

@@ -340,4 +340,4 @@ async def test_a_holder_lives_as_its_host_or_its_lease_says(opener: Opener) -> N
         here = Holder("0" * 32, mine.host, 1)
         cases = [(None, 9e9, False), (mine, 0.0, True), (here, 9e9, False), (OTHER, 9e9, True), (OTHER, 1.0, False)]
         for holder, until, lives in cases:
-            assert store.alive(replace(execution(holder=holder), lease_until=until)) is lives, (holder, until)
+            assert await store.alive(replace(execution(holder=holder), lease_until=until)) is lives, (holder, until)

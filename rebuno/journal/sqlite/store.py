@@ -116,7 +116,7 @@ class SQLiteStore:
         self._check()
         self._writer.submit(Keep(lease, False))
 
-    def alive(self, execution: Execution) -> bool:
+    async def alive(self, execution: Execution) -> bool:
         """Whether the holder of this execution's lease still lives."""
         self._check()
         if execution.holder is None:
