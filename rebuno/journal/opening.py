@@ -1,0 +1,30 @@
+"""Opens a store from what a user names: the path of a file, or a URL."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from rebuno.errors import StoreUnreachable
+from rebuno.journal.sqlite import SQLiteStore
+from rebuno.journal.store import Store
+
+# The shape of a URL. One letter is a drive's.
+_SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+
+
+async def open_store(where: str | Path, *, create: bool = True) -> Store:
+    """Opens the store at a path, or at a URL `sqlite:PATH`, and brings its schema up to date.
+
+    `create`: whether to make it where there is none.
+
+    Raises:
+        StoreError: it cannot be used, for the reason that the subclass names; a URL is shown without its password.
+    """
+    if isinstance(where, Path):
+        return await SQLiteStore.open(where, create=create)
+    if where.startswith("sqlite:"):
+        return await SQLiteStore.open(where.removeprefix("sqlite:").removeprefix("//"), create=create)
+    scheme = _SCHEME.match(where)
+    if scheme is not None:
+        raise StoreUnreachable(f"no store is known for URLs of `{scheme[1]}`; name the path of a file")
+    return await SQLiteStore.open(where, create=create)
