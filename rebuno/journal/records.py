@@ -111,8 +111,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One person's word on a question. `asserted_by` is who vouches for the name: a key's or a login's own name; `at` is
-    seconds since 1970."""
+    """One person's word on a question. `asserted_by` is who vouches for the name: a key's or a login's own name; `at`
+    is seconds since 1970."""
 
     decided_by: str
     decision: str
@@ -126,8 +126,8 @@ class Approval:
     """A question to a person about a step. `cause` is `policy` (the step waits) or `revoked` (it succeeded or failed,
     and today's bundle, `digest`, denies it). `status` is pending, granted, denied, expired or withdrawn;
     `requested_seq` and `resolved_seq` are event numbers (0: not yet). `scope` is what a grant covers: `once`,
-    `execution` or `rule`. `quorum` of the `approvers` (none: anyone) must grant, each has one of the `votes`; unanswered,
-    the question expires at `timeout_at` (0: never). `bundle` is the name of the bundle whose rule asks."""
+    `execution` or `rule`. `quorum` of the `approvers` (none: anyone) must grant, each has one of the `votes`;
+    unanswered, the question expires at `timeout_at` (0: never). `bundle` is the name of the bundle whose rule asks."""
 
     id: str
     execution_id: str
@@ -239,7 +239,7 @@ class ExecutionWrite:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a fork or an import brings along with its first events: rows as they shall be, numbers and times included."""
+    """What a fork or an import brings with its first events: rows as they shall be, numbers and times included."""
 
     steps: tuple[Step, ...] = ()
     approvals: tuple[Approval, ...] = ()

@@ -111,10 +111,12 @@ class Store(Protocol):
         ...
 
     async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
-        """Takes one place for this step in every window, or in none: then says which is full. Durable before it returns.
+        """Takes one place for this step in every window, or in none: then says which is full, of several the one that
+        stays so the longest. Durable before it returns.
 
         A step that has its place already keeps it, so that the same step spends once however often it is asked for; one
-        whose place has left the window takes a new one.
+        whose place has left the window takes a new one. Places that left the window are forgotten. What is counted for
+        one execution only has a key that begins with the execution's id, and is buried with it.
         """
         ...
 
@@ -131,12 +133,12 @@ class Store(Protocol):
         ...
 
     async def bury(self, tombstone: Tombstone) -> bool:
-        """Removes an ended execution with all its rows and leaves the tombstone. False if it is gone already, or has not
-        ended."""
+        """Removes an ended execution with all its rows and leaves the tombstone. False if it is gone already, or has
+        not ended."""
         ...
 
     async def tombstone(self, agent_id: str, key: str) -> Tombstone | None:
-        """What is left of the agent's execution under this key, or of the one with this id."""
+        """What is left of the agent's execution under this key, or else of any agent's with this id."""
         ...
 
     async def lead(self, role: str, seconds: float) -> bool:
