@@ -2,17 +2,12 @@
 
 import asyncio
 
-from rebuno.errors import Stale, ValidationError
+from rebuno.errors import Stale
 from rebuno.kernel.attempt import Attempt
-from rebuno.kernel.change import Identified
 from rebuno.kernel.fresh import fresh
+from rebuno.kernel.identify import identify
 from rebuno.kernel.known import settle
-from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
-from rebuno.model.step import Idempotency, Kind
-
-# In bytes. A target is a name, which stands in every event of its step.
-LONGEST_TARGET = 64 * 1024
 
 
 async def submit(attempt: Attempt, submission: Submission) -> Answer:
@@ -24,7 +19,7 @@ async def submit(attempt: Attempt, submission: Submission) -> Answer:
     """
     attempt.check()
     # INVARIANT: no await before the count, else parallel identical calls are numbered in the order of locks.
-    step = _identify(attempt, submission)
+    step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
     while True:
         await attempt.current()
         attempt.check()
@@ -54,35 +49,3 @@ async def submit(attempt: Attempt, submission: Submission) -> Answer:
             attempt.bodies.discard(step.step_id)
             raise
         return answer
-
-
-def _identify(attempt: Attempt, submission: Submission) -> Identified:
-    try:
-        kind = Kind(submission.kind)
-        idempotency = Idempotency(submission.idempotency)
-    except ValueError as error:
-        raise ValidationError(f"{error}; kinds are {', '.join(Kind)}, idempotencies {', '.join(Idempotency)}") from None
-    if not submission.target:
-        raise ValidationError("the target of a step is empty")
-    try:
-        if len(submission.target.encode()) > LONGEST_TARGET:
-            raise ValidationError(f"the target of a step is longer than {LONGEST_TARGET:,} bytes")
-    except UnicodeEncodeError:
-        raise ValidationError("the target of a step is not valid Unicode") from None
-    if submission.parent_id and submission.parent_id not in attempt.bodies:
-        raise ValidationError("a step was submitted from the body of another one that has ended already")
-    scope = submission.parent_id or attempt.execution.id
-    args_hash = identity.args_hash(submission.args)
-    occurrence = attempt.count(scope, kind, submission.target, args_hash)
-    step_id = identity.step_id(scope, kind, submission.target, args_hash, occurrence)
-    return Identified(
-        scope,
-        kind,
-        submission.target,
-        submission.args,
-        args_hash,
-        occurrence,
-        step_id,
-        idempotency,
-        submission.parent_id,
-    )

@@ -146,12 +146,12 @@ _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _STEP: Final = tuple(1 if byte in b"[{" else -1 if byte in b"]}" else 0 for byte in range(256))
 
 
-def parse(text: str | bytes) -> Any:
+def parse(text: str | bytes, most: int = MAX_BYTES) -> Any:
     """The value of a JSON text (bytes: UTF-8), as strict as `canonical` is.
 
     Raises:
-        ValidationError: it is no JSON, repeats a key, is over 10 MiB or 128 levels, or holds NaN, an infinity, a number
-            that overflows a double, or a lone surrogate.
+        ValidationError: it is no JSON, repeats a key, is over `most` bytes (10 MiB) or 128 levels, or holds NaN, an
+            infinity, a number that overflows a double, or a lone surrogate.
     """
     try:
         data, text = (text, text.decode()) if isinstance(text, bytes) else (text.encode(), text)
@@ -159,8 +159,8 @@ def parse(text: str | bytes) -> Any:
         raise ValidationError(f"not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}") from None
     except UnicodeEncodeError as error:
         raise ValidationError(f"a lone surrogate at offset {error.start}, which is no character") from None
-    if len(data) > MAX_BYTES:
-        raise ValidationError(f"{len(data):,} bytes of JSON, and at most {MAX_BYTES:,} are taken")
+    if len(data) > most:
+        raise ValidationError(f"{len(data):,} bytes of JSON, and at most {most:,} are taken")
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _depth(data) > MAX_DEPTH:
         raise ValidationError(f"JSON nested more than {MAX_DEPTH} levels deep")
     try:
