@@ -7,7 +7,8 @@ from rebuno.journal.records import Approval, ApprovalWrite, Batch, Execution, Ex
 from rebuno.journal.store import Store
 from rebuno.kernel import words
 from rebuno.kernel.attempt import load
-from rebuno.kernel.executions import Changes, close
+from rebuno.kernel.change import Changes
+from rebuno.kernel.closing import close
 from rebuno.kernel.known import refuse
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus

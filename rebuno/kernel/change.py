@@ -1,6 +1,7 @@
 """What a submission is once it is identified, and what an answer to it writes."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from rebuno.journal.records import ApprovalWrite, NewEvent, StepWrite
 from rebuno.model.step import Idempotency, Kind
@@ -27,3 +28,25 @@ class Change:
     steps: tuple[StepWrite, ...]
     approvals: tuple[ApprovalWrite, ...] = ()
     held: bool = False
+
+
+@dataclass(slots=True)
+class Changes:
+    """What is about to be written to one execution, gathered piece by piece."""
+
+    events: list[NewEvent] = field(default_factory=list)
+    steps: list[StepWrite] = field(default_factory=list)
+    approvals: list[ApprovalWrite] = field(default_factory=list)
+
+    def add(
+        self, events: Iterable[NewEvent], steps: Iterable[StepWrite] = (), approvals: Iterable[ApprovalWrite] = ()
+    ) -> None:
+        """Adds changes whose event numbers count from the first of their own events."""
+        base = len(self.events)
+
+        def moved(position: int | None) -> int | None:
+            return None if position is None else position + base
+
+        self.events.extend(events)
+        self.steps.extend(step.moved(base) for step in steps)
+        self.approvals.extend(replace(a, requested=moved(a.requested), resolved=moved(a.resolved)) for a in approvals)

@@ -1,8 +1,8 @@
 """The life of an execution: begun or taken over, ended, suspended, let go."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import uuid_utils
 
@@ -16,42 +16,20 @@ from rebuno.journal.records import (
     Lease,
     NewEvent,
     Step,
-    StepWrite,
 )
 from rebuno.journal.store import Store
 from rebuno.kernel import facts, words
 from rebuno.kernel.attempt import Attempt, load
-from rebuno.kernel.known import refuse, withdraw
+from rebuno.kernel.change import Changes
+from rebuno.kernel.closing import close
+from rebuno.kernel.known import withdraw
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
-from rebuno.model.step import StepStatus
 from rebuno.policy.decide import Policy
 
 # How long a lease holds without being renewed, in seconds.
 LEASE = 30.0
-
-
-@dataclass(slots=True)
-class Changes:
-    """What is about to be written to one execution, gathered piece by piece."""
-
-    events: list[NewEvent] = field(default_factory=list)
-    steps: list[StepWrite] = field(default_factory=list)
-    approvals: list[ApprovalWrite] = field(default_factory=list)
-
-    def add(
-        self, events: Iterable[NewEvent], steps: Iterable[StepWrite] = (), approvals: Iterable[ApprovalWrite] = ()
-    ) -> None:
-        """Adds changes whose event numbers count from the first of their own events."""
-        base = len(self.events)
-
-        def moved(position: int | None) -> int | None:
-            return None if position is None else position + base
-
-        self.events.extend(events)
-        self.steps.extend(step.moved(base) for step in steps)
-        self.approvals.extend(replace(a, requested=moved(a.requested), resolved=moved(a.resolved)) for a in approvals)
 
 
 async def begin(
@@ -203,26 +181,6 @@ def _judge_waiting(
                 (),
                 (ApprovalWrite(replace(question, status="withdrawn"), resolved=0),),
             )
-    return changes
-
-
-def close(steps: Iterable[Step], approvals: Iterable[Approval], status: ExecutionStatus) -> Changes:
-    """What any end of an execution does to what it leaves open: nobody is asked any more, nothing starts any more."""
-    changes = Changes()
-    for question in approvals:
-        if question.status == "pending":
-            changes.add(
-                (words.approval("withdrawn", question),),
-                (),
-                (ApprovalWrite(replace(question, status="withdrawn"), resolved=0),),
-            )
-    for step in steps:
-        if step.status is StepStatus.EXECUTING:
-            row = replace(step, status=StepStatus.CANCELLED)
-            changes.add((words.cancelled(row),), (StepWrite(row, settled=0),))
-        elif not step.status.terminal:
-            reason = f"execution_{status.value}"
-            changes.add((words.refused(step, reason),), (StepWrite(refuse(step, reason), settled=0),))
     return changes
 
 

@@ -1,0 +1,31 @@
+"""What any end of an execution does to what it leaves open."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rebuno.journal.records import Approval, ApprovalWrite, Step, StepWrite
+from rebuno.kernel import words
+from rebuno.kernel.change import Changes
+from rebuno.kernel.known import refuse
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import StepStatus
+
+
+def close(steps: Iterable[Step], approvals: Iterable[Approval], status: ExecutionStatus) -> Changes:
+    """What any end of an execution does to what it leaves open: nobody is asked any more, nothing starts any more."""
+    changes = Changes()
+    for question in approvals:
+        if question.status == "pending":
+            changes.add(
+                (words.approval("withdrawn", question),),
+                (),
+                (ApprovalWrite(replace(question, status="withdrawn"), resolved=0),),
+            )
+    for step in steps:
+        if step.status is StepStatus.EXECUTING:
+            row = replace(step, status=StepStatus.CANCELLED)
+            changes.add((words.cancelled(row),), (StepWrite(row, settled=0),))
+        elif not step.status.terminal:
+            reason = f"execution_{status.value}"
+            changes.add((words.refused(step, reason),), (StepWrite(refuse(step, reason), settled=0),))
+    return changes
