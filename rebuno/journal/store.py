@@ -111,8 +111,8 @@ class Store(Protocol):
         ...
 
     async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
-        """Takes one place for this step in every window, or in none: then says which is full, of several the one that
-        stays so the longest. Durable before it returns.
+        """Takes one place for this step in every window, or in none: then says which is full, of several the first
+        in this order. Durable before it returns.
 
         A step that has its place already keeps it, so that the same step spends once however often it is asked for; one
         whose place has left the window takes a new one. Places that left the window are forgotten. What is counted for
