@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.operator import Operator
     from rebuno.sdk.execution import execution
     from rebuno.sdk.step import step
-    from rebuno.sdk.tool import tool
+    from rebuno.sdk.tool import tool, wrap_tool
 
 __version__ = "0.1.0"
 
@@ -51,6 +51,7 @@ _HOMES = {
     "execution": "rebuno.sdk.execution",
     "step": "rebuno.sdk.step",
     "tool": "rebuno.sdk.tool",
+    "wrap_tool": "rebuno.sdk.tool",
 }
 
 __all__ = [
@@ -90,6 +91,7 @@ __all__ = [
     "run_sync",
     "step",
     "tool",
+    "wrap_tool",
 ]
 
 if (Path(__file__).parent / "_kernel.py").exists():

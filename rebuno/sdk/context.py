@@ -28,6 +28,10 @@ _LONGEST_TEXT: Final = 64 * 1024
 _CANCELLED: Final = identity.canonical({"reason": "cancelled", "message": "the body was cancelled"})
 
 
+class OutcomeUnknownError(Exception):
+    """Raised by a body that was cut off from what it asked for: it may have been done."""
+
+
 class _Scope:
     """The body that runs now: the parent of every step submitted in it."""
 
@@ -94,7 +98,7 @@ class ExecutionContext:
     async def run(self, handler: Callable[[], Any]) -> Any:
         """Runs the handler, in a thread if it is no coroutine function, with this context in force."""
         _scope.set(_Scope(self))
-        return await self._call(handler)
+        return await self.call(handler)
 
     async def settle(self) -> None:
         """Waits for the submissions that are under way and for the bodies that they run."""
@@ -185,7 +189,7 @@ class ExecutionContext:
     async def _body(self, target: str, step_id: str, body: Callable[[], Any], scope: _Scope) -> str:
         _scope.set(scope)
         try:
-            value = await self._call(body)
+            value = await self.call(body)
             if scope.blocked:
                 # Whatever the body made of the refusal inside it is no result.
                 raise Blocked(step_id)
@@ -212,11 +216,15 @@ class ExecutionContext:
 
     async def _failed(self, target: str, step_id: str, error: BaseException) -> ToolError:
         """Records a body's exception; the one that the handler gets instead, now as on every replay."""
-        recorded = identity.canonical({"type": type(error).__name__, "message": recordable(text_of(error))})
+        said = {"type": type(error).__name__, "message": recordable(text_of(error))}
+        if isinstance(error, OutcomeUnknownError):
+            said["reason"] = "indeterminate"
+        recorded = identity.canonical(said)
         await self._transport.fail(step_id, recorded)
         return _failure(identity.parse(recorded), target, step_id)
 
-    async def _call(self, function: Callable[[], Any]) -> Any:
+    async def call(self, function: Callable[[], Any]) -> Any:
+        """What a function gives, plain (run in a thread) or `async`."""
         if inspect.iscoroutinefunction(function):
             return await function()
         # A plain function must not stop the loop. Contextvars are copied in, and do not come out.

@@ -1,17 +1,22 @@
-"""Turns a function into a tool: every call goes through the kernel first."""
+"""Turns a function, or any other way to call something, into a tool: every call goes through the kernel first."""
 
 import functools
 import inspect
+import keyword
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, Final, overload
 
 from rebuno.errors import PolicyError
 from rebuno.model.step import Idempotency, Kind
 from rebuno.sdk import context
 from rebuno.sdk.arguments import detached
+from rebuno.sdk.context import ExecutionContext
 
 # One name, one promise: the policy and the journal know a tool by its name alone.
 _registered: dict[str, Idempotency] = {}
+# What frameworks and callers read of a tool that `wrap_tool` made, beside its name, docstring and signature.
+_SCHEMA: Final = "__input_schema__"
+_PROMISE: Final = "__idempotency__"
 
 
 @overload
@@ -32,21 +37,56 @@ def tool(tool_id: Callable[..., Any] | str | None = None, *, idempotency: str = 
         ValueError: the idempotency is unknown, or the id is registered with another one.
     """
     if callable(tool_id):
-        return _wrap(tool_id, None, idempotency)
-    return lambda function: _wrap(function, tool_id, idempotency)
+        return _decorate(tool_id, None, idempotency)
+    return lambda function: _decorate(function, tool_id, idempotency)
 
 
-def _wrap(function: Callable[..., Any], tool_id: str | None, idempotency: str) -> Callable[..., Any]:
-    if tool_id is None:
-        tool_id = getattr(function, "__name__", "")
-    if not tool_id:
-        raise ValueError('the id of a tool is empty; name it: `@tool("id")`')
-    try:
-        promise = Idempotency(idempotency)
-    except ValueError:
-        raise ValueError(f"unknown idempotency `{idempotency}`; use one of {', '.join(Idempotency)}") from None
-    if _registered.setdefault(tool_id, promise) is not promise:
-        raise ValueError(f"the tool `{tool_id}` is registered as `{_registered[tool_id]}` already; use another id")
+def wrap_tool(
+    name: str,
+    invoke: Callable[[dict[str, Any]], Any],
+    *,
+    description: str = "",
+    args_schema: dict[str, Any] | None = None,
+    idempotency: str = "safe_to_retry",
+    to_result: Callable[[Any], Any] | None = None,
+    transform_args: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+) -> Callable[..., Any]:
+    """Makes a tool of what is no function with named arguments: a framework's tool object, a client's method, anything
+    that is described by a JSON schema.
+
+    `name` is the tool's id. `invoke(args)`, plain or `async`, does the work with the arguments that were recorded, and
+    `to_result` makes JSON of what it gives. The tool takes keyword arguments only, `transform_args` changes them before
+    policy sees them. `description` becomes its docstring, the properties of `args_schema` its signature (optional ones
+    with the default None); frameworks that read schemas find it in `__input_schema__`, and the promise in
+    `__idempotency__`. Otherwise the tool behaves as one of `tool`.
+
+    Raises:
+        ValueError: the name is empty, the idempotency unknown, or the name registered with another one.
+    """
+    promise = _register(name, idempotency)
+    schema = args_schema or {}
+
+    async def call(**args: Any) -> Any:
+        execution = context.required(f"the tool `{name}`")
+        given = args if transform_args is None else transform_args(args)
+        named = {key: detached(value) for key, value in given.items()}
+
+        async def body() -> Any:
+            value = await execution.call(functools.partial(invoke, named))
+            return value if to_result is None else to_result(value)
+
+        return await _submit(execution, name, named, body, promise)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = description or None
+    for attribute, value in (("__signature__", _signature(schema)), (_SCHEMA, schema), (_PROMISE, promise.value)):
+        setattr(call, attribute, value)
+    return call
+
+
+def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: str) -> Callable[..., Any]:
+    tool_id = getattr(function, "__name__", "") if tool_id is None else tool_id
+    promise = _register(tool_id, idempotency)
     signature = inspect.signature(function)
     extra = [p.name for p in signature.parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
 
@@ -64,10 +104,39 @@ def _wrap(function: Callable[..., Any], tool_id: str | None, idempotency: str) -
                 # Policy must see every value that the body gets.
                 raise TypeError(f"the tool `{tool_id}` got two values for the argument `{min(twice)}`")
             named |= more
-        body = functools.partial(function, *bound.args, **bound.kwargs)
-        try:
-            return await execution.invoke(Kind.TOOL, tool_id, named, body, idempotency=promise)
-        except PolicyError as refusal:
-            return f"{tool_id} not allowed. reason: {refusal.reason}"
+        return await _submit(
+            execution, tool_id, named, functools.partial(function, *bound.args, **bound.kwargs), promise
+        )
 
     return call
+
+
+def _register(tool_id: str, idempotency: str) -> Idempotency:
+    if not tool_id:
+        raise ValueError('the id of a tool is empty; name it: `@tool("id")`')
+    try:
+        promise = Idempotency(idempotency)
+    except ValueError:
+        raise ValueError(f"unknown idempotency `{idempotency}`; use one of {', '.join(Idempotency)}") from None
+    if _registered.setdefault(tool_id, promise) is not promise:
+        raise ValueError(f"the tool `{tool_id}` is registered as `{_registered[tool_id]}` already; use another id")
+    return promise
+
+
+async def _submit(
+    execution: ExecutionContext, tool_id: str, args: dict[str, Any], body: Callable[[], Any], promise: Idempotency
+) -> Any:
+    try:
+        return await execution.invoke(Kind.TOOL, tool_id, args, body, idempotency=promise)
+    except PolicyError as refusal:
+        return f"{tool_id} not allowed. reason: {refusal.reason}"
+
+
+def _signature(schema: dict[str, Any]) -> inspect.Signature:
+    """Keyword-only parameters for the properties that Python can name; the call takes the others all the same."""
+    properties, required = schema.get("properties") or {}, schema.get("required") or ()
+    named = [name for name in properties if name.isidentifier() and not keyword.iskeyword(name)]
+    empty, kind = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature(
+        [inspect.Parameter(name, kind, default=empty if name in required else None) for name in named]
+    )

@@ -1,0 +1,154 @@
+"""Tools of MCP servers as tools of an agent: every call goes through the kernel before it goes to the server.
+
+Nothing of an MCP client is imported here: whatever lists tools and calls them by name will do, the official
+`mcp.Client` first of all.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
+
+from rebuno.errors import RebunoError, text_of
+from rebuno.model.step import Idempotency
+from rebuno.sdk.context import OutcomeUnknownError
+from rebuno.sdk.tool import wrap_tool
+
+# What clients say where the server gave no answer: the connection closed, the time was up.
+_UNANSWERED: Final = frozenset({-32000, -32001})
+
+Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+
+class MCPToolError(Exception):
+    """A tool's own report that it failed; the text is what the server says."""
+
+
+def wrap_mcp_tools(
+    descriptors: Iterable[Any],
+    *,
+    call: Call,
+    prefix: str = "",
+    idempotency: str | None = None,
+    to_result: Callable[[Any], Any] | None = None,
+    trust_annotations: bool = False,
+) -> list[Callable[..., Any]]:
+    """`wrap_mcp_tool` for each of a list: `wrap_mcp_tools((await client.list_tools()).tools, call=client.call_tool)`.
+
+    Raises:
+        ValueError: as `wrap_mcp_tool`.
+    """
+    return [
+        wrap_mcp_tool(
+            descriptor,
+            call=call,
+            prefix=prefix,
+            idempotency=idempotency,
+            to_result=to_result,
+            trust_annotations=trust_annotations,
+        )
+        for descriptor in descriptors
+    ]
+
+
+def wrap_mcp_tool(
+    descriptor: Any,
+    *,
+    call: Call,
+    prefix: str = "",
+    idempotency: str | None = None,
+    to_result: Callable[[Any], Any] | None = None,
+    trust_annotations: bool = False,
+) -> Callable[..., Any]:
+    """Makes a tool of one that an MCP server lists.
+
+    `descriptor` is what the server says of it, an object or a dict with `name`, `description`, `inputSchema` (or
+    `input_schema`). `call(name, args)` calls it on the server by its bare name. Policies, the journal and the model
+    know it as `<prefix>_<name>`, or by the bare name without a prefix. Arguments that are None and not required are
+    left out before policy sees them.
+
+    `idempotency` is `at_most_once` unless given: what the server says of its tools is no more than a hint. With
+    `trust_annotations` its `readOnlyHint` or `idempotentHint` makes a tool `safe_to_retry`.
+
+    The result is the structured content, or the text (several blocks in lines), or, where there are images and other
+    blocks, `{"content": […]}` with the blocks as MCP writes them, and `structuredContent` if there is any; `to_result`
+    replaces this. A result that the server marks as an error, and an error that it answers with, fail the step: the
+    handler gets a `ToolError` with the server's text. Where there is no answer its `reason` is `indeterminate`.
+
+    Raises:
+        ValueError: the tool has no name, the idempotency is unknown, or the name is registered with another one.
+    """
+    name = _field(descriptor, "name") or ""
+    schema = _field(descriptor, "input_schema", "inputSchema") or {}
+    required = frozenset(schema.get("required") or ())
+    if idempotency is None:
+        idempotency = _hinted(descriptor) if trust_annotations else Idempotency.ONCE
+
+    async def invoke(args: dict[str, Any]) -> Any:
+        try:
+            result = await call(name, args)
+        except RebunoError:
+            raise
+        except Exception as error:  # every client has its own: only an error that the server answered with is known
+            if _answered(error):
+                raise
+            raise OutcomeUnknownError(
+                f"no answer from the MCP server, and the tool may have acted: {type(error).__name__}: {text_of(error)}"
+            ) from error
+        if _field(result, "is_error", "isError"):
+            raise MCPToolError(_text(result) or f"the tool `{name}` reports an error without a text")
+        return result
+
+    return wrap_tool(
+        f"{prefix}_{name}" if prefix and name else name,
+        invoke,
+        description=_field(descriptor, "description") or "",
+        args_schema=schema,
+        idempotency=idempotency,
+        to_result=to_result or _plain,
+        transform_args=lambda args: {key: value for key, value in args.items() if value is not None or key in required},
+    )
+
+
+def _hinted(descriptor: Any) -> Idempotency:
+    hints = _field(descriptor, "annotations")
+    repeatable = (
+        _field(hints, "read_only_hint", "readOnlyHint") is True
+        or _field(hints, "idempotent_hint", "idempotentHint") is True
+    )
+    return Idempotency.SAFE if repeatable else Idempotency.ONCE
+
+
+def _answered(error: Exception) -> bool:
+    code = getattr(error, "code", None)
+    return isinstance(code, int) and code < 0 and code not in _UNANSWERED
+
+
+def _plain(result: Any) -> Any:
+    """The result of a call as a JSON value."""
+    structured = _field(result, "structured_content", "structuredContent")
+    blocks = _field(result, "content")
+    if blocks is None:
+        return result if structured is None else structured
+    if all(_field(block, "type") == "text" for block in blocks):
+        return _text(result) if structured is None else structured
+    whole: dict[str, Any] = {"content": [_block(block) for block in blocks]}
+    return whole if structured is None else {**whole, "structuredContent": structured}
+
+
+def _text(result: Any) -> str:
+    blocks = _field(result, "content") or ()
+    return "\n".join(str(_field(block, "text")) for block in blocks if _field(block, "type") == "text")
+
+
+def _block(block: Any) -> Any:
+    if not hasattr(block, "model_dump"):
+        return block
+    return block.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _field(thing: Any, *names: str) -> Any:
+    """The first of the fields that is there: clients spell them in snake case, the wire in camel case."""
+    for name in names:
+        value = thing.get(name) if isinstance(thing, dict) else getattr(thing, name, None)
+        if value is not None:
+            return value
+    return None
