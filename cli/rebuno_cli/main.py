@@ -16,6 +16,7 @@ from rebuno_cli import (
     exec_get,
     exec_ls,
     exec_trace,
+    exec_verify,
     failures,
     policy_ast,
     policy_check,
@@ -52,6 +53,7 @@ policy.command("inline")(policy_inline.inline)
 exec_.command("ls")(exec_ls.ls)
 exec_.command("get")(exec_get.get)
 exec_.command("trace")(exec_trace.trace)
+exec_.command("verify")(exec_verify.verify)
 approval.command("ls")(approval_ls.ls)
 approval.command("get")(approval_get.get)
 approval.command("grant")(approval_answer.grant)

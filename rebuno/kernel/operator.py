@@ -8,6 +8,7 @@ from rebuno.journal.store import Store
 from rebuno.kernel import approvals
 from rebuno.kernel.attempt import load
 from rebuno.kernel.story import Story, tell
+from rebuno.kernel.verify import Verified, check
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX = 4
@@ -92,6 +93,11 @@ class Operator:
         """The story of one execution. Raises as `execution` does."""
         execution = await self.execution(ref)
         return await tell(self._store, execution.id)
+
+    async def verify(self, ref: str, *, head: str = "") -> Verified:
+        """Recomputes an execution's log and what it says of the rows; see `rebuno.kernel.verify.check`."""
+        execution = await self.execution(ref)
+        return await check(self._store, execution.id, head=head)
 
 
 def _check(ref: str, noun: str) -> None:

@@ -1,0 +1,219 @@
+"""Holds an execution's rows against its log: whatever the hashes in the events speak of must be what the rows say."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rebuno.journal.chain import Chain, verify
+from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.model import identity
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import Idempotency, StepStatus
+
+_STANDS: Final = {
+    "created": None,
+    "started": ExecutionStatus.RUNNING,
+    "resumed": ExecutionStatus.RUNNING,
+    "blocked": ExecutionStatus.BLOCKED,
+    "completed": ExecutionStatus.COMPLETED,
+    "failed": ExecutionStatus.FAILED,
+    "cancelled": ExecutionStatus.CANCELLED,
+}
+_ANSWERS: Final = frozenset({"granted", "denied", "expired", "withdrawn"})
+_STATES: Final = frozenset(StepStatus)
+
+
+@dataclass(slots=True)
+class _Mark:
+    """What the log says of a step: the payload of its first event, of its first decision and of its newest outcome, how
+    it stands, and the numbers of the events that decided, started and settled it."""
+
+    first: dict[str, Any]
+    decided: int
+    decision: dict[str, Any] | None = None
+    outcome: dict[str, Any] | None = None
+    status: str = ""
+    started: int = 0
+    settled: int = 0
+    once: bool = False
+
+
+@dataclass(slots=True)
+class _Question:
+    """What the log says of an approval."""
+
+    step_id: object
+    requested: int
+    status: str = "pending"
+    resolved: int = 0
+    said: dict[str, Any] | None = None
+
+
+class Audit:
+    """One execution, first its `events` in order, then its rows in any. `fault` is the first thing that is wrong, in
+    words, or empty. What is kept of a log is a few words for each step."""
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution = execution
+        self.fault = ""
+        self.steps = 0
+        self._chain = Chain()
+        self._marks: dict[str, _Mark] = {}
+        self._questions: dict[str, _Question] = {}
+        self._created: dict[str, Any] | None = None
+        self._end: dict[str, Any] = {}
+        self._stands: ExecutionStatus | None = None
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event that was found good."""
+        return self._chain.seq
+
+    def events(self, page: Iterable[Event]) -> None:
+        """Takes in the next events of the log."""
+        for event in page:
+            if self.fault:
+                return
+            self._chain = verify((event,), self._chain)
+            self._wrong(self._chain.fault)
+            if event.execution_id != self.execution.id:
+                self._wrong(f"event {event.event_seq} belongs to another execution")
+            try:
+                self._event(event)
+            except (KeyError, TypeError, AttributeError):
+                self._wrong(f"event {event.event_seq} does not say what a `{event.type}` says")
+
+    def _event(self, event: Event) -> None:
+        family, _, what = event.type.partition(".")
+        said = event.payload
+        if family == "execution" and what in _STANDS:
+            if what == "created":
+                self._created = said
+            self._stands, self._end = _STANDS[what], said
+        elif family == "step" and what in _STATES:
+            self._step_event(event, what)
+        elif family == "approval" and what == "requested":
+            self._questions[said["approval_id"]] = _Question(said["step_id"], event.event_seq)
+        elif family == "approval" and what in _ANSWERS:
+            question = self._questions[said["approval_id"]]
+            question.status, question.resolved, question.said = what, event.event_seq, said
+
+    def _step_event(self, event: Event, what: str) -> None:
+        said, seq = event.payload, event.event_seq
+        mark = self._marks.get(said["step_id"])
+        if mark is None:
+            mark = self._marks[said["step_id"]] = _Mark(said, seq)
+        mark.status = what
+        if mark.decision is None and "rule_id" in said:
+            mark.decision = said
+        if what == StepStatus.EXECUTING:
+            mark.started = mark.started or seq
+            mark.once = mark.once or said["idempotency"] == Idempotency.ONCE
+        elif StepStatus(what).terminal:
+            mark.settled, mark.outcome = seq, said
+
+    # ------------------------------------------------------------ rows
+
+    def step(self, row: Step) -> None:
+        """Takes in a step's row, after all events."""
+        self.steps += 1
+        mark = self._marks.pop(row.step_id, None)
+        if mark is None:
+            self._wrong(f"no event speaks of the step `{row.step_id}`")
+        elif why := _step_fault(row, mark):
+            self._wrong(f"the step `{row.step_id}` (event {mark.decided}): {why}")
+
+    def approval(self, row: Approval) -> None:
+        """Takes in an approval's row, after all events."""
+        question = self._questions.pop(row.id, None)
+        if question is None:
+            self._wrong(f"no event speaks of the approval `{row.id}`")
+        elif why := _approval_fault(row, question):
+            self._wrong(f"the approval `{row.id}` (event {question.requested}): {why}")
+
+    def end(self) -> None:
+        """After the last row: says what is missing, and holds the execution's own row against the log."""
+        execution = self.execution
+        if self.fault:
+            return
+        if self._chain.seq != execution.head_seq:
+            self._wrong(f"the log ends at event {self._chain.seq}, and the execution at event {execution.head_seq}")
+        elif self._chain.hash != execution.head_hash:
+            self._wrong(f"the hash of event {self._chain.seq} is not the one that the execution ends with")
+        for step_id, mark in self._marks.items():
+            self._wrong(f"the step `{step_id}` of event {mark.decided} is missing")
+        for approval_id, question in self._questions.items():
+            self._wrong(f"the approval `{approval_id}` of event {question.requested} is missing")
+        self._wrong(self._execution_fault())
+
+    def _execution_fault(self) -> str:
+        execution, created = self.execution, self._created
+        if created is None:
+            return "the log does not begin with `execution.created`"
+        if created.get("input_hash") != _hash(execution.input):
+            return "the input is not the one that event 1 speaks of"
+        if (created.get("agent_id"), created.get("key")) != (execution.agent_id, execution.key):
+            return "the agent or the id is not the one of event 1"
+        if self._stands is not None and execution.status is not self._stands:
+            return f"it is {execution.status.value}, and {self._stands.value} by its log"
+        match execution.status:
+            case ExecutionStatus.COMPLETED if self._end.get("output_hash") != _hash(execution.output):
+                return "the output is not the one that its last event speaks of"
+            case ExecutionStatus.FAILED if self._end.get("reason") != execution.failure_reason:
+                return "the reason of its failure is not the one of its last event"
+        return ""
+
+    def _wrong(self, why: str) -> None:
+        self.fault = self.fault or why
+
+
+def _hash(text: str | None) -> str | None:
+    return None if text is None else identity.args_hash(text)
+
+
+def _step_fault(row: Step, mark: _Mark) -> str:
+    first, decision = mark.first, mark.decision
+    scope = row.parent_id or row.execution_id
+    if _hash(row.args) != row.args_hash or row.args_hash != first.get("args_hash"):
+        return "the args are not those that were submitted"
+    if (row.kind, row.target, row.occurrence, row.parent_id) != (
+        first.get("step_type"),
+        first.get("target"),
+        first.get("occurrence"),
+        first.get("parent_step_id", ""),
+    ):
+        return "the kind, the target or the place is another one"
+    if identity.step_id(scope, row.kind, row.target, row.args_hash, row.occurrence) != row.step_id:
+        return "its id is not the one of what it does"
+    if (row.decided_seq, row.started_seq, row.outcome_seq) != (mark.decided, mark.started, mark.settled):
+        return "the row names other events"
+    if row.status != mark.status:
+        return f"it is {row.status.value}, and {mark.status} by its events"
+    if mark.once and row.idempotency is not Idempotency.ONCE:
+        return "it was started as at_most_once, and is not any more"
+    if decision is not None and (row.rule_id, row.bundle, row.digest, row.reason) != tuple(
+        decision.get(key) for key in ("rule_id", "bundle", "digest", "reason")
+    ):
+        return "the decision is not the one that was recorded"
+    return _outcome_fault(row, mark.outcome or {})
+
+
+def _outcome_fault(row: Step, outcome: dict[str, Any]) -> str:
+    match row.status:
+        case StepStatus.SUCCEEDED:
+            good = row.error is None and outcome.get("outcome_hash") == _hash(row.result)
+        case StepStatus.FAILED:
+            good = row.result is None and outcome.get("outcome_hash") == _hash(row.error)
+        case _:
+            good = row.result is None
+    return "" if good else "the outcome is not the one that was recorded"
+
+
+def _approval_fault(row: Approval, question: _Question) -> str:
+    if row.step_id != question.step_id or row.requested_seq != question.requested:
+        return "it is about another step or event"
+    if row.status != question.status or row.resolved_seq != question.resolved:
+        return f"it is {row.status}, and {question.status} by its events"
+    if question.said is not None and question.said.get("decided_by", row.decided_by) != row.decided_by:
+        return "another person has answered"
+    return ""

@@ -1,0 +1,148 @@
+"""What is found of a history that was changed behind the kernel's back."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import rebuno
+from rebuno.errors import ValidationError
+from rebuno.kernel.verify import Verified
+
+POLICY = """\
+bundle tests
+default allow
+rule ask { require approval for tool "pay" because "money" }
+rule no { deny tool "rm" because "never" }
+"""
+
+
+@rebuno.tool("read")
+async def read(n: int) -> dict[str, int]:
+    return {"read": n}
+
+
+@rebuno.tool("rm")
+async def remove() -> None:
+    """Denied."""
+
+
+@rebuno.tool("pay", idempotency="at_most_once")
+async def pay() -> str:
+    return "paid"
+
+
+async def agent() -> str:
+    """Every kind of outcome, a nested step, and a question."""
+    await rebuno.step("outer", lambda: read(1))
+    await remove()
+    try:
+        await rebuno.step("fails", lambda: 1 / 0)
+    except rebuno.ToolError:
+        await read(2)
+    return str(await pay())
+
+
+async def _recorded(path: Path) -> None:
+    policy = path.with_suffix(".rbp")
+    policy.write_text(POLICY)
+    async with rebuno.open(path, policy=policy) as kernel:
+        blocked = await kernel.run(agent, id="run")
+        await kernel.operator.grant(blocked.approvals[0].id, decided_by="ana")
+        assert (await kernel.run(agent, id="run")).status == "completed"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one execution that has ended."""
+    path = tmp_path_factory.mktemp("verify") / "agent.db"
+    asyncio.run(_recorded(path))
+    return path
+
+
+def _verified(path: Path, head: str = "") -> Verified:
+    async def look() -> Verified:
+        async with rebuno.operate(path) as operator:
+            return await operator.verify("run", head=head)
+
+    return asyncio.run(look())
+
+
+def _changed(store: Path, folder: Path, *changes: str) -> Path:
+    copy = folder / "copy.db"
+    with sqlite3.connect(store) as source, sqlite3.connect(copy) as target:
+        source.backup(target)
+        for change in changes:
+            assert target.execute(change).rowcount > 0
+    source.close()
+    target.close()
+    return copy
+
+
+def test_an_untouched_history_is_sound(store: Path) -> None:
+    """And gives its head, which is told from any other."""
+    found = _verified(store)
+    assert (found.fault, found.steps) == ("", 6)
+    assert _verified(store, found.head_hash) == found
+    assert _verified(store, "0" * 64).fault == "the head is another one"
+
+
+def test_a_head_of_earlier_is_known(store: Path) -> None:
+    """A log that went on is not a log that was changed; it is not the same one either."""
+    with sqlite3.connect(store) as connection:
+        [early] = connection.execute("SELECT hash FROM events WHERE event_seq = 3").fetchone()
+    connection.close()
+    assert _verified(store, early.hex()).fault.endswith("that is the hash of event 3")
+
+
+def test_a_head_is_a_hash(store: Path) -> None:
+    """Half of one, as a terminal cuts it, is refused instead of compared."""
+    with pytest.raises(ValidationError, match="64 digits"):
+        _verified(store, "abc")
+
+
+STEP = "UPDATE steps SET {} WHERE target = '{}'"
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        # The log itself.
+        (
+            "UPDATE events SET payload = replace(payload, 'rm', 'ls') WHERE type = 'step.denied'",
+            "does not fit its hash",
+        ),
+        ("UPDATE events SET occurred_at = '2020-01-01T00:00:00.000000Z' WHERE event_seq = 2", "event 2 does not fit"),
+        ("UPDATE events SET type = 'step.failed' WHERE type = 'step.succeeded'", "does not fit its hash"),
+        ("DELETE FROM events WHERE event_seq = 4", "event 4 is missing"),
+        ("DELETE FROM events WHERE event_seq = (SELECT max(event_seq) FROM events)", "the log ends at event"),
+        # What a result was.
+        (STEP.format("result = '{\"read\":7}'", "read"), "the outcome is not the one"),
+        (STEP.format('error = \'{"message":"no","type":"E"}\'', "fails"), "the outcome is not the one"),
+        (STEP.format("result = '1', error = NULL, status = 'succeeded'", "fails"), "and failed by its events"),
+        # What was done.
+        (STEP.format("args = '{\"n\":3}'", "read"), "the args are not those"),
+        (STEP.format("target = 'write'", "read"), "the kind, the target or the place"),
+        (STEP.format("parent_id = ''", "read"), "the kind, the target or the place"),
+        (STEP.format("idempotency = 'safe_to_retry'", "pay"), "at_most_once"),
+        # Who allowed it.
+        (STEP.format("rule_id = 'other'", "rm"), "the decision is not the one"),
+        (STEP.format("digest = 'other'", "pay"), "the decision is not the one"),
+        ("UPDATE approvals SET decided_by = 'bob'", "another person"),
+        ("UPDATE approvals SET status = 'denied'", "granted by its events"),
+        ("DELETE FROM approvals", "is missing"),
+        # Rows without events, and events without rows.
+        ("DELETE FROM steps WHERE target = 'rm'", "is missing"),
+        (STEP.format("step_id = 'x'", "rm"), "no event speaks of the step"),
+        # The execution.
+        ("UPDATE contents SET input = '1'", "the input is not"),
+        ("UPDATE contents SET output = '\"free\"'", "the output is not"),
+        ("UPDATE executions SET status = 'cancelled'", "completed by its log"),
+        ("UPDATE executions SET agent_id = 'other'", "the agent or the id"),
+        ("UPDATE executions SET head_hash = zeroblob(32)", "is not the one that the execution ends with"),
+    ],
+)
+def test_a_change_is_found(store: Path, tmp_path: Path, change: str, found: str) -> None:
+    """Whatever row is touched, the log says otherwise."""
+    assert found in _verified(_changed(store, tmp_path, change)).fault
