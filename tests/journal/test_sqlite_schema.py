@@ -40,6 +40,13 @@ def test_a_query_is_explained_fits_the_schema_and_is_used(name: str) -> None:
         ("executions-by-prefix", "sqlite_autoindex_executions_1"),
         ("approvals-by-status", "approvals_by_status"),
         ("approvals-by-execution", "approvals_by_execution"),
+        ("approvals-due", "approvals_by_timeout"),
+        ("executions-due", "executions_by_deadline"),
+        ("executions-ended", "executions_by_end"),
+        ("tombstone", "tombstones_by_key"),
+        ("oldest-place", "spends_in_order"),
+        ("drop-steps", "steps_in_order"),
+        ("drop-events", "events_in_order"),
     ],
 )
 def test_a_query_goes_by_its_index(name: str, index: str) -> None:

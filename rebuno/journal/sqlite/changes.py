@@ -8,8 +8,16 @@ import apsw
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, payload_hash
-from rebuno.journal.records import Batch, Execution, ExecutionWrite, Holder, Lease
-from rebuno.journal.sqlite.rows import Row, approval_values, step_values
+from rebuno.journal.records import Batch, Copied, Execution, ExecutionWrite, Lease
+from rebuno.journal.sqlite.rows import (
+    Row,
+    approval_values,
+    copied_approval_values,
+    copied_step_values,
+    execution_values,
+    holder_values,
+    step_values,
+)
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock, rfc3339
 from rebuno.model.execution import ExecutionStatus
@@ -29,10 +37,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An event with the canonical text of its payload."""
+    """An event with the canonical text of its payload; `occurred_at` is empty where it is the time of the write."""
 
     type: str
     payload: str
+    occurred_at: str
 
 
 class Changes:
@@ -59,32 +68,19 @@ class Changes:
         self._heads.clear()
         self._moved.clear()
 
-    def create(self, execution: Execution, events: Sequence[Written]) -> bool:
-        """Adds an execution; False where the agent has one under its key."""
+    def create(self, execution: Execution, events: Sequence[Written], copied: Copied) -> bool:
+        """Adds an execution; False where its id or its agent's key is, or was, another's."""
         now = round(self._clock.now(), 6)
         rows, head = _chained(execution.id, Head(0, START), events, rfc3339(now))
-        added = self._execute(
-            SQL["add-execution"],
-            (
-                execution.id,
-                execution.agent_id,
-                execution.key,
-                execution.status,
-                execution.digest,
-                execution.failure_reason,
-                execution.attempt,
-                *_holder_values(execution.holder),
-                execution.lease_until,
-                head.seq,
-                head.hash,
-                now,
-            ),
-        )
-        if not added:
+        if not self._execute(SQL["add-execution"], execution_values(execution, head.seq, head.hash, now)):
             return False
         self._execute(SQL["add-contents"], (execution.input, execution.output))
         for row in rows:
             self._execute(_ADD_EVENT, row)
+        for step in copied.steps:
+            self._put_step(step.step_id, copied_step_values(step))
+        for approval in copied.approvals:
+            self._put_approval(approval.id, copied_approval_values(approval))
         self._moved[execution.id] = head
         return True
 
@@ -149,20 +145,26 @@ class Changes:
 
     def _put_rows(self, batch: Batch, first_seq: int, now: float) -> None:
         for step in batch.steps:
-            if not self._execute(_PUT_STEP, step_values(step, first_seq, now)):
-                raise Stale(f"step `{step.step.step_id}` has settled meanwhile")
+            self._put_step(step.step.step_id, step_values(step, first_seq, now))
         for approval in batch.approvals:
-            if not self._execute(SQL["put-approval"], approval_values(approval, first_seq, now)):
-                raise Stale(f"approval `{approval.approval.id}` was resolved meanwhile")
+            self._put_approval(approval.approval.id, approval_values(approval, first_seq, now))
         if batch.execution is not None:
             self._put_execution(batch.execution_id, batch.execution)
+
+    def _put_step(self, step_id: str, values: Row) -> None:
+        if not self._execute(_PUT_STEP, values):
+            raise Stale(f"step `{step_id}` has settled meanwhile")
+
+    def _put_approval(self, approval_id: str, values: Row) -> None:
+        if not self._execute(SQL["put-approval"], values):
+            raise Stale(f"approval `{approval_id}` was resolved meanwhile")
 
     def _put_execution(self, execution_id: str, write: ExecutionWrite) -> None:
         self._execute(SQL["set-status"], (execution_id, write.status, write.failure_reason))
         if write.output is not None:
             self._execute(SQL["set-output"], (execution_id, write.output))
         if write.attempt is not None:
-            holder = _holder_values(write.holder)
+            holder = holder_values(write.holder)
             self._execute(SQL["set-lease"], (execution_id, write.attempt, *holder, write.lease_until))
 
     def _execute(self, sql: str, values: Row) -> int:
@@ -170,15 +172,12 @@ class Changes:
         return self._connection.changes()
 
 
-def _holder_values(holder: Holder | None) -> tuple[str | None, str | None, int | None]:
-    return (None, None, None) if holder is None else (holder.owner, holder.host, holder.pid)
-
-
 def _chained(execution_id: str, head: Head, events: Sequence[Written], at: str) -> tuple[list[Row], Head]:
     rows: list[Row] = []
     seq, previous = head.seq, head.hash
     for event in events:
         seq += 1
-        previous = payload_hash(previous, execution_id, seq, event.type, event.payload, at)
-        rows.append((execution_id, seq, event.type, event.payload, at, previous))
+        time = event.occurred_at or at
+        previous = payload_hash(previous, execution_id, seq, event.type, event.payload, time)
+        rows.append((execution_id, seq, event.type, event.payload, time, previous))
     return rows, Head(seq, previous)

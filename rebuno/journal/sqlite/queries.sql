@@ -40,11 +40,14 @@ WHERE id = ?4 AND head_seq = ?5 AND head_hash = ?6
 SELECT head_seq, head_hash, status, attempt, owner FROM executions WHERE id = ?1
 
 -- name: add-execution
--- Adds an execution, unless the agent has one under this key.
+-- Adds an execution, unless one with this id, or of this agent under this key, is there or was.
 INSERT INTO executions (id, agent_id, key, status, digest, failure_reason, attempt, owner, host, pid, lease_until,
-                        head_seq, head_hash, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)
-ON CONFLICT (agent_id, key) WHERE key IS NOT NULL DO NOTHING
+                        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq,
+                        ended_at)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+       iif(?4 IN ('completed', 'failed', 'cancelled'), ?15, 0.0)
+WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE id = ?1 OR (agent_id = ?2 AND key = ?3))
+ON CONFLICT DO NOTHING
 
 -- name: add-contents
 -- Adds the input of the execution added last.
@@ -58,30 +61,35 @@ INSERT INTO events (execution_id, event_seq, type, payload, occurred_at, hash) V
 -- Adds a step or changes it, unless it has settled; 0 leaves a number or a time; its first decision and first start stay.
 INSERT INTO steps (step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status,
                    verdict, rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq,
-                   started_seq, outcome_seq, decided_at, started_at, completed_at)
+                   started_seq, outcome_seq, decided_at, started_at, completed_at, input_tokens, output_tokens)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
-        ?25)
+        ?25, ?26, ?27)
 ON CONFLICT (step_id) DO UPDATE
 SET idempotency = ?9, status = ?10, verdict = ?11, rule_id = ?12, bundle = ?13, digest = ?14, reason = ?15,
     attempt = ?16, result = ?17, error = ?18, approval_id = ?19,
     started_seq = coalesce(nullif(started_seq, 0), ?21), started_at = coalesce(nullif(?24, 0.0), started_at),
-    outcome_seq = coalesce(nullif(?22, 0), outcome_seq), completed_at = coalesce(nullif(?25, 0.0), completed_at)
+    outcome_seq = coalesce(nullif(?22, 0), outcome_seq), completed_at = coalesce(nullif(?25, 0.0), completed_at),
+    input_tokens = ?26, output_tokens = ?27
 WHERE execution_id = ?2 AND status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
 
 -- name: put-approval
 -- Adds an approval or changes it, unless it is resolved; a number or a time of 0 leaves the one that stands.
 INSERT INTO approvals (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale,
-                       created_at, decided_at, requested_seq, resolved_seq)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+                       created_at, decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes,
+                       timeout_at, asserted_by)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
 ON CONFLICT (id) DO UPDATE
 SET status = ?5, message = ?6, rule_id = ?7, digest = ?8, scope = ?9, decided_by = ?10, rationale = ?11,
     created_at = coalesce(nullif(?12, 0.0), created_at), requested_seq = coalesce(nullif(?14, 0), requested_seq),
-    decided_at = ?13, resolved_seq = ?15
+    decided_at = ?13, resolved_seq = ?15, bundle = ?16, approvers = ?17, quorum = ?18, votes = ?19, timeout_at = ?20,
+    asserted_by = ?21
 WHERE execution_id = ?2 AND status = 'pending'
 
 -- name: set-status
 -- Changes an execution's state; `advance` has made sure that it has not ended.
-UPDATE executions SET status = ?2, failure_reason = ?3 WHERE id = ?1
+UPDATE executions
+SET status = ?2, failure_reason = ?3, ended_at = iif(?2 IN ('completed', 'failed', 'cancelled'), updated_at, 0.0)
+WHERE id = ?1
 
 -- name: set-output
 -- Keeps what an execution came to.
@@ -99,48 +107,62 @@ WHERE id = ?1 AND attempt = ?2 AND owner = ?3 AND status NOT IN ('completed', 'f
 -- name: execution
 -- One execution.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
 FROM execution_rows WHERE id = ?1
 
 -- name: execution-by-key
 -- An agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
 FROM execution_rows WHERE agent_id = ?1 AND key = ?2
 
 -- name: executions-by-key
 -- Every agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
 FROM execution_rows WHERE key = ?1 ORDER BY n
 
 -- name: executions-by-prefix
 -- The executions whose ids begin so; no character stands above U+10FFFF.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
 FROM execution_rows WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT 10
 
 -- name: executions
 -- A page of executions, newest first; an empty filter takes all.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
 FROM execution_rows
 WHERE (?1 IS NULL OR agent_id = ?1) AND (?2 IS NULL OR status = ?2)
   AND (?3 IS NULL OR n < (SELECT n FROM executions WHERE id = ?3))
 ORDER BY n DESC LIMIT ?4
 
+-- name: executions-due
+-- The executions whose deadline has passed, the most overdue first.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+FROM execution_rows
+WHERE deadline_at > 0 AND ended_at = 0 AND deadline_at < ?1 ORDER BY deadline_at LIMIT ?2
+
+-- name: executions-ended
+-- The executions that ended before a time, oldest first.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+FROM execution_rows
+WHERE ended_at > 0 AND ended_at < ?1 ORDER BY ended_at LIMIT ?2
+
 -- name: steps
 -- A page of an execution's steps as they were decided.
 SELECT step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status, verdict,
        rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq, started_seq, outcome_seq,
-       decided_at, started_at, completed_at
+       decided_at, started_at, completed_at, input_tokens, output_tokens
 FROM steps WHERE execution_id = ?1 AND decided_seq > ?2 ORDER BY decided_seq LIMIT ?3
 
 -- name: step
 -- One step.
 SELECT step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status, verdict,
        rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq, started_seq, outcome_seq,
-       decided_at, started_at, completed_at
+       decided_at, started_at, completed_at, input_tokens, output_tokens
 FROM steps WHERE step_id = ?1
 
 -- name: events
@@ -151,26 +173,33 @@ FROM events WHERE execution_id = ?1 AND event_seq > ?2 ORDER BY event_seq LIMIT 
 -- name: approval
 -- One approval.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
 FROM approvals WHERE id = ?1
 
 -- name: approvals
 -- All approvals.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
 FROM approvals ORDER BY n LIMIT ?1
 
 -- name: approvals-by-status
 -- The approvals in one state.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
 FROM approvals WHERE status = ?1 ORDER BY n LIMIT ?2
 
 -- name: approvals-by-execution
 -- The approvals of one execution; an empty state takes all.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
 FROM approvals WHERE execution_id = ?1 AND (?2 IS NULL OR status = ?2) ORDER BY n LIMIT ?3
+
+-- name: approvals-due
+-- The questions that nobody answered in time, the most overdue first.
+SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+FROM approvals
+WHERE status = 'pending' AND timeout_at > 0 AND timeout_at < ?1 ORDER BY timeout_at LIMIT ?2
 
 -- name: add-source
 -- Keeps one file of a policy; a second time is no change.
@@ -179,3 +208,69 @@ INSERT INTO bundle_sources (digest, position, path, text) VALUES (?1, ?2, ?3, ?4
 -- name: sources
 -- The files of a policy, in order.
 SELECT path, text FROM bundle_sources WHERE digest = ?1 ORDER BY position
+
+-- name: forget-places
+-- Frees the places of a limit that have left its window.
+DELETE FROM spends WHERE key = ?1 AND at <= ?2
+
+-- name: place
+-- Whether a step has a place in a limit.
+SELECT 1 FROM spends WHERE key = ?1 AND step_id = ?2
+
+-- name: places
+-- How many places of a limit are taken.
+SELECT count(*) FROM spends WHERE key = ?1
+
+-- name: oldest-place
+-- When the place was taken that so many older ones precede.
+SELECT at FROM spends WHERE key = ?1 ORDER BY at LIMIT 1 OFFSET ?2
+
+-- name: take-place
+-- Gives a step a place in a limit.
+INSERT INTO spends (key, step_id, at) VALUES (?1, ?2, ?3)
+
+-- name: ended
+-- Whether an execution is there and has ended.
+SELECT 1 FROM executions WHERE id = ?1 AND ended_at > 0
+
+-- name: add-tombstone
+-- Leaves what is to be known of an execution that is removed.
+INSERT INTO tombstones (id, agent_id, key, status, output_hash, head_hash, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+
+-- name: drop-places
+-- Removes an execution's own places in limits; no character stands above U+10FFFF.
+DELETE FROM spends WHERE key >= ?1 AND key < ?1 || char(1114111)
+
+-- name: drop-approvals
+-- Removes an execution's approvals.
+DELETE FROM approvals WHERE execution_id = ?1
+
+-- name: drop-steps
+-- Removes an execution's steps.
+DELETE FROM steps WHERE execution_id = ?1
+
+-- name: drop-events
+-- Removes an execution's events.
+DELETE FROM events WHERE execution_id = ?1
+
+-- name: drop-contents
+-- Removes an execution's input and output.
+DELETE FROM contents WHERE n = (SELECT n FROM executions WHERE id = ?1)
+
+-- name: drop-execution
+-- Removes an execution, once nothing of it is left.
+DELETE FROM executions WHERE id = ?1
+
+-- name: tombstone
+-- What is left of an agent's execution under a key, or else of the one with this id.
+SELECT id, agent_id, key, status, output_hash, head_hash, ended_at
+FROM tombstones WHERE (agent_id = ?1 AND key = ?2) OR id = ?2 ORDER BY id = ?2 LIMIT 1
+
+-- name: leader
+-- Who does the work of a role, and until when.
+SELECT owner, host, pid, until FROM leaders WHERE role = ?1
+
+-- name: lead
+-- Gives a role to an open store.
+INSERT INTO leaders (role, owner, host, pid, until) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT DO UPDATE SET owner = ?2, host = ?3, pid = ?4, until = ?5

@@ -6,7 +6,8 @@ What comes from a row raises a `ValueError`, `TypeError` or `OverflowError` wher
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
-from rebuno.journal.records import Approval, ApprovalWrite, Event, Execution, Holder, Step, StepWrite
+from rebuno.journal.records import Approval, ApprovalWrite, Event, Execution, Holder, Step, StepWrite, Tombstone
+from rebuno.journal.texts import names_from, names_text, votes_from, votes_text
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.identity import parse
@@ -18,12 +19,12 @@ _LATEST: Final = 253_402_300_800.0  # the end of the year 9999, in seconds since
 
 
 def execution(row: Row) -> Execution:
-    """A row of `execution_rows` without its `n`."""
+    """A row of `execution_rows` without its `n` and `ended_at`."""
     _check_json(row[4], row[6])
-    _check_times(*row[12:13], *row[15:17])
+    _check_times(*row[12:13], *row[15:18])
     owner, host, pid = row[9:12]
     holder = None if owner is None else Holder(owner, host, pid)
-    fields: Row = (*row[:3], ExecutionStatus(row[3]), *row[4:9], holder, *row[12:])
+    fields: Row = (*row[:3], ExecutionStatus(row[3]), *row[4:9], holder, *row[12:18], row[18] != 0, *row[19:])
     return Execution(*fields)
 
 
@@ -50,8 +51,21 @@ def step(row: Row) -> Step:
 
 def approval(row: Row) -> Approval:
     """A row of `approvals` without its `n`."""
-    _check_times(*row[11:13])
-    return Approval(*row)
+    _check_times(*row[11:13], row[19])
+    fields: Row = (*row[:16], names_from(row[16]), row[17], votes_from(row[18]), *row[19:])
+    return Approval(*fields)
+
+
+def tombstone(row: Row) -> Tombstone:
+    """A row of `tombstones`."""
+    _check_times(row[6])
+    fields: Row = (*row[:3], ExecutionStatus(row[3]), *row[4:])
+    return Tombstone(*fields)
+
+
+def source(row: Row) -> tuple[str, str]:
+    """The path and the text of a row of `bundle_sources`."""
+    return row[0], row[1]
 
 
 def _check_json(*texts: str | None) -> None:
@@ -69,12 +83,49 @@ def _check_times(*times: float) -> None:
             raise ValueError(f"{time!r} is no time")
 
 
+def execution_values(execution: Execution, head_seq: int, head_hash: bytes, now: float) -> Row:
+    """The parameters of `add-execution`; its input and output stand elsewhere."""
+    return (
+        execution.id,
+        execution.agent_id,
+        execution.key,
+        execution.status,
+        execution.digest,
+        execution.failure_reason,
+        execution.attempt,
+        *holder_values(execution.holder),
+        execution.lease_until,
+        head_seq,
+        head_hash,
+        execution.created_at or now,
+        now,
+        execution.deadline_at,
+        int(execution.pinned),
+        execution.forked_from,
+        execution.fork_seq,
+    )
+
+
+def holder_values(holder: Holder | None) -> tuple[str | None, str | None, int | None]:
+    """The three columns of a holder."""
+    return (None, None, None) if holder is None else (holder.owner, holder.host, holder.pid)
+
+
 def step_values(write: StepWrite, first_seq: int, now: float) -> Row:
     """The parameters of `put-step`; `first_seq` is the number of the batch's first event, `now` its time."""
-    step = write.step
-    decided_seq, decided_at = _mark(write.decided, first_seq, now)
-    started_seq, started_at = _mark(write.started, first_seq, now)
-    outcome_seq, completed_at = _mark(write.settled, first_seq, now)
+    decided, started, settled = (
+        _mark(event, first_seq, now) for event in (write.decided, write.started, write.settled)
+    )
+    return _step_values(write.step, (decided[0], started[0], settled[0]), (decided[1], started[1], settled[1]))
+
+
+def copied_step_values(step: Step) -> Row:
+    """The same for a step with the numbers and times that it has."""
+    numbers = (step.decided_seq, step.started_seq, step.outcome_seq)
+    return _step_values(step, numbers, (step.decided_at, step.started_at, step.completed_at))
+
+
+def _step_values(step: Step, numbers: tuple[int, int, int], times: tuple[float, float, float]) -> Row:
     return (
         step.step_id,
         step.execution_id,
@@ -95,20 +146,27 @@ def step_values(write: StepWrite, first_seq: int, now: float) -> Row:
         step.result,
         step.error,
         step.approval_id,
-        decided_seq,
-        started_seq,
-        outcome_seq,
-        decided_at,
-        started_at,
-        completed_at,
+        *numbers,
+        *times,
+        step.input_tokens,
+        step.output_tokens,
     )
 
 
 def approval_values(write: ApprovalWrite, first_seq: int, now: float) -> Row:
     """The parameters of `put-approval`, as in `step_values`."""
-    approval = write.approval
     requested_seq, created_at = _mark(write.requested, first_seq, now)
     resolved_seq, decided_at = _mark(write.resolved, first_seq, now)
+    return _approval_values(write.approval, (created_at, decided_at), (requested_seq, resolved_seq))
+
+
+def copied_approval_values(approval: Approval) -> Row:
+    """The same for an approval with the numbers and times that it has."""
+    times = (approval.created_at, approval.decided_at)
+    return _approval_values(approval, times, (approval.requested_seq, approval.resolved_seq))
+
+
+def _approval_values(approval: Approval, times: tuple[float, float], numbers: tuple[int, int]) -> Row:
     return (
         approval.id,
         approval.execution_id,
@@ -121,10 +179,14 @@ def approval_values(write: ApprovalWrite, first_seq: int, now: float) -> Row:
         approval.scope,
         approval.decided_by,
         approval.rationale,
-        created_at,
-        decided_at,
-        requested_seq,
-        resolved_seq,
+        *times,
+        *numbers,
+        approval.bundle,
+        names_text(approval.approvers),
+        approval.quorum,
+        votes_text(approval.votes),
+        approval.timeout_at,
+        approval.asserted_by,
     )
 
 

@@ -10,15 +10,15 @@ from typing import Final, Self, TypeVar
 
 import apsw
 
-from rebuno.errors import NotFoundError, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
-from rebuno.journal.records import Approval, Batch, Event, Execution, Holder, Lease, NewEvent, Step
-from rebuno.journal.sqlite import rows
+from rebuno.errors import StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.journal.sqlite.changes import Changes, Written
 from rebuno.journal.sqlite.connection import MEMORY, connect
-from rebuno.journal.sqlite.failures import UNFIT, unfit
-from rebuno.journal.sqlite.jobs import Change, Keep, Read, Stop
+from rebuno.journal.sqlite.jobs import Change, Keep, Stop
+from rebuno.journal.sqlite.leases import Leases
 from rebuno.journal.sqlite.owners import Owner
-from rebuno.journal.sqlite.sql import SQL
+from rebuno.journal.sqlite.reading import Reading
+from rebuno.journal.sqlite.upkeep import Upkeep
 from rebuno.journal.sqlite.writer import RENEW_SECONDS, Writer
 from rebuno.model.clock import Clock, WallClock
 from rebuno.model.identity import canonical
@@ -29,7 +29,7 @@ T = TypeVar("T")
 DEFER_SECONDS: Final = 0.002
 
 
-class SQLiteStore:
+class SQLiteStore(Reading):
     """A store in one file. Open it with `open`; see `Store` for what the methods promise.
 
     Not for network file systems: their locks cannot be trusted, and SQLite cannot tell.
@@ -43,7 +43,9 @@ class SQLiteStore:
         self._owner = owner
         self._clock = clock
         self._process = os.getpid()
+        self._leases = Leases(owner, clock)
         self._changes = Changes(connection, clock)
+        self._upkeep = Upkeep(connection, clock, self._leases)
         self._writer = Writer(connection, self._changes, clock, path, renew_seconds)
         self._closed = False
 
@@ -88,9 +90,9 @@ class SQLiteStore:
 
     # ---------------------------------------------------------------- writing
 
-    async def create(self, execution: Execution, events: Sequence[NewEvent]) -> bool:
-        """Adds an execution with its first events; False if the agent has one under this key already."""
-        return await self._change(partial(self._changes.create, execution, _written(events)))
+    async def create(self, execution: Execution, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
+        """Adds an execution with its first events and rows; False where its id or its agent's key is taken."""
+        return await self._change(partial(self._changes.create, execution, _written(events), copied or Copied()))
 
     def write(self, batch: Batch) -> None:
         """Hands over a batch. Raises `NotJSON` at once for a payload that JSON cannot hold."""
@@ -104,7 +106,19 @@ class SQLiteStore:
         """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""
         await self._change(partial(self._changes.save_bundle, digest, tuple(sources)))
 
+    async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
+        """Takes one place for this step in every window, or in none: then says which is full."""
+        return await self._change(partial(self._upkeep.spend, step_id, tuple(spends)))
+
+    async def bury(self, tombstone: Tombstone) -> bool:
+        """Removes an ended execution with all its rows and leaves the tombstone."""
+        return await self._change(partial(self._upkeep.bury, tombstone))
+
     # ---------------------------------------------------------------- leases
+
+    async def lead(self, role: str, seconds: float) -> bool:
+        """Whether this open store does the work of `role` for so many seconds."""
+        return await self._change(partial(self._upkeep.lead, role, seconds))
 
     def keep(self, lease: Lease) -> None:
         """Renews this lease in the background until `drop`."""
@@ -119,66 +133,7 @@ class SQLiteStore:
     async def alive(self, execution: Execution) -> bool:
         """Whether the holder of this execution's lease still lives."""
         self._check()
-        if execution.holder is None:
-            return False
-        lives = self._owner.alive(execution.holder)
-        return execution.lease_until > self._clock.now() if lives is None else lives
-
-    # ---------------------------------------------------------------- reading
-
-    async def execution(self, execution_id: str) -> Execution:
-        """The execution with this id, else `NotFoundError`."""
-        found = await self._rows(rows.execution, "execution", execution_id)
-        return _only(found, "execution", execution_id)
-
-    async def find(self, agent_id: str, key: str) -> Execution | None:
-        """The agent's execution under the caller's own id."""
-        found = await self._rows(rows.execution, "execution-by-key", agent_id, key)
-        return found[0] if found else None
-
-    async def named(self, key: str) -> list[Execution]:
-        """Every agent's execution under the caller's own id."""
-        return await self._rows(rows.execution, "executions-by-key", key)
-
-    async def beginning(self, prefix: str) -> list[Execution]:
-        """The executions whose ids begin so, ten at most."""
-        return await self._rows(rows.execution, "executions-by-prefix", prefix)
-
-    async def executions(
-        self, *, agent_id: str | None = None, status: str | None = None, before: str | None = None, limit: int = 50
-    ) -> list[Execution]:
-        """Newest first, those older than the execution `before`; none where that does not exist."""
-        return await self._rows(rows.execution, "executions", agent_id, status, before, limit)
-
-    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Step]:
-        """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`."""
-        return await self._rows(rows.step, "steps", execution_id, after, limit)
-
-    async def step(self, step_id: str) -> Step:
-        """The step with this id, else `NotFoundError`."""
-        return _only(await self._rows(rows.step, "step", step_id), "step", step_id)
-
-    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        """A page of an execution's events, those numbered above `after`."""
-        return await self._rows(rows.event, "events", execution_id, after, limit)
-
-    async def approvals(
-        self, *, execution_id: str | None = None, status: str | None = None, limit: int = 1000
-    ) -> list[Approval]:
-        """Approvals, oldest first."""
-        if execution_id is not None:
-            return await self._rows(rows.approval, "approvals-by-execution", execution_id, status, limit)
-        if status is not None:
-            return await self._rows(rows.approval, "approvals-by-status", status, limit)
-        return await self._rows(rows.approval, "approvals", limit)
-
-    async def approval(self, approval_id: str) -> Approval:
-        """The approval with this id, else `NotFoundError`."""
-        return _only(await self._rows(rows.approval, "approval", approval_id), "approval", approval_id)
-
-    async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
-        """The sources kept under a digest, or None."""
-        return await self._rows(_source, "sources", digest) or None
+        return self._leases.alive(execution)
 
     async def close(self) -> None:
         """Writes what is deferred and lets go of the file. A second time is no change."""
@@ -209,24 +164,6 @@ class SQLiteStore:
         self._writer.submit(Change(run, answer))
         return await answer
 
-    async def _rows(self, record: Callable[[rows.Row], T], query: str, *values: str | int | None) -> list[T]:
-        self._check()
-        answer: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
-        self._writer.submit(Read(lambda: self._read(record, query, values), answer))
-        return await answer
-
-    def _read(self, record: Callable[[rows.Row], T], query: str, values: tuple[str | int | None, ...]) -> list[T]:
-        # In the writer's thread.
-        try:
-            found = self._connection.execute(SQL[query], values)
-        except UNFIT as error:
-            raise unfit(error, self.path) from None
-        try:
-            return [record(row) for row in found]
-        except UNFIT as error:
-            message = f"the store `{self.path}` is damaged: a row cannot be read: {error}; restore a copy"
-            raise StoreCorrupt(message, path=self.path) from error
-
 
 def _owners(path: Path) -> Path:
     file = path.resolve()
@@ -235,14 +172,4 @@ def _owners(path: Path) -> Path:
 
 def _written(events: Sequence[NewEvent]) -> list[Written]:
     # In the caller's thread: it overlaps with the other one's waiting for the disk.
-    return [Written(event.type, canonical(event.payload, "payload")) for event in events]
-
-
-def _only(found: list[T], noun: str, identity: str) -> T:
-    if not found:
-        raise NotFoundError(f"there is no {noun} `{identity}`")
-    return found[0]
-
-
-def _source(row: rows.Row) -> tuple[str, str]:
-    return row[0], row[1]
+    return [Written(event.type, canonical(event.payload, "payload"), event.occurred_at) for event in events]

@@ -14,10 +14,10 @@ from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
 from rebuno.journal.sqlite.jobs import Answer, Change, Job, Keep, Read, Stop, give
+from rebuno.journal.sqlite.leases import LEASE_SECONDS
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock
 
-LEASE_SECONDS: Final = 30.0
 RENEW_SECONDS: Final = 10.0
 
 

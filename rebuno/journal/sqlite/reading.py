@@ -1,0 +1,124 @@
+"""The questions to the journal: each is put to the connection's thread, and its rows come back as records."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+import apsw
+
+from rebuno.errors import NotFoundError, StoreCorrupt
+from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
+from rebuno.journal.sqlite import rows
+from rebuno.journal.sqlite.failures import UNFIT, unfit
+from rebuno.journal.sqlite.jobs import Read
+from rebuno.journal.sqlite.sql import SQL
+from rebuno.journal.sqlite.writer import Writer
+
+T = TypeVar("T")
+Value = str | float | None
+
+
+class Reading:
+    """The half of the store that only reads; see `Store` for what the methods promise."""
+
+    path: str
+    _connection: apsw.Connection
+    _writer: Writer
+
+    def _check(self) -> None:
+        raise NotImplementedError
+
+    async def execution(self, execution_id: str) -> Execution:
+        """The execution with this id, else `NotFoundError`."""
+        found = await self._rows(rows.execution, "execution", execution_id)
+        return _only(found, "execution", execution_id)
+
+    async def find(self, agent_id: str, key: str) -> Execution | None:
+        """The agent's execution under the caller's own id."""
+        found = await self._rows(rows.execution, "execution-by-key", agent_id, key)
+        return found[0] if found else None
+
+    async def named(self, key: str) -> list[Execution]:
+        """Every agent's execution under the caller's own id."""
+        return await self._rows(rows.execution, "executions-by-key", key)
+
+    async def beginning(self, prefix: str) -> list[Execution]:
+        """The executions whose ids begin so, ten at most."""
+        return await self._rows(rows.execution, "executions-by-prefix", prefix)
+
+    async def executions(
+        self, *, agent_id: str | None = None, status: str | None = None, before: str | None = None, limit: int = 50
+    ) -> list[Execution]:
+        """Newest first, those older than the execution `before`; none where that does not exist."""
+        return await self._rows(rows.execution, "executions", agent_id, status, before, limit)
+
+    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Step]:
+        """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`."""
+        return await self._rows(rows.step, "steps", execution_id, after, limit)
+
+    async def step(self, step_id: str) -> Step:
+        """The step with this id, else `NotFoundError`."""
+        return _only(await self._rows(rows.step, "step", step_id), "step", step_id)
+
+    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """A page of an execution's events, those numbered above `after`."""
+        return await self._rows(rows.event, "events", execution_id, after, limit)
+
+    async def approvals(
+        self, *, execution_id: str | None = None, status: str | None = None, limit: int = 1000
+    ) -> list[Approval]:
+        """Approvals, oldest first."""
+        if execution_id is not None:
+            return await self._rows(rows.approval, "approvals-by-execution", execution_id, status, limit)
+        if status is not None:
+            return await self._rows(rows.approval, "approvals-by-status", status, limit)
+        return await self._rows(rows.approval, "approvals", limit)
+
+    async def approval(self, approval_id: str) -> Approval:
+        """The approval with this id, else `NotFoundError`."""
+        return _only(await self._rows(rows.approval, "approval", approval_id), "approval", approval_id)
+
+    async def approvals_due(self, before: float, *, limit: int = 100) -> list[Approval]:
+        """Pending approvals whose `timeout_at` is before this time, the most overdue first."""
+        return await self._rows(rows.approval, "approvals-due", before, limit)
+
+    async def executions_due(self, before: float, *, limit: int = 100) -> list[Execution]:
+        """Executions that have not ended and whose `deadline_at` is before this time, the most overdue first."""
+        return await self._rows(rows.execution, "executions-due", before, limit)
+
+    async def executions_ended(self, before: float, *, limit: int = 100) -> list[Execution]:
+        """Executions that ended before this time, oldest first."""
+        return await self._rows(rows.execution, "executions-ended", before, limit)
+
+    async def tombstone(self, agent_id: str, key: str) -> Tombstone | None:
+        """What is left of the agent's execution under this key, or else of any agent's with this id."""
+        found = await self._rows(rows.tombstone, "tombstone", agent_id, key)
+        return found[0] if found else None
+
+    async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
+        """The sources kept under a digest, or None."""
+        return await self._rows(rows.source, "sources", digest) or None
+
+    async def _rows(self, record: Callable[[rows.Row], T], query: str, *values: Value) -> list[T]:
+        self._check()
+        answer: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
+        self._writer.submit(Read(lambda: self._read(record, query, values), answer))
+        return await answer
+
+    def _read(self, record: Callable[[rows.Row], T], query: str, values: tuple[Value, ...]) -> list[T]:
+        # In the writer's thread.
+        try:
+            found = self._connection.execute(SQL[query], values)
+        except UNFIT as error:
+            raise unfit(error, self.path) from None
+        try:
+            return [record(row) for row in found]
+        except UNFIT as error:
+            message = f"the store `{self.path}` is damaged: a row cannot be read: {error}; restore a copy"
+            raise StoreCorrupt(message, path=self.path) from error
+
+
+def _only(found: list[T], noun: str, identity: str) -> T:
+    if not found:
+        raise NotFoundError(f"there is no {noun} `{identity}`")
+    return found[0]

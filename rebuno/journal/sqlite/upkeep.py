@@ -1,0 +1,78 @@
+"""What is written besides the journal's batches: places in limits, tombstones, and who leads. Inside a transaction."""
+
+from collections.abc import Sequence
+
+import apsw
+
+from rebuno.journal.records import Full, Holder, Spend, Tombstone
+from rebuno.journal.sqlite.leases import Leases
+from rebuno.journal.sqlite.rows import Row
+from rebuno.journal.sqlite.sql import SQL
+from rebuno.model.clock import Clock
+
+
+class Upkeep:
+    """Writes to one connection. Used by one thread."""
+
+    def __init__(self, connection: apsw.Connection, clock: Clock, leases: Leases) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._leases = leases
+
+    def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
+        """Takes one place for a step in every window, or says which is full, the first of several, and takes none."""
+        now = round(self._clock.now(), 6)
+        wanted = [spend for spend in spends if not self._has(step_id, spend, now)]
+        for spend in wanted:
+            if (full := self._full(spend)) is not None:
+                return full
+        for spend in wanted:
+            self._connection.execute(SQL["take-place"], (spend.key, step_id, now))
+        return None
+
+    def bury(self, tombstone: Tombstone) -> bool:
+        """Puts a tombstone in the place of an ended execution; False where there is none."""
+        if self._first("ended", tombstone.id) is None:
+            return False
+        for part in ("drop-places", "drop-approvals", "drop-steps", "drop-events", "drop-contents", "drop-execution"):
+            self._connection.execute(SQL[part], (tombstone.id,))
+        values = (
+            tombstone.id,
+            tombstone.agent_id,
+            tombstone.key,
+            tombstone.status,
+            tombstone.output_hash,
+            tombstone.head_hash,
+            tombstone.ended_at,
+        )
+        self._connection.execute(SQL["add-tombstone"], values)
+        return True
+
+    def lead(self, role: str, seconds: float) -> bool:
+        """Takes a role that is nobody's, or keeps it."""
+        mine = self._leases.holder
+        row = self._first("leader", role)
+        if row is not None and row[0] != mine.owner and self._leases.leads(role, Holder(*row[:3]), row[3], seconds):
+            return False
+        values = (role, mine.owner, mine.host, mine.pid, self._clock.now() + seconds)
+        self._connection.execute(SQL["lead"], values)
+        return True
+
+    def _has(self, step_id: str, spend: Spend, now: float) -> bool:
+        if spend.window is not None:
+            self._connection.execute(SQL["forget-places"], (spend.key, now - spend.window))
+        return self._first("place", spend.key, step_id) is not None
+
+    def _full(self, spend: Spend) -> Full | None:
+        (taken,) = self._first("places", spend.key) or (0,)
+        if taken < spend.number:
+            return None
+        oldest = self._first("oldest-place", spend.key, taken - spend.number)
+        # Where no place is ever given out, there is no oldest.
+        if spend.window is None or oldest is None:
+            return Full(spend, None)
+        return Full(spend, oldest[0] + spend.window)
+
+    def _first(self, query: str, *values: str | int) -> Row | None:
+        row: Row | None = self._connection.execute(SQL[query], values).fetchone()
+        return row
