@@ -198,7 +198,7 @@ FROM approvals WHERE execution_id = ?1 AND (?2 IS NULL OR status = ?2) ORDER BY 
 -- The questions that nobody answered in time, the most overdue first.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
        decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
-FROM approvals
+FROM approvals INDEXED BY approvals_by_timeout
 WHERE status = 'pending' AND timeout_at > 0 AND timeout_at < ?1 ORDER BY timeout_at LIMIT ?2
 
 -- name: add-source
