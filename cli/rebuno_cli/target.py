@@ -32,8 +32,8 @@ def path(db: str | None) -> str:
     raise ValidationError("no store is named; give `--db PATH`, or set REBUNO_DB_URL or REBUNO_URL")
 
 
-def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]") -> T:
-    """What `work` finds in the store.
+def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]", *, create: bool = False) -> T:
+    """What `work` finds in the store; `create` makes one where there is none.
 
     Raises:
         ValidationError: no store is named.
@@ -44,7 +44,7 @@ def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]") -> T:
     where = path(db)
 
     async def run() -> T:
-        async with operate(where) as operator:
+        async with operate(where, create=create) as operator:
             return await work(operator)
 
     return asyncio.run(run())
