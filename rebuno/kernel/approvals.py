@@ -1,55 +1,72 @@
-"""The answer of a person to a question about a step: the first one counts, and wakes what waited only for it."""
+"""The answers of people to questions about steps: votes are counted, the first answer that decides is the only one, and
+wakes what waited only for it; what nobody answers in time expires."""
 
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from rebuno.errors import ConflictError, Stale, Terminated, ValidationError
-from rebuno.journal.records import Approval, ApprovalWrite, Batch, Execution, ExecutionWrite, Step, StepWrite
+from rebuno.errors import ConflictError, ForbiddenError, Stale, StoreCorrupt, Terminated, ValidationError
+from rebuno.journal.records import Approval, ApprovalWrite, Batch, Execution, ExecutionWrite, Step, StepWrite, Vote
 from rebuno.journal.store import Store
 from rebuno.kernel import words
 from rebuno.kernel.attempt import load
 from rebuno.kernel.change import Changes
 from rebuno.kernel.closing import close
+from rebuno.kernel.grants import GrantScope
 from rebuno.kernel.known import refuse
+from rebuno.kernel.panels import DENY, GRANT, Panel, agreed, granters
+from rebuno.kernel.people import check_name, folded
+from rebuno.model.clock import rfc3339
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 
+# The reasons that an agent receives where no person gives one.
+DENIED, TIMEOUT, REVOKED = "approval_denied", "approval_timeout", "policy_revoked"
 
-async def resolve(store: Store, approval_id: str, *, granted: bool, decided_by: str, rationale: str = "") -> Approval:
-    """Grants or denies. Committed when this returns; an execution that waited for nothing else may run again.
+
+async def resolve(
+    store: Store,
+    approval_id: str,
+    *,
+    granted: bool,
+    decided_by: str,
+    asserted_by: str = "",
+    rationale: str = "",
+    scope: str = GrantScope.ONCE,
+) -> Approval:
+    """One person grants or denies. Committed when this returns; what waited for nothing else may run again.
+
+    `asserted_by` is who vouches for the name `decided_by`. A denial decides at once, a grant once everybody whom the
+    rules demand has given one: until then what is returned is still `pending`. Of several grants the narrowest `scope`
+    counts.
 
     Raises:
         NotFoundError: there is no such approval.
-        ConflictError: it was answered already, or its execution has ended.
-        ValidationError: nobody is named as the one who decides.
+        ForbiddenError: this person is not among the approvers.
+        ConflictError: it was answered already, by this person or for good, it is overdue, or its execution has ended.
+        ValidationError: the name could be taken for another one, or there is no such scope here.
         StoreError
     """
-    if not decided_by.strip():
-        raise ValidationError("an approval needs the name of the person who decides")
+    check_name(decided_by)
+    vote = Vote(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
+    wanted = _scope(scope)
     while True:
         question = await store.approval(approval_id)
-        if question.status != "pending":
-            by = f" by {question.decided_by}" if question.decided_by else ""
-            raise ConflictError(f"the approval `{approval_id}` is {question.status}{by} already")
+        _check_open(question)
+        # INVARIANT: the row of the execution is read before what the vote rests on, so that a later change is `Stale`.
         execution = await store.execution(question.execution_id)
-        steps, approvals = await load(store, execution.id)
-        answered = replace(
-            question,
-            status="granted" if granted else "denied",
-            decided_by=decided_by,
-            rationale=rationale,
-        )
-        changes, write = _changes(execution, steps, approvals, answered)
-        batch = Batch(
-            execution.id,
-            tuple(changes.events),
-            tuple(changes.steps),
-            tuple(changes.approvals),
-            write,
-            base=execution.head_seq,
-        )
-        store.write(batch)
+        approvals = await questions(store, execution.id)
+        question = approvals[approval_id]
+        _check_open(question)
+        if overdue(question, store.now()):
+            await expire(store, execution.id)
+            continue
+        panels = await panels_of(store, question)
+        _check_vote(question, panels, vote, wanted)
+        answered = _voted(question, panels, vote, wanted)
         try:
-            await batch.committed
+            await _write(store, execution, *await _changes(store, execution, approvals, answered, vote))
         except Stale:
             continue
         except Terminated:
@@ -57,42 +74,189 @@ async def resolve(store: Store, approval_id: str, *, granted: bool, decided_by: 
         return await store.approval(approval_id)
 
 
-def _changes(
-    execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval], answered: Approval
+def overdue(question: Approval, now: float) -> bool:
+    """Whether nobody has answered in time."""
+    return question.status == "pending" and 0 < question.timeout_at < now
+
+
+async def expire(store: Store, execution_id: str) -> int:
+    """Ends the overdue questions of one execution, which may run again if it waited for nothing else; how many."""
+    while True:
+        execution = await store.execution(execution_id)
+        if execution.status.terminal:
+            return 0
+        approvals = await questions(store, execution_id)
+        late = [question for question in approvals.values() if overdue(question, store.now())]
+        if not late:
+            return 0
+        changes = Changes()
+        ends = False
+        for question in late:
+            expired = approvals[question.id] = replace(question, status="expired")
+            said = words.approval("expired", expired, timeout_at=rfc3339(expired.timeout_at))
+            changes.add((said,), (), (ApprovalWrite(expired, resolved=0),))
+            if expired.cause == "revoked":
+                ends = True
+            else:
+                _refuse(changes, await store.step(expired.step_id), TIMEOUT)
+        write: ExecutionWrite | None
+        if ends:
+            write = await _end(store, execution, approvals, changes, REVOKED)
+        else:
+            write = _resume(execution, approvals, changes)
+        try:
+            await _write(store, execution, changes, write)
+        except Stale:
+            continue
+        except Terminated:
+            return 0
+        return len(late)
+
+
+async def expire_due(store: Store) -> int:
+    """Ends every overdue question of the store; how many. One execution that is damaged keeps no other from it."""
+    total = 0
+    while due := await store.approvals_due(store.now()):
+        ended = 0
+        for execution_id in dict.fromkeys(question.execution_id for question in due):
+            try:
+                ended += await expire(store, execution_id)
+            except StoreCorrupt:
+                continue
+        if not ended:
+            break
+        total += ended
+    return total
+
+
+async def questions(store: Store, execution_id: str) -> dict[str, Approval]:
+    """Every approval of an execution."""
+    return {question.id: question for question in await store.approvals(execution_id=execution_id, limit=sys.maxsize)}
+
+
+async def panels_of(store: Store, question: Approval) -> tuple[Panel, ...]:
+    """Who must agree: as the row says, or as the log does where several layers ask different people."""
+    for event in await store.events(question.execution_id, after=question.requested_seq - 1, limit=1):
+        if event.type == "approval.requested" and "panels" in event.payload:
+            try:
+                return tuple(_panel(said) for said in event.payload["panels"])
+            except (KeyError, TypeError) as error:
+                raise StoreCorrupt(f"event {event.event_seq} of execution `{event.execution_id}`: {error}") from None
+    return (Panel(question.approvers, question.quorum),)
+
+
+def _panel(said: Any) -> Panel:
+    return Panel(tuple(map(str, said["approvers"])), int(said["quorum"]))
+
+
+def _scope(scope: str) -> GrantScope:
+    try:
+        return GrantScope(scope)
+    except ValueError:
+        raise ValidationError(f"`{scope}` is no scope of a grant; one of {', '.join(GrantScope)}") from None
+
+
+def _check_open(question: Approval) -> None:
+    if question.status == "pending":
+        return
+    names = granters(question) if question.status == "granted" else (question.decided_by,)
+    by = " and ".join(name for name in names if name)
+    at = f" at {rfc3339(question.decided_at)}" if question.decided_at else ""
+    raise ConflictError(f"the approval `{question.id}` is {question.status}{f' by {by}' if by else ''} already{at}")
+
+
+def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: GrantScope) -> None:
+    if not any(panel.seats(vote.decided_by) for panel in panels):
+        named = ", ".join(f"`{name}`" for name in question.approvers)
+        hint = "; names are compared letter by letter"
+        alike = folded(vote.decided_by) in map(folded, question.approvers)
+        raise ForbiddenError(
+            f"`{vote.decided_by}` is not among the approvers of `{question.id}`: {named}{hint if alike else ''}"
+        )
+    for earlier in question.votes:
+        if folded(earlier.decided_by) == folded(vote.decided_by):
+            raise ConflictError(
+                f"`{earlier.decided_by}` has answered the approval `{question.id}` already;"
+                f" it waits for somebody else than {vote.decided_by!r}"
+            )
+    if scope is not GrantScope.ONCE and (question.cause != "policy" or question.rule_id == "__diverged"):
+        raise ValidationError(f"a grant of `{question.id}` covers this one step; leave the scope `{scope}` out")
+
+
+def _voted(question: Approval, panels: Sequence[Panel], vote: Vote, scope: GrantScope) -> Approval:
+    votes = (*question.votes, vote)
+    if vote.decision == DENY:
+        status, scope = "denied", GrantScope.ONCE
+    else:
+        if question.votes:
+            scope = scope.narrower(GrantScope(question.scope))
+        status = "granted" if agreed(panels, [v.decided_by for v in votes]) else "pending"
+    voted = replace(question, votes=votes, status=status, scope=scope.value)
+    if status == "pending":
+        return voted
+    return replace(voted, decided_by=vote.decided_by, asserted_by=vote.asserted_by, rationale=vote.rationale)
+
+
+async def _changes(
+    store: Store, execution: Execution, approvals: dict[str, Approval], answered: Approval, vote: Vote
 ) -> tuple[Changes, ExecutionWrite | None]:
-    said: dict[str, object] = {"decided_by": answered.decided_by, "scope": answered.scope}
-    if answered.rationale:
-        said["rationale"] = answered.rationale
+    said: dict[str, object] = {"decided_by": vote.decided_by, "scope": answered.scope}
+    said |= {"asserted_by": vote.asserted_by} if vote.asserted_by else {}
+    said |= {"rationale": vote.rationale} if vote.rationale else {}
     changes = Changes()
-    changes.add((words.approval(answered.status, answered, **said),), (), (ApprovalWrite(answered, resolved=0),))
-    step = steps[answered.step_id]
-    if answered.cause == "revoked" and answered.status == "denied":
-        return _end_revoked(execution, steps, approvals, answered, changes)
-    if answered.cause == "policy" and answered.status == "granted":
-        row = replace(step, status=StepStatus.ALLOWED)
-        changes.add((words.allowed(row, answered.id),), (StepWrite(row),))
-    elif answered.cause == "policy":
-        reason = answered.rationale or "approval_denied"
-        changes.add((words.refused(step, reason),), (StepWrite(refuse(step, reason, step.rule_id), settled=0),))
-    still = any(a.status == "pending" and a.id != answered.id for a in approvals.values())
-    if still or execution.status is not ExecutionStatus.BLOCKED:
+    if answered.status == "pending":
+        event = words.approval("voted", answered, decision=vote.decision, **said)
+        changes.add((event,), (), (ApprovalWrite(answered),))
         return changes, None
+    approvals[answered.id] = answered
+    changes.add((words.approval(answered.status, answered, **said),), (), (ApprovalWrite(answered, resolved=0),))
+    if answered.cause == "revoked" and answered.status == "denied":
+        reason = f"{REVOKED}: {vote.rationale}" if vote.rationale else REVOKED
+        return changes, await _end(store, execution, approvals, changes, reason)
+    if answered.cause == "policy":
+        step = await store.step(answered.step_id)
+        if answered.status == "granted":
+            row = replace(step, status=StepStatus.ALLOWED)
+            changes.add((words.allowed(row, answered.id),), (StepWrite(row),))
+        else:
+            _refuse(changes, step, vote.rationale if vote.rationale.strip() else DENIED)
+    return changes, _resume(execution, approvals, changes)
+
+
+def _refuse(changes: Changes, step: Step, reason: str) -> None:
+    changes.add((words.refused(step, reason),), (StepWrite(refuse(step, reason, step.rule_id), settled=0),))
+
+
+def _resume(execution: Execution, approvals: dict[str, Approval], changes: Changes) -> ExecutionWrite | None:
+    """Lets the execution run again if nothing is left that it waits for."""
+    waits = any(question.status == "pending" for question in approvals.values())
+    if waits or execution.status is not ExecutionStatus.BLOCKED:
+        return None
     changes.add((words.execution("resumed"),))
-    return changes, ExecutionWrite(ExecutionStatus.RUNNING, attempt=execution.attempt)
+    return ExecutionWrite(ExecutionStatus.RUNNING, attempt=execution.attempt)
 
 
-def _end_revoked(
-    execution: Execution,
-    steps: dict[str, Step],
-    approvals: dict[str, Approval],
-    answered: Approval,
-    changes: Changes,
-) -> tuple[Changes, ExecutionWrite]:
+async def _end(
+    store: Store, execution: Execution, approvals: dict[str, Approval], changes: Changes, reason: str
+) -> ExecutionWrite:
     """What is done cannot be refused any more; the run that did it can."""
-    rest = [a for a in approvals.values() if a.id != answered.id]
-    closing = close(steps.values(), rest, ExecutionStatus.FAILED)
+    steps, _ = await load(store, execution.id)
+    written = {write.step.step_id for write in changes.steps}
+    left = [step for step in steps.values() if step.step_id not in written]
+    closing = close(left, approvals.values(), ExecutionStatus.FAILED)
     changes.add(closing.events, closing.steps, closing.approvals)
-    reason = f"policy_revoked: {answered.rationale}" if answered.rationale else "policy_revoked"
     changes.add((words.execution("failed", attempt=execution.attempt, reason=reason, replayed=0),))
-    write = ExecutionWrite(ExecutionStatus.FAILED, failure_reason=reason, attempt=execution.attempt)
-    return changes, write
+    return ExecutionWrite(ExecutionStatus.FAILED, failure_reason=reason, attempt=execution.attempt)
+
+
+async def _write(store: Store, execution: Execution, changes: Changes, write: ExecutionWrite | None) -> None:
+    batch = Batch(
+        execution.id,
+        tuple(changes.events),
+        tuple(changes.steps),
+        tuple(changes.approvals),
+        write,
+        base=execution.head_seq,
+    )
+    store.write(batch)
+    await batch.committed

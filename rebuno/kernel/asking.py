@@ -1,5 +1,6 @@
 """How the kernel says no, and how it asks a person."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import uuid_utils
@@ -8,27 +9,44 @@ from rebuno.journal.records import Approval, ApprovalWrite, Step, StepWrite
 from rebuno.kernel import words
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.change import Change
+from rebuno.kernel.panels import terms
 from rebuno.model.answer import Answer, Say
 from rebuno.model.decision import Decision
+from rebuno.model.obligation import Obligation
 from rebuno.model.step import StepStatus
 
 
 def ask(
-    attempt: Attempt, row: Step, decision: Decision, *, fresh: bool = False, message: str = ""
+    attempt: Attempt,
+    row: Step,
+    decision: Decision,
+    *,
+    fresh: bool = False,
+    message: str = "",
+    over: Collection[Obligation] = (),
 ) -> tuple[Answer, Change | None]:
-    """Asks a person about a step, for the first time (`fresh`) or anew."""
+    """Asks a person about a step, for the first time (`fresh`) or anew.
+
+    `message` is shown where no rule has one; `over` are the obligations whose limit or budget is used up, and which ask
+    because of that.
+    """
+    wanted = terms(decision, over)
     question = Approval(
         id=str(uuid_utils.uuid7()),
         execution_id=row.execution_id,
         step_id=row.step_id,
         cause="policy",
         status="pending",
-        message=decision.message or message,
+        message=wanted.message or message,
         rule_id=decision.rule_id,
         digest=attempt.policy.digest,
+        bundle=decision.bundle,
+        approvers=wanted.approvers,
+        quorum=wanted.quorum,
+        timeout_at=round(attempt.store.now() + wanted.expires, 6) if wanted.expires is not None else 0.0,
     )
     row = replace(row, status=StepStatus.AWAITING, approval_id=question.id)
-    asked = (words.awaiting(row, decision, question.id), words.approval("requested", question, cause="policy"))
+    asked = (words.awaiting(row, decision, question.id), words.requested(question, wanted.panels))
     events = (words.proposed(row), *asked) if fresh else asked
     change = Change(
         events,

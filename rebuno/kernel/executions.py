@@ -19,6 +19,7 @@ from rebuno.journal.records import (
 )
 from rebuno.journal.store import Store
 from rebuno.kernel import facts, words
+from rebuno.kernel.approvals import expire
 from rebuno.kernel.attempt import Attempt, load
 from rebuno.kernel.change import Changes
 from rebuno.kernel.closing import close
@@ -80,6 +81,8 @@ async def begin(
                 f"the execution `{key}` is running in {execution.holder}; wait for it to end",
                 holder=str(execution.holder),
             )
+        if await expire(store, execution.id):
+            continue
         try:
             return await _take_over(store, policy, execution)
         except (Stale, Terminated):

@@ -7,6 +7,7 @@ from rebuno.kernel import words
 from rebuno.kernel.asking import ask, denied
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.change import Change, Identified
+from rebuno.kernel.grants import covering
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say
 from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, Decision, Verdict
@@ -30,6 +31,9 @@ def fresh(attempt: Attempt, step: Identified) -> tuple[Answer, Change | None]:
         )
     )
     verdict = decision.verdict
+    grant = covering(attempt, step, decision) if verdict is Verdict.APPROVAL else None
+    if grant is not None:
+        verdict = Verdict.ALLOW
     kernel_denies: Decision | None = None
     once = step.idempotency is Idempotency.ONCE
     if verdict is not Verdict.DENY and once and attempt.unknown_twin(step.kind, step.target, step.args_hash):
@@ -58,6 +62,7 @@ def fresh(attempt: Attempt, step: Identified) -> tuple[Answer, Change | None]:
         digest=attempt.policy.digest,
         reason=decision.reason,
         attempt=attempt.lease.attempt,
+        approval_id=grant.id if grant is not None and verdict is Verdict.ALLOW else "",
     )
     match verdict:
         case Verdict.ALLOW:

@@ -6,17 +6,16 @@ import uuid_utils
 
 from rebuno.errors import ConflictError
 from rebuno.journal.records import Approval, ApprovalWrite, NewEvent, Step, StepWrite
-from rebuno.kernel import words
+from rebuno.kernel import facts, words
 from rebuno.kernel.asking import ask, denied
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.change import Change
+from rebuno.kernel.grants import holding
+from rebuno.kernel.panels import Panel
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Idempotency, StepStatus
-
-# How old a grant may be when its step starts, in seconds.
-GRANT_LASTS = 15 * 60
 
 INDETERMINATE = identity.canonical(
     {"reason": "indeterminate", "message": "the step was started and nobody recorded how it ended"}
@@ -77,22 +76,36 @@ def _granted(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Ch
     if today.verdict is Verdict.DENY:
         row = refuse(known, today.reason, today.rule_id)
         return denied(row, today), Change((words.denied(row, today, first=False),), (StepWrite(row, settled=0),))
-    if today.verdict is Verdict.APPROVAL and not _grant_holds(attempt, known):
-        return _ask_anew(attempt, known, today)
+    if today.verdict is Verdict.APPROVAL:
+        return _start_if_granted(attempt, known, _in_full(attempt, known, today))
     return _start(attempt, known, today)
 
 
-def _grant_holds(attempt: Attempt, known: Step) -> bool:
-    grant = attempt.approvals.get(known.approval_id)
-    # Younger than nothing: a clock set back since must not let a grant live on.
-    return (
-        grant is not None and grant.status == "granted" and 0 <= attempt.store.now() - grant.decided_at <= GRANT_LASTS
-    )
-
-
-def _ask_anew(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
+def _start_if_granted(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
+    grant = holding(attempt, known, today)
+    if grant is not None:
+        return _start(attempt, replace(known, approval_id=grant.id), today)
     last = attempt.approvals.get(known.approval_id)
     return ask(attempt, known, today, message=last.message if last else "")
+
+
+def _in_full(attempt: Attempt, known: Step, today: Decision) -> Decision:
+    """Today's verdict with what its rules say about asking: of a verdict that stands as recorded only the rest is kept,
+    and the same facts under the same bundle give it again."""
+    if known.digest != attempt.policy.digest:
+        return today
+    agent, input = attempt.execution.agent_id, attempt.input
+    judged = attempt.policy.decide(facts.of_known(known, agent=agent, input=input, past=attempt.history))
+    same_rule = (judged.bundle, judged.rule_id) == (today.bundle, today.rule_id)
+    return Decision(
+        today.verdict,
+        today.rule_id,
+        today.reason,
+        bundle=today.bundle,
+        digest=today.digest,
+        message=judged.message if same_rule else "",
+        obligations=judged.obligations,
+    )
 
 
 def _start(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
@@ -117,8 +130,8 @@ def _orphan(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Cha
         return Answer(Say.REPLAY, row.step_id, error=INDETERMINATE), Change(
             (words.failed(row),), (StepWrite(row, settled=0),)
         )
-    if today.verdict is Verdict.APPROVAL and not _grant_holds(attempt, known):
-        return _ask_anew(attempt, known, today)
+    if today.verdict is Verdict.APPROVAL:
+        return _start_if_granted(attempt, known, _in_full(attempt, known, today))
     return _start(attempt, known, today)
 
 
@@ -147,7 +160,8 @@ def _settled(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Ch
         message=today.message,
         rule_id=today.rule_id,
         digest=attempt.policy.digest,
+        bundle=today.bundle,
     )
-    events = (words.revoked(known, today), words.approval("requested", question, cause="revoked"))
+    events = (words.revoked(known, today), words.requested(question, (Panel(),)))
     change = Change(events, (), (ApprovalWrite(question, requested=1),))
     return Answer(Say.BLOCKED, known.step_id, approval_id=question.id, rule_id=today.rule_id), change

@@ -1,12 +1,14 @@
 """What an operator may see and do on a store: look at executions, read their story, answer approvals."""
 
 import sys
+from contextlib import suppress
 
-from rebuno.errors import ConflictError, NotFoundError
+from rebuno.errors import ConflictError, NotFoundError, StoreReadOnly
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import approvals
 from rebuno.kernel.attempt import load
+from rebuno.kernel.panels import Panel
 from rebuno.kernel.story import Story, tell
 from rebuno.kernel.verify import Verified, check
 
@@ -63,30 +65,62 @@ class Operator:
         return events
 
     async def approvals(self, *, status: str | None = None, execution_id: str | None = None) -> list[Approval]:
-        """Questions to people, oldest first."""
+        """Questions to people, oldest first; what nobody answered in time is told as `expired`."""
+        with suppress(StoreReadOnly):
+            await approvals.expire_due(self._store)
         return await self._store.approvals(status=status, execution_id=execution_id, limit=sys.maxsize)
 
     async def approval(self, approval_id: str) -> Approval:
         """One question, else `NotFoundError`."""
         _check(approval_id, "approval")
+        found = await self._store.approval(approval_id)
+        if not approvals.overdue(found, self._store.now()):
+            return found
+        with suppress(StoreReadOnly):
+            await approvals.expire(self._store, found.execution_id)
         return await self._store.approval(approval_id)
 
-    async def grant(self, approval_id: str, *, decided_by: str, rationale: str = "") -> Approval:
-        """Lets the step go ahead, in the next run of its execution.
+    async def panels(self, approval: Approval) -> tuple[Panel, ...]:
+        """Who must agree before this step may run: every panel. `approvers` and `quorum` of the approval say the same,
+        unless several layers ask different people."""
+        return await approvals.panels_of(self._store, approval)
+
+    async def grant(
+        self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "", scope: str = "once"
+    ) -> Approval:
+        """Lets the step go ahead, in the next run of its execution, once all who must agree have granted: until then
+        what is returned is still `pending`.
+
+        `scope` is what the grant covers: `once` this step, `execution` every step of its kind, target and rule, `rule`
+        every step of its rule; the latter two for the rest of the execution, as long as the policy is the same one.
+        `asserted_by` is who vouches for the name `decided_by`.
 
         Raises:
-            NotFoundError, ConflictError (answered already, or the execution has ended), ValidationError
+            NotFoundError, ForbiddenError (not among the approvers), ConflictError (answered already, overdue, or the
+            execution has ended), ValidationError
         """
         _check(approval_id, "approval")
         return await approvals.resolve(
-            self._store, approval_id, granted=True, decided_by=decided_by, rationale=rationale
+            self._store,
+            approval_id,
+            granted=True,
+            decided_by=decided_by,
+            asserted_by=asserted_by,
+            rationale=rationale,
+            scope=scope,
         )
 
-    async def deny(self, approval_id: str, *, decided_by: str, rationale: str = "") -> Approval:
-        """Refuses the step; the agent receives `rationale` as the reason. Raises as `grant` does."""
+    async def deny(self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "") -> Approval:
+        """Refuses the step, whatever others granted; the agent receives `rationale` as the reason. Raises as `grant`
+        does."""
         _check(approval_id, "approval")
         return await approvals.resolve(
-            self._store, approval_id, granted=False, decided_by=decided_by, rationale=rationale
+            self._store,
+            approval_id,
+            granted=False,
+            decided_by=decided_by,
+            asserted_by=asserted_by,
+            rationale=rationale,
         )
 
     async def story(self, ref: str) -> Story:

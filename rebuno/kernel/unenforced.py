@@ -5,14 +5,11 @@ from typing import Final
 from rebuno.errors import BundleError
 from rebuno.policy.decide import Policy
 from rebuno.policy.diagnostics import Code, Diagnostic
-from rebuno.policy.syntax import Approvers, Budget, Expires, Limit, Quorum, Rule
+from rebuno.policy.syntax import Budget, Limit, Rule
 
 UNENFORCED: Final = {
     Limit: "limit",
     Budget: "budget",
-    Approvers: "approvers",
-    Quorum: "quorum",
-    Expires: "expires",
 }
 
 

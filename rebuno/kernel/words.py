@@ -1,7 +1,11 @@
 """The events that the kernel writes, each payload in one place."""
 
+from collections.abc import Sequence
+
 from rebuno.journal.records import Approval, NewEvent, Step
+from rebuno.kernel.panels import Panel
 from rebuno.model import identity
+from rebuno.model.clock import rfc3339
 from rebuno.model.decision import Decision
 
 
@@ -36,6 +40,8 @@ def executing(step: Step, decision: Decision, *, first: bool) -> NewEvent:
         attempt=step.attempt,
         idempotency=step.idempotency.value,
         **(_first(step) if first else {}),
+        # A grant that was given for more than one step covers this one.
+        **({"approval_id": step.approval_id} if first and step.approval_id else {}),
     )
 
 
@@ -73,8 +79,20 @@ def revoked(step: Step, decision: Decision) -> NewEvent:
 
 
 def approval(type: str, question: Approval, **more: object) -> NewEvent:
-    """`approval.requested`, `.granted`, `.denied`, `.expired` or `.withdrawn`."""
+    """`approval.voted`, `.granted`, `.denied`, `.expired` or `.withdrawn`."""
     return NewEvent(f"approval.{type}", {"approval_id": question.id, "step_id": question.step_id, **more})
+
+
+def requested(question: Approval, panels: Sequence[Panel]) -> NewEvent:
+    """What is asked of whom. `panels` stands there where one list of approvers and a quorum do not say it."""
+    more: dict[str, object] = {"cause": question.cause, "quorum": question.quorum}
+    if question.approvers:
+        more["approvers"] = list(question.approvers)
+    if len(panels) > 1:
+        more["panels"] = [{"approvers": list(panel.approvers), "quorum": panel.quorum} for panel in panels]
+    if question.timeout_at:
+        more["timeout_at"] = rfc3339(question.timeout_at)
+    return approval("requested", question, **more)
 
 
 def execution(type: str, **payload: object) -> NewEvent:

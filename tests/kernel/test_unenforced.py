@@ -13,9 +13,6 @@ from rebuno.testing import memory_kernel
 CLAUSES = {
     "limit": 'allow tool "a" limit 5 per 1h',
     "budget": 'allow tool "a" budget 5 tokens per execution',
-    "approvers": 'require approval for tool "a" approvers "x"',
-    "quorum": 'require approval for tool "a" quorum 1',
-    "expires": 'require approval for tool "a" expires 5m',
 }
 
 

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.journal.records import Approval, Execution, Step
-from rebuno.kernel.known import GRANT_LASTS
+from rebuno.kernel.panels import GRANT_LASTS
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno_cli.render.escape import escape, spelled, stored
