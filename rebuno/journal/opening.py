@@ -20,11 +20,13 @@ async def open_store(where: str | Path, *, create: bool = True) -> Store:
     Raises:
         StoreError: it cannot be used, for the reason that the subclass names; a URL is shown without its password.
     """
-    if isinstance(where, Path):
-        return await SQLiteStore.open(where, create=create)
+    return await SQLiteStore.open(where if isinstance(where, Path) else _file(where), create=create)
+
+
+def _file(where: str) -> str:
     if where.startswith("sqlite:"):
-        return await SQLiteStore.open(where.removeprefix("sqlite:").removeprefix("//"), create=create)
+        return where.removeprefix("sqlite:").removeprefix("//")
     scheme = _SCHEME.match(where)
     if scheme is not None:
         raise StoreUnreachable(f"no store is known for URLs of `{scheme[1]}`; name the path of a file")
-    return await SQLiteStore.open(where, create=create)
+    return where

@@ -16,7 +16,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import rebuno
-from rebuno.journal.sqlite import owners
+from rebuno.journal import owners
 from rebuno.policy.compile import compile_text
 from rebuno.policy.decide import Policy
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from rebuno.journal.owners import Owner
 from rebuno.journal.records import Execution, Holder
-from rebuno.journal.sqlite.owners import Owner
 from rebuno.model.clock import Clock
 
 LEASE_SECONDS: Final = 30.0

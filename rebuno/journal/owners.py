@@ -6,6 +6,9 @@ The lock is `flock`: it works between processes of one machine, containers inclu
 import fcntl
 import os
 import socket
+import stat
+import tempfile
+import time
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -24,11 +27,36 @@ def this_host() -> str:
     return f"{socket.gethostname()}/{boot}" if boot else socket.gethostname()
 
 
-class Owner:
-    """This open store as a holder of leases. `folder` is None for a store in memory, which has no file."""
+# How long the file of a dead store is kept where it is the only sign of its death, in seconds: longer than any lease.
+KEEP_SECONDS: Final = 24 * 3600.0
 
-    def __init__(self, folder: Path | None) -> None:
+
+def own_folder(name: str) -> Path | None:
+    """A folder for the owner files of this user's stores, below the system's for temporary files; None where that
+    cannot be had safely: another user made it, or may write to it."""
+    folder = Path(tempfile.gettempdir()) / f"rebuno-{os.getuid()}"
+    try:
+        for each in (folder, folder / name):
+            each.mkdir(mode=0o700, exist_ok=True)
+            found = each.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+                return None
+    except OSError:
+        return None
+    return folder / name
+
+
+class Owner:
+    """This open store as a holder of leases. `folder` is None for a store in memory, which has no file.
+
+    `shared`: all who may hold a lease keep their files in this folder, so one without a file is dead, and the files of
+    the dead are removed at once. Otherwise a missing file says nothing: its store may be in another container or of
+    another user.
+    """
+
+    def __init__(self, folder: Path | None, *, shared: bool = True) -> None:
         """Raises `OSError` where the file cannot be made."""
+        self._shared = shared
         self.holder: Final = Holder(uuid4().hex, this_host(), os.getpid())
         self._folder = folder
         self._file: int | None = None
@@ -46,9 +74,11 @@ class Owner:
         if holder.host != self.holder.host:
             return None
         if self._folder is None or Path(holder.owner).name != holder.owner:
-            return False
+            return False if self._shared else None
         try:
-            return not _abandoned(self._folder / holder.owner)
+            return _locked(self._folder / holder.owner, remove=self._shared)
+        except FileNotFoundError:
+            return False if self._shared else None
         except PermissionError:
             return None
 
@@ -79,28 +109,32 @@ class Owner:
 
     def _sweep(self) -> None:
         assert self._folder is not None
+        oldest = time.time() - KEEP_SECONDS
         for path in self._folder.iterdir():
-            if not path.name.startswith("."):
-                with suppress(PermissionError):
-                    _abandoned(path)
+            with suppress(PermissionError, FileNotFoundError):
+                if not path.name.startswith(".") and (self._shared or path.stat().st_mtime < oldest):
+                    _locked(path, remove=True)
 
 
-def _abandoned(path: Path) -> bool:
-    """Whether nobody holds the file; then it is removed. Raises `PermissionError` where it is closed to us."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return True
+def _locked(path: Path, *, remove: bool) -> bool:
+    """Whether somebody holds the file; one that nobody holds may be removed.
+
+    Raises:
+        PermissionError: it is closed to us.
+        FileNotFoundError: it is not there.
+    """
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         # Shared: two that ask at once must not take each other for the owner.
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        with suppress(PermissionError):
-            path.unlink(missing_ok=True)
+        if remove:
+            with suppress(PermissionError):
+                path.unlink(missing_ok=True)
     except BlockingIOError:
-        return False
+        return True
     finally:
         os.close(file)
-    return True
+    return False
 
 
 _OPEN: Final[weakref.WeakSet[Owner]] = weakref.WeakSet()

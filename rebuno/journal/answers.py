@@ -1,0 +1,32 @@
+"""How a store's own threads answer those who wait in an event loop."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+Answer = tuple["asyncio.Future[Any]", Any, Exception | None]
+
+
+def give(answers: Iterable[Answer]) -> None:
+    """Sets the futures, with one wake-up for each event loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        by_loop[answer[0].get_loop()].append(answer)
+    for loop, part in by_loop.items():
+        # A loop that is closed has nobody left who waits.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_set, part)
+
+
+def _set(answers: list[Answer]) -> None:
+    for future, value, error in answers:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+            # A deferred batch may have nobody waiting; its lease carries the error to the next call.
+            future.exception()
