@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from rebuno.errors import ValidationError
@@ -20,6 +21,24 @@ def standard_input() -> str:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValidationError(f"standard input is not UTF-8: byte 0x{error.object[error.start]:02x}") from None
+
+
+def named(file: str) -> str:
+    """How an error names what `lines` reads."""
+    return "standard input" if file == "-" else f"`{file}`"
+
+
+def lines(file: str, most: int) -> Iterator[bytes]:
+    """The lines of a file, or of standard input for `-`, each with its end; one of more than `most` bytes in pieces.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if file == "-":
+        yield from iter(lambda: sys.stdin.buffer.readline(most), b"")
+        return
+    with Path(file).open("rb") as opened:
+        yield from iter(lambda: opened.readline(most), b"")
 
 
 def replace(path: Path, text: str) -> None:

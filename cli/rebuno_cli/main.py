@@ -13,7 +13,9 @@ from rebuno_cli import (
     approval_answer,
     approval_get,
     approval_ls,
+    exec_export,
     exec_get,
+    exec_import,
     exec_ls,
     exec_trace,
     exec_verify,
@@ -54,6 +56,8 @@ exec_.command("ls")(exec_ls.ls)
 exec_.command("get")(exec_get.get)
 exec_.command("trace")(exec_trace.trace)
 exec_.command("verify")(exec_verify.verify)
+exec_.command("export")(exec_export.export)
+exec_.command("import")(exec_import.take_in)
 approval.command("ls")(approval_ls.ls)
 approval.command("get")(approval_get.get)
 approval.command("grant")(approval_answer.grant)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from rebuno.errors import ConflictError, NotFoundError, StoreReadOnly
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
-from rebuno.kernel import approvals
+from rebuno.kernel import approvals, exchange
 from rebuno.kernel.attempt import load
 from rebuno.kernel.panels import Panel
 from rebuno.kernel.story import Story, tell
@@ -132,6 +132,16 @@ class Operator:
         """Recomputes an execution's log and what it says of the rows; see `rebuno.kernel.verify.check`."""
         execution = await self.execution(ref)
         return await check(self._store, execution.id, head=head)
+
+    async def record(self, ref: str) -> exchange.Recording:
+        """An execution with all that belongs to it; `rebuno.kernel.exchange.lines` makes a file of it. Raises as
+        `rebuno.kernel.exchange.record` does."""
+        execution = await self.execution(ref)
+        return await exchange.record(self._store, execution.id)
+
+    async def restore(self, recording: exchange.Recording) -> Execution:
+        """Adds a recorded execution to this store. Raises as `rebuno.kernel.exchange.restore` does."""
+        return await exchange.restore(self._store, recording)
 
 
 def _check(ref: str, noun: str) -> None:
