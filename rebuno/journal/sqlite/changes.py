@@ -9,7 +9,7 @@ import apsw
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, payload_hash
 from rebuno.journal.records import Batch, Copied, Execution, ExecutionWrite, Lease
-from rebuno.journal.sqlite.rows import (
+from rebuno.journal.rows import (
     Row,
     approval_values,
     copied_approval_values,

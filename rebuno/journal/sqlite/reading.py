@@ -7,8 +7,8 @@ from typing import TypeVar
 import apsw
 
 from rebuno.errors import NotFoundError, StoreCorrupt
+from rebuno.journal import rows
 from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
-from rebuno.journal.sqlite import rows
 from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import Read
 from rebuno.journal.sqlite.sql import SQL

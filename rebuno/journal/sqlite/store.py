@@ -11,12 +11,12 @@ from typing import Final, Self, TypeVar
 import apsw
 
 from rebuno.errors import StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.journal.leases import Leases
 from rebuno.journal.owners import Owner
 from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.journal.sqlite.changes import Changes, Written
 from rebuno.journal.sqlite.connection import MEMORY, connect
 from rebuno.journal.sqlite.jobs import Change, Keep, Stop
-from rebuno.journal.sqlite.leases import Leases
 from rebuno.journal.sqlite.reading import Reading
 from rebuno.journal.sqlite.upkeep import Upkeep
 from rebuno.journal.sqlite.writer import RENEW_SECONDS, Writer

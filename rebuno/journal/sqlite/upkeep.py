@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import apsw
 
+from rebuno.journal.leases import Leases
 from rebuno.journal.records import Full, Holder, Spend, Tombstone
-from rebuno.journal.sqlite.leases import Leases
-from rebuno.journal.sqlite.rows import Row
+from rebuno.journal.rows import Row
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock
 

@@ -11,11 +11,11 @@ import apsw
 
 from rebuno.errors import LeaseSuperseded, RebunoError, Stale, StoreError
 from rebuno.journal.answers import Answer, give
+from rebuno.journal.leases import LEASE_SECONDS
 from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
 from rebuno.journal.sqlite.jobs import Change, Job, Keep, Read, Stop
-from rebuno.journal.sqlite.leases import LEASE_SECONDS
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock
 

@@ -1,6 +1,6 @@
 """Rows to records and back; the columns stand in the order of the records' fields.
 
-What comes from a row raises a `ValueError`, `TypeError` or `OverflowError` where the file was damaged.
+What comes from a row raises a `ValueError`, `TypeError` or `OverflowError` where the store was damaged.
 """
 
 from typing import Any, Final
