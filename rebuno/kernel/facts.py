@@ -13,12 +13,11 @@ from rebuno.policy.facts import Evidence, Facts, History
 def history(steps: Iterable[Step], approvals: Iterable[Approval]) -> History:
     """The evidence that an execution has gathered, in the order of the events that recorded it: one forward pass."""
     by_id = {step.step_id: step for step in steps}
-    evidence = [one for step in by_id.values() if step.started_seq for one in _of_started(step)]
+    evidence = [one for step in by_id.values() for one in of_step(step)]
     for approval in approvals:
         step = by_id.get(approval.step_id)
-        if step is not None and approval.status == "granted" and approval.cause == "policy":
-            args = identity.parse(step.args)
-            evidence.append(Evidence(approval.resolved_seq, step.kind, step.target, args, approved=True))
+        if step is not None:
+            evidence += of_approvals(step, (approval,))
     evidence.sort(key=lambda e: e.seq)
     return History(evidence)
 
@@ -34,7 +33,17 @@ def ended(step: Step, seq: int, args: object, result: object = None) -> Evidence
     return Evidence(seq, step.kind, step.target, args, result, status=step.status, step=step.step_id)
 
 
-def _of_started(step: Step) -> list[Evidence]:
+def of_approvals(step: Step, approvals: Iterable[Approval]) -> list[Evidence]:
+    """What the grants among the approvals of a step leave behind."""
+    granted = [a for a in approvals if a.status == "granted" and a.cause == "policy"]
+    args = identity.parse(step.args) if granted else None
+    return [Evidence(a.resolved_seq, step.kind, step.target, args, approved=True) for a in granted]
+
+
+def of_step(step: Step) -> list[Evidence]:
+    """What a recorded step leaves behind."""
+    if not step.started_seq:
+        return []
     start = started(step, step.started_seq)
     if not step.status.terminal:
         return [start]

@@ -22,6 +22,8 @@ LOCAL: Final = "local"
 PERMISSIVE: Final = "permissive"
 INDETERMINATE_RETRY: Final = "__indeterminate_retry"
 NESTED_WAIT: Final = "__nested_wait"
+DIVERGED: Final = "__diverged"
+FORK_EFFECT: Final = "__fork_effect"
 
 
 class Decision:

@@ -3,6 +3,7 @@
 A linked bundle is closed: what it means stands in its tree, and `files` says where that came from.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from posixpath import dirname, join, normpath
@@ -21,22 +22,25 @@ MOST_FILES: Final = 200
 _CLOSED: Final = "write the definitions into it, or name the bundle by its path; `rebuno policy inline` makes one text"
 
 
-def link(source: Source) -> tuple[s.Bundle, list[Diagnostic]]:
+def link(source: Source, kept: Mapping[str, str] | None = None) -> tuple[s.Bundle, list[Diagnostic]]:
     """The closed tree of a bundle, and what is wrong with its syntax and with the files that it uses.
 
-    Definitions of used files stand below the bundle's own, each file's once. With errors the tree holds what could be
-    read; it never raises for what a text says or for what a file system holds.
+    Definitions of used files stand below the bundle's own, each file's once. `kept` are the texts of those files by
+    their paths, where they shall not be read anew. With errors the tree holds what could be read; it never raises for
+    what a text says or for what a file system holds.
     """
     bundle, found = parse(source)
-    closed, more = close(bundle, source.folder)
+    closed, more = close(bundle, source.folder, kept)
     return closed, [*found, *more]
 
 
-def close(bundle: s.Bundle, folder: Path | None) -> tuple[s.Bundle, list[Diagnostic]]:
+def close(
+    bundle: s.Bundle, folder: Path | None, kept: Mapping[str, str] | None = None
+) -> tuple[s.Bundle, list[Diagnostic]]:
     """The closed tree of a bundle that was read from a file in `folder`, None where it was given as a text."""
     if not any(isinstance(statement, s.Use) or _names_file(statement) for statement in bundle.statements):
         return bundle, []
-    linking = _Linking(bundle, folder)
+    linking = _Linking(bundle, folder, kept)
     return linking.all(), linking.findings
 
 
@@ -57,9 +61,10 @@ class _Library:
 
 
 class _Linking:
-    def __init__(self, bundle: s.Bundle, folder: Path | None) -> None:
+    def __init__(self, bundle: s.Bundle, folder: Path | None, kept: Mapping[str, str] | None) -> None:
         self.bundle = bundle
         self.folder = folder
+        self.kept = kept
         self.report = Report(bundle.path)
         self.findings: list[Diagnostic] = []
         self.files: dict[Path, s.File] = {}
@@ -162,7 +167,7 @@ class _Linking:
             if self.folder is None:
                 raise FileError(Code.OPEN_BUNDLE, "a bundle that is given as a text must be closed", _CLOSED)
             name = _name(text, library.name, suffixes)
-            source, place = read_used(self.folder, name, inside=inside)
+            source, place = self.found(self.folder, name, inside=inside)
             if len(self.files) >= MOST_FILES and place not in self.files:
                 raise FileError(Code.FILE_TOO_BIG, f"the bundle uses more than {MOST_FILES} files", "join some")
         except FileError as error:
@@ -172,6 +177,16 @@ class _Linking:
         else:
             return source, place, name
         return None
+
+    def found(self, folder: Path, name: str, *, inside: bool) -> tuple[Source, Path]:
+        """The file of that name, and where it stands; raises as `read_used` does."""
+        if self.kept is None:
+            return read_used(folder, name, inside=inside)
+        place = folder / name
+        text = self.kept.get(str(place))
+        if text is None:
+            raise FileError(Code.UNREADABLE_FILE, f"the text of `{place}` was not kept")
+        return Source(text, str(place), place.stem), place
 
 
 def _name(text: str, beside: str, suffixes: tuple[str, ...]) -> str:

@@ -1,0 +1,223 @@
+"""What the journal knows of an execution, read page by page ahead of its handler and forgotten behind it."""
+
+import asyncio
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+from rebuno.journal.records import Approval, Step
+from rebuno.journal.store import Store
+from rebuno.kernel import facts
+from rebuno.model import identity
+from rebuno.model.step import Idempotency, StepStatus
+from rebuno.policy.facts import Evidence, History
+from rebuno.policy.looking_back import LooksBack
+
+# Steps read at once. Two pages stay in memory as they are, whatever the handler does; what else it has not come to yet
+# is kept without its texts.
+PAGE: Final = 500
+# Steps read again at once, where the handler comes to one whose texts were not kept.
+_AGAIN: Final = 50
+
+Content = tuple[str, str, str]
+
+
+class Recorded:
+    """The steps and approvals of one execution, as far as they were read, and the evidence in them.
+
+    `steps` holds those that the attempt may still need: a step that ended is left out once its handler has had it,
+    unless an approval is about it. `visited` are those that the handler has come to, `unvisited` those recorded before
+    this attempt that it has not come to, in their order.
+
+    INVARIANT: pages come in the order of decisions, and evidence is handed to `history` only up to the newest decision
+    read, so that its numbers never fall although an early step may end late.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        execution_id: str,
+        attempt: int,
+        approvals: Iterable[Approval],
+        looks_back: LooksBack,
+        *,
+        base: int,
+        visited: set[str],
+    ) -> None:
+        """`attempt` is the number of the one that runs, `base` that of the newest event before it."""
+        self.steps: dict[str, Step] = {}
+        self.approvals = {approval.id: approval for approval in approvals}
+        self.history = History()
+        self.visited = visited
+        self.unvisited: dict[str, None] = {}
+        self.complete = False
+        # The tokens that all steps read so far are known to have used.
+        self.tokens = 0
+        # What at_most_once steps did that started, and of which nobody knows how it ended.
+        self.unknown: set[Content] = set()
+        self._store = store
+        self._execution_id = execution_id
+        self._attempt = attempt
+        self._base = base
+        self._looks_back = looks_back
+        self._asked = {approval.step_id for approval in self.approvals.values()}
+        self._later: list[Evidence] = []
+        self._after = 0
+        # How many ended steps are kept with their texts.
+        self._whole = 0
+        self._next: asyncio.Task[list[Step]] | None = None
+        self._again: dict[str, Step] = {}
+        self._reading = asyncio.Lock()
+
+    # ------------------------------------------------------------ reading
+
+    async def find(self, step_id: str) -> Step | None:
+        """The step with this id, with its texts; None where the journal does not know it."""
+        while (step := self.steps.get(step_id)) is None:
+            if self.complete:
+                return None
+            await self.more()
+        return step if step.args else await self._read_again(step)
+
+    async def all(self) -> None:
+        """Reads whatever was not read yet."""
+        while not self.complete:
+            await self.more()
+
+    async def more(self) -> None:
+        """Reads the next page, and has the one after it read meanwhile."""
+        seen = self._after
+        async with self._reading:
+            if self.complete or self._after != seen:
+                return
+            page = await (self._next or self._page())
+            self._next = None
+            self._take(page)
+            if not self.complete:
+                self._next = asyncio.create_task(self._page())
+
+    def stop(self) -> None:
+        """Reads nothing more."""
+        if self._next is not None:
+            self._next.cancel()
+
+    async def _page(self) -> list[Step]:
+        return await self._store.steps(self._execution_id, after=self._after, limit=PAGE)
+
+    async def _read_again(self, step: Step) -> Step:
+        if step.step_id not in self._again:
+            page = await self._store.steps(self._execution_id, after=step.decided_seq - 1, limit=_AGAIN)
+            self._again = {again.step_id: again for again in page}
+        return self._again.pop(step.step_id)
+
+    def _take(self, page: list[Step]) -> None:
+        for step in page:
+            self._take_step(step)
+        if page:
+            self._after = page[-1].decided_seq
+        self.complete = len(page) < PAGE
+        self._later.sort(key=_seq)
+        ready = len(self._later) if self.complete else sum(e.seq <= self._after for e in self._later)
+        for evidence in self._later[:ready]:
+            self.history.append(evidence)
+        del self._later[:ready]
+
+    def _take_step(self, step: Step) -> None:
+        self.tokens += (step.input_tokens or 0) + (step.output_tokens or 0)
+        if self._looks_back.about(step.kind, step.target):
+            self._later += facts.of_step(step)
+            if step.step_id in self._asked:
+                granted = [a for a in self.approvals.values() if a.step_id == step.step_id]
+                self._later += facts.of_approvals(step, granted)
+        self.note(step)
+        self.steps[step.step_id] = step
+        if step.decided_seq > self._base or step.step_id in self.visited:
+            if step.status.terminal:
+                self._forget(step)
+            return
+        self.unvisited[step.step_id] = None
+        if step.status.terminal and self._whole >= 2 * PAGE:
+            self.steps[step.step_id] = _bare(step)
+        else:
+            self._whole += step.status.terminal
+
+    # ------------------------------------------------------------ keeping up
+
+    def note(self, step: Step) -> None:
+        """Learns from a step whether it leaves something unknown."""
+        if step.idempotency is Idempotency.ONCE and self._leaves_unknown(step):
+            self.unknown.add((step.kind, step.target, step.args_hash))
+
+    def _leaves_unknown(self, step: Step) -> bool:
+        match step.status:
+            case StepStatus.CANCELLED:
+                return True
+            case StepStatus.EXECUTING:
+                # What an earlier attempt started and nobody settled is as unknown as what has been settled as such.
+                return step.attempt < self._attempt
+            case StepStatus.FAILED:
+                error = identity.parse(step.error or "null")
+                reason = error.get("reason") if isinstance(error, dict) else None
+                return reason in ("indeterminate", "policy_revoked", "cancelled")
+            case _:
+                return False
+
+    def put(self, step: Step) -> None:
+        """Takes in a step as this attempt has changed it."""
+        self.note(step)
+        self.steps[step.step_id] = step
+        if step.status.terminal:
+            self.tokens += (step.input_tokens or 0) + (step.output_tokens or 0)
+            self._forget(step)
+
+    def put_approval(self, question: Approval) -> None:
+        """Takes in an approval as this attempt has changed it."""
+        self.approvals[question.id] = question
+        self._asked.add(question.step_id)
+
+    def visit(self, step_id: str) -> None:
+        """The handler has come to a recorded step."""
+        self.visited.add(step_id)
+        if step_id in self.unvisited:
+            del self.unvisited[step_id]
+            step = self.steps.get(step_id)
+            if step is not None and step.status.terminal:
+                self._whole -= bool(step.args)
+                self._forget(step)
+
+    def _forget(self, step: Step) -> None:
+        if step.step_id in self._asked:
+            self.steps[step.step_id] = _bare(step)
+        else:
+            self.steps.pop(step.step_id, None)
+
+
+def _bare(step: Step) -> Step:
+    """The step without its texts, and with one copy of what many steps share."""
+    return Step(
+        step.step_id,
+        step.execution_id,
+        step.parent_id,
+        step.kind,
+        sys.intern(step.target),
+        "",
+        step.args_hash,
+        step.occurrence,
+        step.idempotency,
+        step.status,
+        step.verdict,
+        sys.intern(step.rule_id),
+        sys.intern(step.bundle),
+        sys.intern(step.digest),
+        sys.intern(step.reason),
+        attempt=step.attempt,
+        approval_id=step.approval_id,
+        decided_seq=step.decided_seq,
+        started_seq=step.started_seq,
+        outcome_seq=step.outcome_seq,
+        decided_at=step.decided_at,
+    )
+
+
+def _seq(evidence: Evidence) -> int:
+    return evidence.seq

@@ -1,0 +1,49 @@
+"""Which earlier steps a policy can ask about at all, so that a long run keeps only those in mind."""
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from rebuno.policy import syntax
+from rebuno.policy.assemble import names_of
+from rebuno.policy.decide import Policy
+from rebuno.policy.subjects import Pattern, about, patterns
+
+
+class LooksBack:
+    """What the tests of a policy on history are about: `policy.decide` says the same of any history whether or not it
+    holds what this is not about."""
+
+    __slots__ = ("_known", "_subjects")
+
+    def __init__(self, policy: Policy) -> None:
+        self._subjects: list[Pattern] = []
+        self._known: dict[tuple[str, str], bool] = {}
+        for bundle in policy.bundles:
+            found = list(_subjects(bundle.statements))
+            if found:
+                values = names_of(bundle).values
+                for subject in found:
+                    self._subjects += patterns(subject, values)
+
+    def about(self, kind: str, target: str) -> bool:
+        """Whether a test may ask about steps of this kind and target."""
+        if not self._subjects:
+            return False
+        key = (kind, target)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = about(self._subjects, kind, target)
+        return found
+
+
+def _subjects(statements: Any) -> Iterator[syntax.Subject]:
+    stack: list[Any] = [statements]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(node)
+        elif is_dataclass(node):
+            if isinstance(node, syntax.After | syntax.Count | syntax.ResultSource | syntax.ApprovedSource):
+                yield node.subject
+            stack.extend(getattr(node, field.name) for field in fields(node))

@@ -1,0 +1,47 @@
+"""Compiles a policy again from the texts that were kept of it, without looking at any file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rebuno.errors import BundleError
+from rebuno.policy.check import check
+from rebuno.policy.compile import from_trees, permissive
+from rebuno.policy.decide import Policy
+from rebuno.policy.diagnostics import Code, Diagnostic, Severity
+from rebuno.policy.link import link
+from rebuno.policy.source import NOWHERE, Source
+from rebuno.policy.syntax import Bundle
+
+
+def restore(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
+    """The policy of that digest, from the (path, text) pairs of its `sources`: each bundle, then the files it uses.
+
+    Raises:
+        BundleError: the texts make no policy, or another one, as they may under another version of the language or of
+            a package of facets.
+    """
+    anyone = permissive()
+    if digest == anyone.digest:
+        return anyone
+    pairs: list[tuple[Bundle, Source]] = []
+    found: list[Diagnostic] = []
+    rest = list(sources)
+    while rest:
+        (path, text), *rest = rest
+        source = Source(text, path, _stem(path), Path(path).parent)
+        bundle, mistakes = link(source, dict(reversed(rest)))
+        found += [d for d in (*mistakes, *check(bundle)) if d.severity is Severity.ERROR]
+        pairs.append((bundle, source))
+        del rest[: len(bundle.files)]
+    if found:
+        raise BundleError(found)
+    policy = from_trees(pairs) if pairs else None
+    if policy is None or policy.digest != digest:
+        message = f"the texts kept under the digest `{digest[:12]}…` do not make that policy here"
+        help = "use the versions of rebuno and of the facet packages that the run began with, or run without `pin`"
+        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, message, NOWHERE, "", help)])
+    return policy
+
+
+def _stem(path: str) -> str:
+    return Source("").stem if path == Source("").path else Path(path).stem
