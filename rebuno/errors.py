@@ -10,7 +10,7 @@ RebunoError
 │   ├── LeaseSuperseded               409  another attempt owns the execution now
 │   └── PolicyError (reason, rule_id) 403  a step was denied
 ├── ToolError (error, step_id)        a step's body failed, on this run or on the recorded one
-├── RateLimited (reason)              a limit is used up; nothing was recorded
+├── RateLimited (reason, rule_id)     a limit is used up; nothing was recorded
 ├── Blocked (step_id, approval_id)    a person must decide first; the attempt ends
 ├── Terminated                        the execution has ended
 ├── BundleError (diagnostics)         a bundle with errors gives no policy
@@ -136,9 +136,10 @@ class ResultError(ToolError, TypeError):
 class RateLimited(RebunoError):
     """A limit is used up. Nothing was recorded, so a later attempt may be answered differently: retry or give up."""
 
-    def __init__(self, reason: str = "rate_limit_exceeded") -> None:
+    def __init__(self, reason: str = "rate_limit_exceeded", *, rule_id: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
+        self.rule_id = rule_id
 
 
 class Blocked(RebunoError):

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from heapq import heappop, heappush
 
 from rebuno.errors import LeaseSuperseded, Stale, StoreError, Terminated
 from rebuno.journal.records import (
@@ -20,6 +21,7 @@ from rebuno.journal.records import (
 )
 from rebuno.journal.store import Store
 from rebuno.kernel import facts
+from rebuno.kernel.budgets import used
 from rebuno.model import identity
 from rebuno.model.decision import Decision
 from rebuno.model.step import Idempotency, StepStatus
@@ -74,6 +76,12 @@ class Attempt:
         self.bodies: set[str] = set()
         # Recorded steps that this attempt answered from the journal.
         self.replayed: set[str] = set()
+        # What model calls are known to have used so far, input and output tokens.
+        self.tokens = used(steps.values())
+        # Since when steps are parked, in seconds since 1970; None: the log was not asked yet.
+        self.parked: dict[str, float] | None = None
+        # Numbers that submissions gave back, the lowest first.
+        self._freed: dict[tuple[str, str, str, str], list[int]] = {}
         self._counts: Counter[tuple[str, str, str, str]] = Counter()
         self._judged: dict[str, Decision] = {}
         self._unknown = self._unknown_at_start()
@@ -88,13 +96,15 @@ class Attempt:
     def count(self, scope: str, kind: str, target: str, args_hash: str) -> int:
         """How many identical submissions came before this one; counts it."""
         key = (scope, kind, target, args_hash)
+        if freed := self._freed.get(key):
+            return heappop(freed)
         occurrence = self._counts[key]
         self._counts[key] += 1
         return occurrence
 
-    def uncount(self, scope: str, kind: str, target: str, args_hash: str) -> None:
-        """Takes back a submission that was refused without being recorded."""
-        self._counts[scope, kind, target, args_hash] -= 1
+    def uncount(self, scope: str, kind: str, target: str, args_hash: str, occurrence: int) -> None:
+        """Takes back a submission that was not recorded: the next identical one gets its number."""
+        heappush(self._freed.setdefault((scope, kind, target, args_hash), []), occurrence)
 
     # ------------------------------------------------------------ judging
 
@@ -237,6 +247,7 @@ class Attempt:
             past = facts.history(steps.values(), approvals.values())
             self.execution, self.head = execution, execution.head_seq
             self.steps, self.approvals, self.history = steps, approvals, past
+            self.tokens = used(steps.values())
             self._judged.clear()
             self._unknown = self._unknown_at_start()
             self._stale = False
@@ -251,6 +262,7 @@ class Attempt:
     def succeeded(self, step: Step, args: object, result: object) -> None:
         """Adds a success of this attempt to the evidence."""
         self.history.append(facts.ended(step, NEWEST, args, result))
+        self.tokens += used((step,))
 
     def unsettled(self) -> list[Step]:
         """The steps that have no end yet."""

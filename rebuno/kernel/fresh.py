@@ -1,24 +1,64 @@
 """A step that the journal does not know: today's policy decides, and what it says is recorded."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from rebuno.journal.records import Step, StepWrite
-from rebuno.kernel import words
+from rebuno.journal.records import Approval, Step, StepWrite
+from rebuno.kernel import budgets, limits, words
 from rebuno.kernel.asking import ask, denied
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.change import Change, Identified
+from rebuno.kernel.excess import Excess, weigh
 from rebuno.kernel.grants import covering
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say
 from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, Decision, Verdict
+from rebuno.model.obligation import Obligation
 from rebuno.model.step import Idempotency, Kind, StepStatus
 from rebuno.policy.facts import Facts
 
 
-def fresh(attempt: Attempt, step: Identified) -> tuple[Answer, Change | None]:
-    """Decides about a step that the journal does not know."""
+async def fresh(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answer, Change | None]:
+    """Decides about a step that the journal does not know. `turn` is what the limits have told this submission."""
+    while True:
+        settled = _settle(attempt, step, turn)
+        if settled is not None:
+            return settled
+        await turn.ask(attempt, step.step_id)
+        # INVARIANT: what was decided before an await is decided again, so that it rests on the end of the log.
+        await attempt.current()
+        attempt.check()
+
+
+def _settle(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answer, Change | None] | None:
+    """The answer, or None where the limits must be asked first."""
+    decision = _decide(attempt, step)
+    places: tuple[limits.Place, ...] = ()
+    kept_out: Excess | None = None
+    over: tuple[Obligation, ...] = ()
+    park: limits.Park | None = None
+    if decision.obligations:
+        places = limits.places(decision, attempt.execution)
+        weighed = weigh(decision, [*budgets.over(decision, attempt.tokens), *turn.over(places)])
+        decision, kept_out, over = weighed.decision, weighed.kept_out, weighed.asks
+        park = turn.park(attempt, step.step_id, kept_out)
+    asks = decision.verdict is Verdict.APPROVAL and kept_out is None
+    grant = covering(attempt, step, decision, over) if asks else None
+    asks = asks and grant is None
+    if (asks or park is not None) and attempt.inside_once(step.parent_id):
+        decision, asks, kept_out = _nested_wait(attempt, asks), False, None
+    if attempt.blocked and not asks and step.parent_id not in attempt.bodies:
+        return Answer(Say.EXECUTION_BLOCKED), None
+    if kept_out is not None:
+        return _kept_out(attempt, step, kept_out, park)
+    if decision.verdict is not Verdict.DENY and turn.lacks(places):
+        return None
+    answer, change = _record(attempt, step, decision, grant, over)
+    return answer, turn.noted(change, places)
+
+
+def _decide(attempt: Attempt, step: Identified) -> Decision:
     execution = attempt.execution
-    now = attempt.store.now()
     decision = attempt.policy.decide(
         Facts(
             step.kind,
@@ -27,27 +67,36 @@ def fresh(attempt: Attempt, step: Identified) -> tuple[Answer, Change | None]:
             agent=execution.agent_id,
             input=attempt.input,
             history=attempt.history,
-            now=now,
+            now=attempt.store.now(),
         )
     )
-    verdict = decision.verdict
-    grant = covering(attempt, step, decision) if verdict is Verdict.APPROVAL else None
-    if grant is not None:
-        verdict = Verdict.ALLOW
-    kernel_denies: Decision | None = None
     once = step.idempotency is Idempotency.ONCE
-    if verdict is not Verdict.DENY and once and attempt.unknown_twin(step.kind, step.target, step.args_hash):
-        kernel_denies = _kernels(attempt, INDETERMINATE_RETRY, "prior attempt outcome unknown; retry refused")
-    elif verdict is Verdict.APPROVAL and attempt.inside_once(step.parent_id):
-        kernel_denies = _nested_wait(attempt)
-    if kernel_denies is not None:
-        decision, verdict = kernel_denies, Verdict.DENY
-    if attempt.blocked and verdict is not Verdict.APPROVAL and step.parent_id not in attempt.bodies:
-        return Answer(Say.EXECUTION_BLOCKED), None
+    if decision.verdict is not Verdict.DENY and once and attempt.unknown_twin(step.kind, step.target, step.args_hash):
+        return _kernels(attempt, INDETERMINATE_RETRY, "prior attempt outcome unknown; retry refused")
+    return decision
 
+
+def _kept_out(
+    attempt: Attempt, step: Identified, over: Excess, park: limits.Park | None
+) -> tuple[Answer, Change | None]:
+    """A step that is not recorded now: it waits for a place, or is refused."""
+    rule_id = over.rule.rule_id
+    if park is None:
+        event = words.rate_limited(step, over.rule, over.reason, digest=attempt.policy.digest)
+        return Answer(Say.RATE_LIMITED, reason=over.reason, rule_id=rule_id), Change((event,), ())
+    answer = Answer(Say.PARKED, reason=over.reason, rule_id=rule_id, due=park.due)
+    if step.step_id in (attempt.parked or {}):
+        return answer, None
+    event = words.rate_limited(step, over.rule, over.reason, digest=attempt.policy.digest, until=park.until)
+    return answer, Change((event,), ())
+
+
+def _record(
+    attempt: Attempt, step: Identified, decision: Decision, grant: Approval | None, over: Sequence[Obligation]
+) -> tuple[Answer, Change | None]:
     row = Step(
         step_id=step.step_id,
-        execution_id=execution.id,
+        execution_id=attempt.execution.id,
         parent_id=step.parent_id,
         kind=step.kind,
         target=step.target,
@@ -62,29 +111,28 @@ def fresh(attempt: Attempt, step: Identified) -> tuple[Answer, Change | None]:
         digest=attempt.policy.digest,
         reason=decision.reason,
         attempt=attempt.lease.attempt,
-        approval_id=grant.id if grant is not None and verdict is Verdict.ALLOW else "",
+        approval_id=grant.id if grant is not None else "",
     )
-    match verdict:
-        case Verdict.ALLOW:
-            change = Change(
-                (words.executing(row, decision, first=True),),
-                (StepWrite(row, decided=0, started=0),),
-                # A local body that may run again needs no record of its intent on the disk before it runs.
-                held=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE,
-            )
-            return Answer(Say.PROCEED, row.step_id, rule_id=decision.rule_id), change
-        case Verdict.DENY:
-            row = replace(row, status=StepStatus.DENIED, attempt=0)
-            change = Change((words.denied(row, decision, first=True),), (StepWrite(row, decided=0, settled=0),))
-            return denied(row, decision), change
-        case Verdict.APPROVAL:
-            row = replace(row, status=StepStatus.PROPOSED, attempt=0)
-            return ask(attempt, row, decision, fresh=True)
+    if decision.verdict is Verdict.DENY:
+        row = replace(row, status=StepStatus.DENIED, attempt=0)
+        change = Change((words.denied(row, decision, first=True),), (StepWrite(row, decided=0, settled=0),))
+        return denied(row, decision), change
+    if decision.verdict is Verdict.APPROVAL and grant is None:
+        row = replace(row, status=StepStatus.PROPOSED, attempt=0)
+        return ask(attempt, row, decision, fresh=True, over=over)
+    change = Change(
+        (words.executing(row, decision, first=True),),
+        (StepWrite(row, decided=0, started=0),),
+        # A local body that may run again needs no record of its intent on the disk before it runs.
+        held=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE,
+    )
+    return Answer(Say.PROCEED, row.step_id, rule_id=decision.rule_id), change
 
 
 def _kernels(attempt: Attempt, rule_id: str, reason: str) -> Decision:
     return Decision(Verdict.DENY, rule_id, reason, digest=attempt.policy.digest)
 
 
-def _nested_wait(attempt: Attempt) -> Decision:
-    return _kernels(attempt, NESTED_WAIT, "a step inside the body of an at_most_once step cannot wait for a person")
+def _nested_wait(attempt: Attempt, asks: bool) -> Decision:
+    what = "a person" if asks else "its turn"
+    return _kernels(attempt, NESTED_WAIT, f"a step inside the body of an at_most_once step cannot wait for {what}")

@@ -8,22 +8,19 @@ from rebuno.journal.records import Execution, Step, StepWrite
 from rebuno.journal.store import Store
 from rebuno.kernel import executions, submit, words
 from rebuno.kernel.attempt import Attempt
-from rebuno.kernel.unenforced import refuse_unenforced
-from rebuno.model import identity
+from rebuno.model import identity, usage
 from rebuno.model.answer import Answer, Submission
-from rebuno.model.step import Idempotency, StepStatus
+from rebuno.model.step import Idempotency, Kind, StepStatus
 from rebuno.policy.decide import Policy
 
 
 class Kernel:
     """Policy first, journal second, over one store. `strict` syncs every outcome before it is returned.
 
-    Every method may raise a `StoreError`; those that take an attempt also `LeaseSuperseded` and `Terminated`. To make
-    one raises a `BundleError` where the policy asks for what the kernel does not enforce.
+    Every method may raise a `StoreError`; those that take an attempt also `LeaseSuperseded` and `Terminated`.
     """
 
     def __init__(self, store: Store, policy: Policy, *, strict: bool = False) -> None:
-        refuse_unenforced(policy)
         self.store = store
         self.policy = policy
         self.strict = strict
@@ -47,14 +44,16 @@ class Kernel:
         await executions.abandon(attempt)
         self._let_go.discard((attempt.execution.id, attempt.lease.attempt))
 
-    async def submit(self, attempt: Attempt, submission: Submission) -> Answer:
+    async def submit(self, attempt: Attempt, submission: Submission, *, wait: bool = True) -> Answer:
         """Identifies, decides, settles one submission; see `submit.submit`."""
-        return await submit.submit(attempt, submission)
+        return await submit.submit(attempt, submission, wait=wait)
 
     async def succeed(self, attempt: Attempt, step_id: str, result: str, value: object) -> None:
         """Records the result of a body, `result` as canonical JSON text and `value` as what that text reads as."""
         step = self._running(attempt, step_id)
         row = replace(step, status=StepStatus.SUCCEEDED, result=result)
+        if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
+            row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         attempt.succeeded(row, identity.parse(row.args), value)
         await self._settle(attempt, row)
 

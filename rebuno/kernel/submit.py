@@ -3,15 +3,20 @@
 import asyncio
 
 from rebuno.errors import Stale
+from rebuno.kernel import limits
 from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.change import Identified
 from rebuno.kernel.fresh import fresh
 from rebuno.kernel.identify import identify
 from rebuno.kernel.known import settle
 from rebuno.model.answer import Answer, Say, Submission
 
 
-async def submit(attempt: Attempt, submission: Submission) -> Answer:
+async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True) -> Answer:
     """Answers one submission of a running attempt. What the answer rests on is committed when this returns.
+
+    A step that its limit parks waits here for its place; with `wait` False the answer is `parked`, and says when it is
+    due.
 
     Raises:
         ValidationError: the submission is malformed; nothing was recorded or counted.
@@ -20,32 +25,45 @@ async def submit(attempt: Attempt, submission: Submission) -> Answer:
     attempt.check()
     # INVARIANT: no await before the count, else parallel identical calls are numbered in the order of locks.
     step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
+    try:
+        return await _answer(attempt, step, wait)
+    finally:
+        # What was not recorded gives its number back: asked for again, it is the same step.
+        if step.step_id not in attempt.steps:
+            attempt.uncount(step.scope, step.kind, step.target, step.args_hash, step.occurrence)
+
+
+async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
+    turn = limits.Turn()
     while True:
         await attempt.current()
         attempt.check()
         known = attempt.steps.get(step.step_id)
-        answer, change = fresh(attempt, step) if known is None else settle(attempt, known, step.idempotency)
+        if known is None:
+            answer, change = await fresh(attempt, step, turn)
+        else:
+            answer, change = settle(attempt, known, step.idempotency)
         if answer.say is Say.BLOCKED:
             attempt.blocked = True
         if answer.say is Say.REPLAY:
             attempt.replayed.add(step.step_id)
-        if answer.say is Say.EXECUTION_BLOCKED:
-            attempt.uncount(step.scope, step.kind, step.target, step.args_hash)
-        if change is None:
+        if change is not None:
+            if answer.say is Say.PROCEED:
+                attempt.start(change.steps[0].step)
+            if change.held:
+                attempt.hold(change.events[0], change.steps[0].step)
+                return answer
+            committed = attempt.write(change.events, steps=change.steps, approvals=change.approvals, judged=True)
+            try:
+                await asyncio.shield(committed)
+            except Stale:
+                attempt.bodies.discard(step.step_id)
+                continue
+            except asyncio.CancelledError:
+                # The caller is gone before it heard the answer: no body runs, the step stays started with no outcome.
+                attempt.bodies.discard(step.step_id)
+                raise
+            limits.remember(attempt, step.step_id, answer)
+        if not wait or answer.due is None:
             return answer
-        if answer.say is Say.PROCEED:
-            attempt.start(change.steps[0].step)
-        if change.held:
-            attempt.hold(change.events[0], change.steps[0].step)
-            return answer
-        committed = attempt.write(change.events, steps=change.steps, approvals=change.approvals, judged=True)
-        try:
-            await asyncio.shield(committed)
-        except Stale:
-            attempt.bodies.discard(step.step_id)
-            continue
-        except asyncio.CancelledError:
-            # The caller is gone before it heard the answer: no body runs, the step stays started without an outcome.
-            attempt.bodies.discard(step.step_id)
-            raise
-        return answer
+        await turn.rest(attempt, answer.due)

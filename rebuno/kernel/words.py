@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 
 from rebuno.journal.records import Approval, NewEvent, Step
+from rebuno.kernel.change import Identified
 from rebuno.kernel.panels import Panel
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno.model.decision import Decision
+from rebuno.model.obligation import Obligation
+from rebuno.model.step import Kind
 
 
-def _step(type: str, step: Step, **more: object) -> NewEvent:
+def _step(type: str, step: Step | Identified, **more: object) -> NewEvent:
     return NewEvent(type, {"step_id": step.step_id, "step_type": step.kind.value, "target": step.target, **more})
 
 
@@ -22,7 +25,7 @@ def _decision(decision: Decision) -> dict[str, object]:
     }
 
 
-def _first(step: Step) -> dict[str, object]:
+def _first(step: Step | Identified) -> dict[str, object]:
     # What the first event of a step says besides: enough to recompute its identity.
     nested = {"parent_step_id": step.parent_id} if step.parent_id else {}
     return {"args_hash": step.args_hash, "occurrence": step.occurrence, **nested}
@@ -62,8 +65,21 @@ def allowed(step: Step, approval_id: str) -> NewEvent:
     return _step("step.allowed", step, approval_id=approval_id)
 
 
+def rate_limited(
+    step: Identified, rule: Obligation, reason: str, *, digest: str, until: float | None = None
+) -> NewEvent:
+    """A step that is not recorded: refused, or parked `until` then at most (seconds since 1970)."""
+    more = {} if until is None else {"until": rfc3339(until)}
+    said = {"rule_id": rule.rule_id, "bundle": rule.bundle, "digest": digest, "reason": reason}
+    return _step("step.rate_limited", step, **said, **_first(step), **more)
+
+
 def succeeded(step: Step) -> NewEvent:
-    return _step("step.succeeded", step, outcome_hash=identity.args_hash(step.result or "null"))
+    more: dict[str, object] = {}
+    if step.kind is Kind.LLM:
+        known = step.input_tokens is not None
+        more["usage"] = {"input_tokens": step.input_tokens, "output_tokens": step.output_tokens} if known else None
+    return _step("step.succeeded", step, outcome_hash=identity.args_hash(step.result or "null"), **more)
 
 
 def failed(step: Step) -> NewEvent:

@@ -5,20 +5,23 @@ from enum import StrEnum
 
 
 class Say(StrEnum):
-    """The answers; the values are those of the wire."""
+    """The answers; the values are those of the wire, where `parked` is `blocked` without an approval."""
 
     PROCEED = "proceed"
     REPLAY = "replay"
     DENIED = "denied"
     BLOCKED = "blocked"
     EXECUTION_BLOCKED = "execution_blocked"
+    RATE_LIMITED = "rate_limited"
+    PARKED = "parked"
     EXECUTION_TERMINAL = "execution_terminal"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`result` and `error` are canonical JSON texts, and belong to `replay`; `reason` is never empty on `denied`.
-    An answer that was not recorded has no `step_id`."""
+    """`result` and `error` are canonical JSON texts, and belong to `replay`; `reason` is never empty on `denied`
+    and `rate_limited`. An answer that was not recorded has no `step_id`. `due` is when a parked step tries again, in
+    seconds since 1970."""
 
     say: Say
     step_id: str = ""
@@ -27,6 +30,7 @@ class Answer:
     reason: str = ""
     rule_id: str = ""
     approval_id: str = ""
+    due: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

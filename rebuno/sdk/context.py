@@ -12,6 +12,7 @@ from rebuno.errors import (
     LeaseSuperseded,
     NotJSON,
     PolicyError,
+    RateLimited,
     ResultError,
     StoreError,
     Terminated,
@@ -165,8 +166,10 @@ class ExecutionContext:
                 return answer
             case Say.DENIED:
                 raise PolicyError(answer.reason, rule_id=answer.rule_id, step_id=answer.step_id)
-            case Say.BLOCKED | Say.EXECUTION_BLOCKED:
+            case Say.BLOCKED | Say.EXECUTION_BLOCKED | Say.PARKED:
                 raise self._block(scope, answer)
+            case Say.RATE_LIMITED:
+                raise RateLimited(answer.reason, rule_id=answer.rule_id)
             case Say.EXECUTION_TERMINAL:
                 raise Terminated
 
