@@ -1,11 +1,11 @@
 """The hash chain over an execution's events: each hash covers the one before, so that no event changes unseen."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from rebuno.journal.records import Event
+from rebuno.journal.records import Event, NewEvent
 from rebuno.model.identity import canonical
 
 START: Final = bytes(32)
@@ -29,6 +29,44 @@ def payload_hash(
         f'"payload":{payload},"type":{canonical(type)}}}'
     )
     return sha256(previous + text.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest event of an execution."""
+
+    seq: int
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An event with the canonical text of its payload; `occurred_at` is empty where it is the time of the write."""
+
+    type: str
+    payload: str
+    occurred_at: str
+
+
+# The columns of a row of events: execution, number, type, payload, time, hash.
+EventRow = tuple[str, int, str, str, str, bytes]
+
+
+def written(events: Iterable[NewEvent]) -> list[Written]:
+    """Events ready to be chained. Raises `NotJSON` for a payload that JSON cannot hold."""
+    return [Written(event.type, canonical(event.payload, "payload"), event.occurred_at) for event in events]
+
+
+def chained(execution_id: str, head: Head, events: Sequence[Written], at: str) -> tuple[list[EventRow], Head]:
+    """The rows of the events that follow a head at the time `at`, and the head that they lead to."""
+    rows: list[EventRow] = []
+    seq, previous = head.seq, head.hash
+    for event in events:
+        seq += 1
+        time = event.occurred_at or at
+        previous = payload_hash(previous, execution_id, seq, event.type, event.payload, time)
+        rows.append((execution_id, seq, event.type, event.payload, time, previous))
+    return rows, Head(seq, previous)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
 """What one change does inside an open transaction: number and chain its events, move the head, put its rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import apsw
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreCorrupt, Terminated
-from rebuno.journal.chain import START, payload_hash
+from rebuno.journal.chain import START, Head, Written, chained
 from rebuno.journal.records import Batch, Copied, Execution, ExecutionWrite, Lease
 from rebuno.journal.rows import (
     Row,
@@ -25,23 +24,6 @@ from rebuno.model.execution import ExecutionStatus
 _ADVANCE, _ADD_EVENT, _PUT_STEP = SQL["advance"], SQL["add-event"], SQL["put-step"]
 # Heads are a few hundred bytes each.
 _MOST_HEADS: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The newest event of an execution."""
-
-    seq: int
-    hash: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An event with the canonical text of its payload; `occurred_at` is empty where it is the time of the write."""
-
-    type: str
-    payload: str
-    occurred_at: str
 
 
 class Changes:
@@ -71,7 +53,7 @@ class Changes:
     def create(self, execution: Execution, events: Sequence[Written], copied: Copied) -> bool:
         """Adds an execution; False where its id or its agent's key is, or was, another's."""
         now = round(self._clock.now(), 6)
-        rows, head = _chained(execution.id, Head(0, START), events, rfc3339(now))
+        rows, head = chained(execution.id, Head(0, START), events, rfc3339(now))
         if not self._execute(SQL["add-execution"], execution_values(execution, head.seq, head.hash, now)):
             return False
         self._execute(SQL["add-contents"], (execution.input, execution.output))
@@ -123,7 +105,7 @@ class Changes:
         self, batch: Batch, head: Head, events: Sequence[Written], now: float, at: str
     ) -> tuple[list[Row], Head] | None:
         """The rows of the events and the new head, or None where the row is not what `head` and the lease say."""
-        rows, moved = _chained(batch.execution_id, head, events, at)
+        rows, moved = chained(batch.execution_id, head, events, at)
         attempt, owner = (batch.lease.attempt, batch.lease.owner) if batch.lease else (None, None)
         values = (moved.seq, moved.hash, now, batch.execution_id, head.seq, head.hash, attempt, owner)
         return (rows, moved) if self._execute(_ADVANCE, values) else None
@@ -170,14 +152,3 @@ class Changes:
     def _execute(self, sql: str, values: Row) -> int:
         self._connection.execute(sql, values)
         return self._connection.changes()
-
-
-def _chained(execution_id: str, head: Head, events: Sequence[Written], at: str) -> tuple[list[Row], Head]:
-    rows: list[Row] = []
-    seq, previous = head.seq, head.hash
-    for event in events:
-        seq += 1
-        time = event.occurred_at or at
-        previous = payload_hash(previous, execution_id, seq, event.type, event.payload, time)
-        rows.append((execution_id, seq, event.type, event.payload, time, previous))
-    return rows, Head(seq, previous)
