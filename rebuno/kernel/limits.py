@@ -2,9 +2,9 @@
 
 import asyncio
 import random
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Final
 
 from rebuno.errors import LeaseSuperseded, StoreError, Terminated
@@ -122,7 +122,7 @@ class Turn:
         waited = now - (attempt.parked or {}).get(step_id, now)
         if self.began is not None:
             # INVARIANT: a clock set back does not lengthen the wait.
-            waited = max(waited, time.monotonic() - self.began)
+            waited = max(waited, monotonic() - self.began)
         until = now + over.wait - max(waited, 0.0)
         if over.due > until or now >= until:
             return None
@@ -148,7 +148,7 @@ class Turn:
             Terminated, LeaseSuperseded, StoreError: the execution has ended meanwhile, or somebody else runs it.
         """
         if self.began is None:
-            self.began = time.monotonic()
+            self.began = monotonic()
         left = due - attempt.store.now()
         await asyncio.sleep(min(max(left, _LEAST_SLEEP), LOOK))
         if left <= LOOK:
@@ -160,11 +160,13 @@ class Turn:
             raise LeaseSuperseded
 
 
-def remember(attempt: Attempt, step_id: str, answer: Answer) -> None:
-    """Keeps in mind, once that is committed, that a step was parked, or that it was refused and may begin anew."""
-    if attempt.parked is not None and answer.say is Say.PARKED:
+def remember(attempt: Attempt, step_id: str, answer: Answer, committed: "asyncio.Future[int]") -> None:
+    """Keeps in mind, once that is on the disk, that a step was parked, or that it was refused and may begin anew."""
+    if committed.cancelled() or committed.exception() is not None or attempt.parked is None:
+        return
+    if answer.say is Say.PARKED:
         attempt.parked.setdefault(step_id, attempt.store.now())
-    elif attempt.parked is not None and answer.say is Say.RATE_LIMITED:
+    else:
         attempt.parked.pop(step_id, None)
 
 

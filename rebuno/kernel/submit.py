@@ -1,6 +1,7 @@
 """One submission: identify it, decide about it, settle it against the journal."""
 
 import asyncio
+from functools import partial
 
 from rebuno.errors import Stale
 from rebuno.kernel import limits
@@ -54,6 +55,8 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
                 attempt.hold(change.events[0], change.steps[0].step)
                 return answer
             committed = attempt.write(change.events, steps=change.steps, approvals=change.approvals, judged=True)
+            if not answer.step_id:
+                committed.add_done_callback(partial(limits.remember, attempt, step.step_id, answer))
             try:
                 await asyncio.shield(committed)
             except Stale:
@@ -63,7 +66,6 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
                 # The caller is gone before it heard the answer: no body runs, the step stays started with no outcome.
                 attempt.bodies.discard(step.step_id)
                 raise
-            limits.remember(attempt, step.step_id, answer)
         if not wait or answer.due is None:
             return answer
         await turn.rest(attempt, answer.due)
