@@ -66,6 +66,11 @@ class Owner:
             self._file = self._locked_file(folder / self.holder.owner)
             _OPEN.add(self)
 
+    @property
+    def file(self) -> Path | None:
+        """The file that is locked; None for a store in memory."""
+        return None if self._folder is None else self._folder / self.holder.owner
+
     def alive(self, holder: Holder) -> bool | None:
         """Whether the holder's process lives; None where only its lease can tell: it is of another host, or of a user
         whose files are closed to us."""

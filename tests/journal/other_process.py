@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import apsw
+
 from rebuno.journal.sqlite import SQLiteStore
 from tests.journal.builders import batch, event, started, written
 
@@ -51,6 +53,16 @@ async def answer(path: Path) -> None:
         say(str(await written(store, batch("e1", lease=lease))))
 
 
+async def lock(path: Path) -> None:
+    """Keeps a transaction open until it is told to let go."""
+    connection = apsw.Connection(str(path))
+    connection.execute("BEGIN IMMEDIATE")
+    say("locked")
+    sys.stdin.readline()
+    connection.execute("ROLLBACK")
+    connection.close()
+
+
 async def append(path: Path) -> None:
     """Adds 100 events to an execution that others write to."""
     store = await SQLiteStore.open(path)
@@ -68,5 +80,5 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    deed = {"hold": hold, "leave": leave, "compute": compute, "answer": answer, "append": append}[sys.argv[1]]
-    asyncio.run(deed(Path(sys.argv[2])))
+    deeds = (hold, leave, compute, answer, lock, append)
+    asyncio.run({deed.__name__: deed for deed in deeds}[sys.argv[1]](Path(sys.argv[2])))

@@ -5,11 +5,7 @@ import fcntl
 import itertools
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,25 +15,7 @@ from rebuno.journal.chain import verify
 from rebuno.journal.records import Event
 from rebuno.journal.sqlite import SQLiteStore
 from tests.journal.builders import in_loop, started
-
-ROOT = Path(__file__).parents[2]
-
-
-@contextmanager
-def process(deed: str, path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """`other_process.py`, killed at the end."""
-    command = [sys.executable, "-m", "tests.journal.other_process", deed, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
-        try:
-            yield running
-        finally:
-            running.kill()
-
-
-def line(running: "subprocess.Popen[str]") -> str:
-    """The next line that the process says."""
-    assert running.stdout is not None
-    return running.stdout.readline().strip()
+from tests.journal.processes import line, process
 
 
 async def log_of(path: Path) -> list[Event]:

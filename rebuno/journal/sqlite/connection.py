@@ -5,6 +5,7 @@ import os
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -79,12 +80,34 @@ def _check_place(file: Path, path: str, create: bool) -> None:
     exists = file.exists()
     if not exists and not create:
         raise StoreUnreachable(f"there is no store at `{path}`; check the path", path=path)
-    if exists and not create and file.stat().st_size == 0:
+    if exists and file.stat().st_size == 0 and (not create or owners_folder(file).exists()):
         raise StoreCorrupt(f"the store `{path}` is empty; restore a copy, or name another file", path=path)
+    if exists and _cut_off(file):
+        raise StoreCorrupt(f"the store `{path}` is damaged; restore a copy (its last page is cut off)", path=path)
     # WAL needs its companions beside the file, so the folder must be writable too.
     for place in (file, folder) if exists else (folder,):
         if not os.access(place, os.W_OK):
             raise StoreReadOnly(f"the store `{path}` cannot be written: `{place}` is read-only", path=path)
+
+
+def owners_folder(file: Path) -> Path:
+    """Where those who have the store at `file` open keep their owner files; it stays when they leave."""
+    place = file.resolve()
+    return place.with_name(f"{place.name}-owners")
+
+
+def _cut_off(file: Path) -> bool:
+    """Whether the file ends within a page, which SQLite would read as if zeros followed."""
+    real = file.resolve()
+    log = real.with_name(f"{real.name}-wal")
+    if log.exists() and log.stat().st_size > 0:
+        # Then the last page may stand there: a disk that was full cuts a page off without loss.
+        return False
+    with suppress(PermissionError), real.open("rb") as store:
+        head = store.read(18)
+        size = int.from_bytes(head[16:18]) if head.startswith(b"SQLite format 3\0") else 0
+        return size > 0 and os.fstat(store.fileno()).st_size % (65536 if size == 1 else size) != 0
+    return False
 
 
 def _circular(file: Path) -> bool:

@@ -11,17 +11,18 @@ from typing import Final, Self, TypeVar
 import apsw
 
 from rebuno.errors import StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.journal.chain import written
 from rebuno.journal.leases import Leases
 from rebuno.journal.owners import Owner
 from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease, NewEvent, Spend, Tombstone
-from rebuno.journal.sqlite.changes import Changes, Written
-from rebuno.journal.sqlite.connection import MEMORY, connect
+from rebuno.journal.sqlite.changes import Changes
+from rebuno.journal.sqlite.connection import MEMORY, connect, owners_folder
 from rebuno.journal.sqlite.jobs import Change, Keep, Stop
+from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.reading import Reading
 from rebuno.journal.sqlite.upkeep import Upkeep
 from rebuno.journal.sqlite.writer import RENEW_SECONDS, Writer
 from rebuno.model.clock import Clock, WallClock
-from rebuno.model.identity import canonical
 
 T = TypeVar("T")
 
@@ -46,7 +47,8 @@ class SQLiteStore(Reading):
         self._leases = Leases(owner, clock)
         self._changes = Changes(connection, clock)
         self._upkeep = Upkeep(connection, clock, self._leases)
-        self._writer = Writer(connection, self._changes, clock, path, renew_seconds)
+        place = None if owner.file is None else Place(Path(path).resolve(), owner.file, path)
+        self._writer = Writer(connection, self._changes, clock, path, place, renew_seconds)
         self._closed = False
 
     @classmethod
@@ -71,7 +73,7 @@ class SQLiteStore(Reading):
         shown = str(path)
         connection = await asyncio.to_thread(connect, shown, patience=busy_timeout, create=create, vfs=vfs)
         try:
-            owner = Owner(None if shown == MEMORY else _owners(Path(path)))
+            owner = Owner(None if shown == MEMORY else owners_folder(Path(path)))
         except OSError as error:
             connection.close()
             why = (error.strerror or "it cannot be made").lower()
@@ -92,12 +94,12 @@ class SQLiteStore(Reading):
 
     async def create(self, execution: Execution, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
         """Adds an execution with its first events and rows; False where its id or its agent's key is taken."""
-        return await self._change(partial(self._changes.create, execution, _written(events), copied or Copied()))
+        return await self._change(partial(self._changes.create, execution, written(events), copied or Copied()))
 
     def write(self, batch: Batch) -> None:
         """Hands over a batch. Raises `NotJSON` at once for a payload that JSON cannot hold."""
         self._check()
-        run = partial(self._changes.write, batch, _written(batch.events))
+        run = partial(self._changes.write, batch, written(batch.events))
         # Counted from here: the thread may wake late while this one computes, and then must not wait again.
         due = time.monotonic() + DEFER_SECONDS if batch.deferred else None
         self._writer.submit(Change(run, batch.committed, batch.execution_id, batch.lease, due))
@@ -163,13 +165,3 @@ class SQLiteStore(Reading):
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._writer.submit(Change(run, answer))
         return await answer
-
-
-def _owners(path: Path) -> Path:
-    file = path.resolve()
-    return file.with_name(f"{file.name}-owners")
-
-
-def _written(events: Sequence[NewEvent]) -> list[Written]:
-    # In the caller's thread: it overlaps with the other one's waiting for the disk.
-    return [Written(event.type, canonical(event.payload, "payload"), event.occurred_at) for event in events]

@@ -9,13 +9,14 @@ from typing import Final
 
 import apsw
 
-from rebuno.errors import LeaseSuperseded, RebunoError, Stale, StoreError
+from rebuno.errors import LeaseSuperseded, RebunoError, Stale, StoreError, StoreUnreachable
 from rebuno.journal.answers import Answer, give
 from rebuno.journal.leases import LEASE_SECONDS
 from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
 from rebuno.journal.sqlite.jobs import Change, Job, Keep, Read, Stop
+from rebuno.journal.sqlite.place import LOOK_SECONDS, Place
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock
 
@@ -29,12 +30,21 @@ class Writer:
     """
 
     def __init__(
-        self, connection: apsw.Connection, changes: Changes, clock: Clock, path: str, renew_seconds: float
+        self,
+        connection: apsw.Connection,
+        changes: Changes,
+        clock: Clock,
+        path: str,
+        place: Place | None,
+        renew_seconds: float,
     ) -> None:
         self._connection = connection
         self._changes = changes
         self._clock = clock
         self._path = path
+        self._place = place
+        self._look_at = 0.0
+        self._gone: StoreUnreachable | None = None
         self._renew_seconds = renew_seconds
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._ready: list[Change] = []
@@ -63,6 +73,8 @@ class Writer:
                 now = time.monotonic()
                 if now >= self._due:
                     self._release_deferred()
+                if now >= self._look_at:
+                    self._look(now)
                 if self._ready:
                     self._commit_group()
                 if self._reads:
@@ -113,20 +125,34 @@ class Writer:
         self._deferred.clear()
         self._due = math.inf
 
+    def _look(self, now: float) -> None:
+        """Notices that the files are gone. From then on nothing is written, and every lease is poisoned."""
+        self._look_at = now + LOOK_SECONDS
+        if self._place is None or self._gone is not None:
+            return
+        try:
+            self._place.check()
+        except StoreUnreachable as error:
+            self._gone = error
+            for lease in self._leases:
+                lease.poison = lease.poison or error
+
     # ---------------------------------------------------------------- a group
 
     def _commit_group(self) -> None:
         group = self._ready
         answers: list[Answer] = []
         try:
+            if self._gone is not None:
+                raise self._gone
             self._connection.execute(SQL["begin"])
             answers = [self._member(change, alone=len(group) == 1) for change in group]
             if self._connection.in_transaction:
                 self._connection.execute(SQL["commit"])
             self._changes.keep()
-        except apsw.Error as error:
+        except (apsw.Error, StoreUnreachable) as error:
             self._give_up()
-            failure = typed(error, self._path)
+            failure = typed(error, self._path) if isinstance(error, apsw.Error) else error
             answers = [_failed(change, failure) for change in group]
         self._ready = []
         give(answers)
@@ -173,6 +199,9 @@ class Writer:
     def _read(self) -> None:
         answers: list[Answer] = []
         for read in self._reads:
+            if self._gone is not None:
+                answers.append((read.answer, None, self._gone))
+                continue
             try:
                 answers.append((read.answer, read.run(), None))
             except apsw.Error as error:
@@ -185,6 +214,9 @@ class Writer:
 
     def _renew(self) -> None:
         """Extends the leases in one commit. A failure is no verdict about a lease: it is tried again in a second."""
+        if self._gone is not None:
+            self._leases = []
+            return
         until = self._clock.now() + LEASE_SECONDS
         try:
             self._connection.execute(SQL["begin"])

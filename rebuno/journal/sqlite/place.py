@@ -1,0 +1,39 @@
+"""Whether the files under an open store are still those that it opened: what is written to a deleted file is lost."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from rebuno.errors import StoreUnreachable
+
+# How long a deletion may stay unnoticed while something is written.
+LOOK_SECONDS: Final = 0.1
+
+
+class Place:
+    """The store's file, its log and its owner file, by where they are and which they are."""
+
+    def __init__(self, file: Path, owner: Path, shown: str) -> None:
+        """`shown` is the store's name in errors. What is not there yet is not looked for."""
+        self._shown = shown
+        log = file.with_name(f"{file.name}-wal")
+        found = {path: _identity(path) for path in map(os.fspath, (file, log, owner))}
+        self._files = {path: identity for path, identity in found.items() if identity is not None}
+
+    def check(self) -> None:
+        """Raises `StoreUnreachable` where one of them is not there any more, or is another."""
+        for path, opened in self._files.items():
+            if _identity(path) != opened:
+                raise StoreUnreachable(
+                    f"the store `{self._shown}` was moved or deleted while it was open: `{path}` is not the file that "
+                    "it was; open it again where it is now",
+                    path=self._shown,
+                )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
