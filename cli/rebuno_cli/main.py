@@ -23,6 +23,7 @@ from rebuno_cli import (
     policy_ast,
     policy_check,
     policy_convert,
+    policy_diff,
     policy_explain,
     policy_fmt,
     policy_inline,
@@ -47,6 +48,7 @@ approval = _group("Look at the questions that agents have asked, and answer them
 
 policy.command("check")(policy_check.check)
 policy.command("test")(policy_test.run)
+policy.command("diff")(policy_diff.diff)
 policy.command("explain")(policy_explain.explain)
 policy.command("fmt")(policy_fmt.fmt)
 policy.command("ast")(policy_ast.ast)

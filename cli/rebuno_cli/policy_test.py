@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rebuno.errors import ValidationError
-from rebuno_cli import options
+from rebuno_cli import options, recorded
 
 
 def run(
@@ -23,13 +23,21 @@ def run(
         str, typer.Option("--junit", metavar="FILE", help="Write the results there too, as JUnit XML.")
     ] = "",
     watch: Annotated[bool, typer.Option("--watch", help="Run again when a file changes, until Ctrl-C.")] = False,
+    execution: recorded.Executions = None,
+    since: recorded.Since = "",
+    db: options.Db = None,
     as_json: options.Json = False,
 ) -> int:
-    """Ask each bundle about the cases in its `.policytest.yaml` file.
+    """Ask each bundle about the cases in its `.policytest.yaml` file; with --execution or --since, ask one bundle about
+    the steps that a store has recorded, and show which it would decide differently now.
 
     Exit code 0 when all come out as expected, 1 when one does not or too little is covered, 2 when a bundle or a case
     file has errors.
     """
+    if execution or since:
+        if len(paths) != 1 or case or junit or watch or min_coverage is not None:
+            raise ValidationError("recorded steps are judged by one bundle, without the options about cases")
+        return _backtest([*(layer or ()), *paths], execution or [], since, db, as_json=as_json)
     if case and min_coverage is not None:
         raise ValidationError("`--min-coverage` is about all cases of a bundle; leave out `--case`")
 
@@ -41,6 +49,23 @@ def run(
 
         return repeat(paths, once, as_json=as_json)
     return once()[0]
+
+
+def _backtest(paths: list[str], refs: list[str], since: str, db: str | None, *, as_json: bool) -> int:
+    from rebuno.policy.backtest import Tally, against_record
+    from rebuno.policy.compile import compile_policy
+    from rebuno.policy.source import read
+    from rebuno_cli.render import backtest, console, output
+
+    policy = compile_policy([read(path) for path in paths])
+    tally = Tally()
+    count = recorded.each(refs, since, db, lambda steps: against_record(tally, policy, steps))
+    result = tally.result()
+    if as_json:
+        output.write_json(result.to_json())
+    else:
+        console.write(backtest.backtest(result, executions=count))
+    return int(bool(result.differing))
 
 
 def _once(
