@@ -1,4 +1,4 @@
-"""A kernel in this process: one SQLite file, handlers run in place."""
+"""A kernel in this process: one store, handlers run in place."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -9,11 +9,21 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from rebuno.errors import LeaseSuperseded, StoreError, Terminated, ValidationError, failure_reason
+from rebuno.errors import (
+    ConflictError,
+    LeaseSuperseded,
+    NotFoundError,
+    StoreError,
+    Terminated,
+    ValidationError,
+    failure_reason,
+)
 from rebuno.journal import records
-from rebuno.journal.sqlite import SQLiteStore
+from rebuno.journal.opening import open_store
+from rebuno.journal.store import Store
 from rebuno.kernel import executions
 from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.cancel import DEADLINE_EXCEEDED
 from rebuno.kernel.kernel import Kernel as Core
 from rebuno.kernel.operator import Operator
 from rebuno.model import identity
@@ -22,13 +32,18 @@ from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import read
+from rebuno.sdk import refusals
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import ExecutionContext, recordable
 
 # Bodies that are plain functions run in threads; more at a time than this wait for a free one.
 BODY_THREADS = 64
+# How often a running handler is asked whether its execution is still its own, in seconds.
+WATCH_SECONDS = 1.0
 # What the protocol allows a caller's own id and an agent's id, in bytes.
 LONGEST_ID = 256
+# A thousand years, in seconds: what is more was meant otherwise.
+LONGEST_DEADLINE = 1000 * 366 * 86400.0
 
 
 class Permissive(Enum):
@@ -100,45 +115,92 @@ class _Direct:
 class Kernel:
     """An open kernel. Use it from the event loop that opened it; `operator` is the view for looking and approving."""
 
-    def __init__(self, store: SQLiteStore, policy: Policy, *, strict: bool) -> None:
+    def __init__(self, store: Store, policy: Policy, *, strict: bool) -> None:
         self.policy = policy
         self.operator = Operator(store)
+        # Of each execution that runs here, what ends its handler.
+        self._stops: dict[str, asyncio.Future[None]] = {}
         self._core = Core(store, policy, strict=strict)
         self._executor = ThreadPoolExecutor(BODY_THREADS, thread_name_prefix="rebuno-body")
 
     async def run(
-        self, handler: Callable[..., Any], input: Any = None, *, id: str | None = None, agent: str | None = None
+        self,
+        handler: Callable[..., Any],
+        input: Any = None,
+        *,
+        id: str | None = None,
+        agent: str | None = None,
+        pin: bool = False,
+        deadline: float | None = None,
+        on_divergence: Literal["record", "block"] = "record",
     ) -> Execution:
         """Runs a handler on an input, or resumes where an earlier run of the same `id` stopped.
 
         `id` is the run's name, unique per agent: the same line again resumes it or returns how it ended. Without one
-        every call is a new run (the returned `id` resumes it). `agent` is what policies see, the handler's name if not
-        given. Returns with status `completed`, `failed`, `cancelled`, or `blocked` with the `approvals` it waits for.
+        every call is a new run (the returned `id` resumes it; an execution's own id needs no input). `agent` is what
+        policies see, the handler's name if not given. Returns with status `completed`, `failed`, `cancelled`, or
+        `blocked` with the `approvals` it waits for.
+
+        With `pin` a new execution is judged to its end by the policy of its start. It is cancelled (reason
+        `deadline_exceeded`) where it has not ended `deadline` seconds after its start. With `on_divergence="block"` a
+        person is asked about every new step that comes while recorded ones have not come again.
 
         Raises:
             ConflictError: the id belongs to another input, or a live process runs it (`holder` names it).
+            ExecutionExpired: the id belongs to an execution that retention has taken.
             NotJSON, ValidationError: the input, the id or the agent's name is malformed; nothing was recorded.
+            BundleError: it is pinned, and the policy of its start cannot be compiled any more; nothing was recorded.
             StoreError, LeaseSuperseded: the run stopped where it stood; the same line again resumes it.
         """
         name = agent if agent is not None else getattr(handler, "__name__", "")
         _check_id("agent", name)
         if id is not None:
             _check_id("id", id)
+        if deadline is not None and not 0 < deadline < LONGEST_DEADLINE:
+            raise ValidationError(f"the deadline {deadline!r} is no number of seconds above 0")
+        if on_divergence not in ("record", "block"):
+            raise ValidationError(f"`on_divergence={on_divergence!r}` is neither `record` nor `block`")
         text = identity.canonical(input, "input")
+        if input is None and id is not None:
+            text = await self._input_of(id, name) or text
         bind(handler, identity.parse(text))
         replayed = 0
         while True:
-            begun = await self._begin(agent_id=name, input=text, key=id)
+            begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
             if isinstance(begun, records.Execution):
                 return await self._view(begun, replayed)
             id = id if id is not None else begun.execution.id
+            begun.block_diverged = on_divergence == "block"
             ended = await self._attempt(begun, bind(handler, identity.parse(text)))
-            replayed = len(begun.replayed)
+            replayed = begun.replayed
             if ended is not None:
                 return await self._view(ended, replayed)
 
-    async def _begin(self, *, agent_id: str, input: str, key: str | None) -> Attempt | records.Execution:
-        beginning = asyncio.create_task(self._core.begin(agent_id=agent_id, input=input, key=key))
+    async def cancel(self, ref: str, *, reason: str = "cancelled") -> records.Execution:
+        """Cancels an execution, named as in `Operator.execution`, wherever it runs; a handler that runs in this kernel
+        is stopped at once, and its `run` returns with status `cancelled`.
+
+        Raises:
+            NotFoundError, ConflictError: there is none, or several, or it has ended already.
+        """
+        ended = await self.operator.cancel(ref, reason=reason)
+        stop = self._stops.get(ended.id)
+        if stop is not None and not stop.done():
+            stop.set_result(None)
+        return ended
+
+    async def _input_of(self, execution_id: str, agent_id: str) -> str | None:
+        with suppress(NotFoundError):
+            found = await self._core.store.execution(execution_id)
+            return found.input if found.agent_id == agent_id else None
+        return None
+
+    async def _begin(
+        self, *, agent_id: str, input: str, key: str | None, pin: bool, deadline: float | None
+    ) -> Attempt | records.Execution:
+        beginning = asyncio.create_task(
+            self._core.begin(agent_id=agent_id, input=input, key=key, pin=pin, deadline=deadline)
+        )
         try:
             return await asyncio.shield(beginning)
         except asyncio.CancelledError:
@@ -160,29 +222,55 @@ class Kernel:
         )
         task = asyncio.create_task(context.run(handler))
         try:
-            await asyncio.wait({task})
-            if context.blocked:
+            try:
+                ours = await self._watch(attempt, task)
+                if ours and context.blocked:
+                    await context.settle()
+            finally:
+                context.end()
+                # Nothing happens to a task that is done.
+                task.cancel()
+                await asyncio.wait({task})
                 await context.settle()
-            context.end()
-            await context.settle()
-            return await self._end(attempt, context, task)
-        except asyncio.CancelledError:
-            context.end()
-            task.cancel()
-            await asyncio.wait({task})
-            await context.settle()
-            raise
-        except Terminated:
-            return await attempt.store.execution(execution.id)
+            if ours:
+                return await self._end(attempt, context, task)
+            raise LeaseSuperseded
+        except (Terminated, LeaseSuperseded):
+            row = await attempt.store.execution(execution.id)
+            if not row.status.terminal:
+                raise
+            return row
         finally:
             if not attempt.ended:
                 await self._abandon(attempt)
+
+    async def _watch(self, attempt: Attempt, task: "asyncio.Task[Any]") -> bool:
+        """Waits for the handler's end. False where its execution was ended, or given to another, before that."""
+        execution, lease, store = attempt.execution, attempt.lease, attempt.store
+        stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._stops[execution.id] = stop
+        try:
+            while not task.done():
+                left = execution.deadline_at - store.now() if execution.deadline_at else WATCH_SECONDS
+                if left <= 0:
+                    with suppress(ConflictError):
+                        await self.operator.cancel(execution.id, reason=DEADLINE_EXCEEDED)
+                    return False
+                await asyncio.wait({task, stop}, timeout=min(left, WATCH_SECONDS), return_when=asyncio.FIRST_COMPLETED)
+                if stop.done() or lease.lost:
+                    return False
+            return True
+        finally:
+            del self._stops[execution.id]
 
     async def _end(
         self, attempt: Attempt, context: ExecutionContext, task: "asyncio.Task[Any]"
     ) -> records.Execution | None:
         # A run that is cancelled from outside does not come here: this handler cancelled itself.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is not None:
+            # A provider's SDK makes its own error of a refusal.
+            error = refusals.of(error) or error
         if isinstance(error, StoreError | LeaseSuperseded | Terminated):
             raise error
         if context.blocked:
@@ -272,7 +360,8 @@ def compiled(policy: PolicyLike | None) -> Policy:
 async def open(
     path: str | Path, *, policy: PolicyLike | None = None, durability: Literal["group", "strict"] = "group"
 ) -> AsyncIterator[Kernel]:
-    """Opens the kernel on a SQLite file, made if it is missing: `async with rebuno.open("agent.db", policy="a.rbp")`.
+    """Opens the kernel on a store: `async with rebuno.open("agent.db", policy="a.rbp")`. `path` is that of a SQLite
+    file, made if it is missing, or the URL of a PostgreSQL database (`postgresql://…`).
 
     `policy` is a bundle's path, a list of paths (one a layer, the outermost first; the strictest verdict wins), a
     compiled policy, or `rebuno.PERMISSIVE`; bundle files are read now and not again.
@@ -282,12 +371,12 @@ async def open(
     Raises:
         BundleError: the bundle has errors, or asks for what the kernel does not enforce; there is no policy then.
         ValueError: no policy was given, or an unknown durability.
-        StoreError: the file cannot be used, for the reason that the subclass names.
+        StoreError: the store cannot be used, for the reason that the subclass names.
     """
     if durability not in ("group", "strict"):
         raise ValueError(f"the durability `{durability}` is neither `group` nor `strict`")
     judge = compiled(policy)
-    store = await SQLiteStore.open(path)
+    store = await open_store(path)
     try:
         kernel = Kernel(store, judge, strict=durability == "strict")
         try:
@@ -300,12 +389,13 @@ async def open(
 
 @asynccontextmanager
 async def operate(path: str | Path, *, create: bool = False) -> AsyncIterator[Operator]:
-    """Opens a store for looking and approving; it needs no policy, and makes no file unless `create` says so.
+    """Opens a store, a file or a database, for looking and approving; it needs no policy. Without `create` it must be
+    there already.
 
     Raises:
         StoreError: there is no usable store at `path`.
     """
-    store = await SQLiteStore.open(path, create=create)
+    store = await open_store(path, create=create)
     try:
         yield Operator(store)
     finally:

@@ -7,6 +7,7 @@ RebunoError
 │   ├── ForbiddenError                403
 │   ├── NotFoundError                 404
 │   ├── ConflictError (holder)        409  same id with another input, decided already, or held by a live process
+│   │   └── ExecutionExpired (status)      retention took the execution of this id
 │   ├── LeaseSuperseded               409  another attempt owns the execution now
 │   └── PolicyError (reason, rule_id) 403  a step was denied
 ├── ToolError (error, step_id)        a step's body failed, on this run or on the recorded one
@@ -87,6 +88,22 @@ class ConflictError(APIError):
     def __init__(self, message: str, *, holder: str | None = None) -> None:
         super().__init__(message)
         self.holder = holder
+
+
+class ExecutionExpired(ConflictError):
+    """The id belongs to an execution that retention has taken; it is never run a second time.
+
+    `execution_id`, `status` and `output_hash` (hex SHA-256, or empty) are what is left of it.
+    """
+
+    def __init__(self, key: str, *, execution_id: str, status: str, output_hash: str) -> None:
+        super().__init__(
+            f"the id `{key}` belongs to an execution that has {status if status != 'cancelled' else 'been cancelled'}"
+            " and was removed since; use another id"
+        )
+        self.execution_id = execution_id
+        self.status = status
+        self.output_hash = output_hash
 
 
 class LeaseSuperseded(APIError):

@@ -21,14 +21,18 @@ from rebuno.journal.records import (
 )
 from rebuno.journal.store import Store
 from rebuno.kernel import facts
-from rebuno.kernel.budgets import used
+from rebuno.kernel.recorded import Recorded
 from rebuno.model import identity
 from rebuno.model.decision import Decision
-from rebuno.model.step import Idempotency, StepStatus
+from rebuno.model.step import Idempotency
 from rebuno.policy.decide import Policy
+from rebuno.policy.facts import History
+from rebuno.policy.looking_back import LooksBack
 
 # Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
 NEWEST = 2**62
+# How many of the steps that an attempt has added to the log are kept to be named.
+MOST_FRESH = 10
 # How long the start of a step may be kept back from the store, in seconds.
 HOLD = 0.002
 
@@ -48,48 +52,75 @@ async def load(store: Store, execution_id: str) -> tuple[dict[str, Step], dict[s
 class Attempt:
     """One run of one execution's handler.
 
-    INVARIANT: everything here is touched from the event loop's thread only, and `steps` and `approvals` change in the
-    same breath as the batch that writes the change is handed to the store.
+    INVARIANT: everything here is touched from the event loop's thread only, and `recorded` changes in the same breath
+    as the batch that writes the change is handed to the store.
     """
 
     def __init__(
-        self,
-        store: Store,
-        policy: Policy,
-        execution: Execution,
-        lease: Lease,
-        steps: dict[str, Step],
-        approvals: dict[str, Approval],
+        self, store: Store, policy: Policy, execution: Execution, lease: Lease, approvals: Iterable[Approval]
     ) -> None:
         self.store = store
         self.policy = policy
         self.execution = execution
         self.lease = lease
-        self.steps = steps
-        self.approvals = approvals
         self.input = identity.parse(execution.input)
-        self.history = facts.history(steps.values(), approvals.values())
+        self._looks_back = LooksBack(policy)
+        self._base = execution.head_seq
+        self.recorded = self._reading(approvals, set())
+        # The first steps that this attempt has added to the log, and how many there are.
+        self.fresh: dict[str, Step] = {}
+        self.fresh_count = 0
         self.head = execution.head_seq
         self.blocked = False
+        # Whether a person is asked about whatever is new while recorded steps have not come again.
+        self.block_diverged = False
         self.ended = False
         # The bodies that this attempt has started and not yet settled.
         self.bodies: set[str] = set()
-        # Recorded steps that this attempt answered from the journal.
-        self.replayed: set[str] = set()
-        # What model calls are known to have used so far, input and output tokens.
-        self.tokens = used(steps.values())
+        # How many recorded steps this attempt has answered from the journal.
+        self.replayed = 0
         # Since when steps are parked, in seconds since 1970; None: the log was not asked yet.
         self.parked: dict[str, float] | None = None
         # Numbers that submissions gave back, the lowest first.
         self._freed: dict[tuple[str, str, str, str], list[int]] = {}
         self._counts: Counter[tuple[str, str, str, str]] = Counter()
         self._judged: dict[str, Decision] = {}
-        self._unknown = self._unknown_at_start()
         self._stale = False
         self._writes = 0
         self._in_flight: set[asyncio.Future[int]] = set()
         self._rereading: asyncio.Task[None] | None = None
         self._held: list[tuple[NewEvent, StepWrite]] = []
+
+    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> Recorded:
+        return Recorded(
+            self.store,
+            self.execution.id,
+            self.lease.attempt,
+            approvals,
+            self._looks_back,
+            base=self._base,
+            visited=visited,
+        )
+
+    @property
+    def steps(self) -> dict[str, Step]:
+        """The steps that may still be needed, as in `Recorded`."""
+        return self.recorded.steps
+
+    @property
+    def approvals(self) -> dict[str, Approval]:
+        """Every approval of the execution."""
+        return self.recorded.approvals
+
+    @property
+    def tokens(self) -> int:
+        """What model calls are known to have used so far, input and output tokens."""
+        return self.recorded.tokens
+
+    @property
+    def history(self) -> History:
+        """What policies may look back on, as far as it was read."""
+        return self.recorded.history
 
     # ------------------------------------------------------------ identity
 
@@ -115,6 +146,33 @@ class Attempt:
                 self.policy, step, agent=self.execution.agent_id, input=self.input, past=self.history
             )
         return self._judged[step.step_id]
+
+    async def known(self, step_id: str) -> Step | None:
+        """What the journal knows of a step; unless that is how it ended, all that it knows has been read by then."""
+        while True:
+            await self.current()
+            recorded = self.recorded
+            step = await recorded.find(step_id)
+            if step is None or not step.status.terminal:
+                await recorded.all()
+            if recorded is self.recorded and not self._stale:
+                return step
+
+    async def all_known(self) -> None:
+        """Returns once this memory holds the whole log, with what other processes have added to it."""
+        await self.current()
+        while not self.recorded.complete:
+            await self.recorded.all()
+            await self.current()
+
+    def visit(self, step_id: str) -> None:
+        """The handler has the answer to a recorded step."""
+        self.recorded.visit(step_id)
+        self._judged.pop(step_id, None)
+
+    def knows(self, step_id: str) -> bool:
+        """Whether this attempt has come to a recorded step, or recorded it itself."""
+        return step_id in self.recorded.visited or step_id in self.steps
 
     def inside_once(self, parent_id: str) -> bool:
         """Whether a step submitted in the body of `parent_id` is inside the body of an `at_most_once` step."""
@@ -175,10 +233,9 @@ class Attempt:
         self.head += len(batch.events)
         self._writes += 1
         for change in batch.steps:
-            self.steps[change.step.step_id] = change.step
-            self._unknown |= _unknown((change.step,))
+            self._put(change)
         for question in batch.approvals:
-            self.approvals[question.approval.id] = question.approval
+            self.recorded.put_approval(question.approval)
         self._in_flight.add(batch.committed)
         batch.committed.add_done_callback(self._settled)
         return batch.committed
@@ -189,9 +246,18 @@ class Attempt:
         if not self._held:
             asyncio.get_running_loop().call_later(HOLD, self._held_long_enough)
         position = len(self._held)
-        self._held.append((event, StepWrite(step, decided=position, started=position)))
+        change = StepWrite(step, decided=position, started=position)
+        self._held.append((event, change))
         self._writes += 1
-        self.steps[step.step_id] = step
+        self._put(change)
+
+    def _put(self, change: StepWrite) -> None:
+        step = change.step
+        if change.decided is not None and not self.knows(step.step_id):
+            self.fresh_count += step.step_id not in self.fresh
+            if len(self.fresh) < MOST_FRESH:
+                self.fresh[step.step_id] = step
+        self.recorded.put(step)
 
     def release_held(self) -> None:
         """Hands over what was kept back."""
@@ -239,17 +305,15 @@ class Attempt:
                     await asyncio.wait(self._in_flight)
                 seen = self._writes
                 execution = await self.store.execution(self.execution.id)
-                steps, approvals = await load(self.store, self.execution.id)
+                asked = await self.store.approvals(execution_id=self.execution.id, limit=sys.maxsize)
+                recorded = self._reading(asked, self.recorded.visited)
+                await recorded.all()
                 if self._writes == seen and not self._in_flight:
                     break
             if execution.status.terminal:
                 self.ended = True
-            past = facts.history(steps.values(), approvals.values())
-            self.execution, self.head = execution, execution.head_seq
-            self.steps, self.approvals, self.history = steps, approvals, past
-            self.tokens = used(steps.values())
+            self.execution, self.head, self.recorded = execution, execution.head_seq, recorded
             self._judged.clear()
-            self._unknown = self._unknown_at_start()
             self._stale = False
         finally:
             self._rereading = None
@@ -257,41 +321,18 @@ class Attempt:
     def start(self, step: Step) -> None:
         """A body of this attempt is about to run: from now on its step may have done something."""
         self.bodies.add(step.step_id)
-        self.history.append(facts.started(step, NEWEST))
+        if self._looks_back.about(step.kind, step.target):
+            self.history.append(facts.started(step, NEWEST))
 
-    def succeeded(self, step: Step, args: object, result: object) -> None:
-        """Adds a success of this attempt to the evidence."""
-        self.history.append(facts.ended(step, NEWEST, args, result))
-        self.tokens += used((step,))
+    def succeeded(self, step: Step, value: object) -> None:
+        """Adds a success of this attempt, with the result as a JSON value, to the evidence."""
+        if self._looks_back.about(step.kind, step.target):
+            self.history.append(facts.ended(step, NEWEST, identity.parse(step.args), value))
 
     def unsettled(self) -> list[Step]:
         """The steps that have no end yet."""
         return [step for step in self.steps.values() if not step.status.terminal]
 
-    def _unknown_at_start(self) -> set[tuple[str, str, str]]:
-        # What an earlier attempt started and nobody settled is as unknown as what has been settled as such.
-        orphans = (
-            step
-            for step in self.steps.values()
-            if step.status is StepStatus.EXECUTING and step.attempt < self.lease.attempt
-        )
-        return _unknown(self.steps.values()) | {
-            (step.kind, step.target, step.args_hash) for step in orphans if step.idempotency is Idempotency.ONCE
-        }
-
     def unknown_twin(self, kind: str, target: str, args_hash: str) -> bool:
         """Whether an `at_most_once` step of this very content started once and nobody knows how it ended."""
-        return (kind, target, args_hash) in self._unknown
-
-
-def _outcome_unknown(step: Step) -> bool:
-    if step.idempotency is not Idempotency.ONCE:
-        return False
-    if step.status is not StepStatus.FAILED:
-        return step.status is StepStatus.CANCELLED
-    error = identity.parse(step.error or "null")
-    return isinstance(error, dict) and error.get("reason") in ("indeterminate", "policy_revoked", "cancelled")
-
-
-def _unknown(steps: Iterable[Step]) -> set[tuple[str, str, str]]:
-    return {(step.kind, step.target, step.args_hash) for step in steps if _outcome_unknown(step)}
+        return (kind, target, args_hash) in self.recorded.unknown

@@ -1,12 +1,13 @@
 """The life of an execution: begun or taken over, ended, suspended, let go."""
 
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
 import uuid_utils
 
-from rebuno.errors import ConflictError, NotFoundError, Stale, Terminated
+from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, Stale, Terminated
 from rebuno.journal.records import (
     Approval,
     ApprovalWrite,
@@ -21,13 +22,16 @@ from rebuno.journal.store import Store
 from rebuno.kernel import facts, words
 from rebuno.kernel.approvals import expire
 from rebuno.kernel.attempt import Attempt, load
+from rebuno.kernel.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.change import Changes
 from rebuno.kernel.closing import close
+from rebuno.kernel.divergence import diverged
 from rebuno.kernel.known import withdraw
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.decide import Policy
+from rebuno.policy.restore import restore
 
 # How long a lease holds without being renewed, in seconds.
 LEASE = 30.0
@@ -41,50 +45,54 @@ async def begin(
     input: str,
     key: str | None,
     let_go: Collection[tuple[str, int]] = (),
+    pin: bool = False,
+    deadline: float | None = None,
 ) -> Attempt | Execution:
     """Starts an execution, or takes over where an earlier run of it stopped.
 
     `key` is the caller's own id, or that of an execution. `let_go` names attempts of this process (execution's id and
-    number) that are known to have ended, whatever the store says of their leases.
+    number) that are known to have ended, whatever the store says of their leases. With `pin` a new execution is judged
+    to its end by the policy of its start; `deadline` gives it so many seconds.
 
     Returns the execution itself where no handler may run: it has ended, or still waits for a person.
 
     Raises:
-        ConflictError: the id belongs to another input, or a live process runs it (`holder` names it).
+        ConflictError: the id belongs to another input, to an execution that is not pinned and should be, or a live
+            process runs it (`holder` names it).
+        ExecutionExpired: retention took the execution.
+        BundleError: it is pinned, and the policy of its start cannot be compiled any more. Nothing was recorded.
         StoreError
     """
     while True:
         execution = await _known(store, agent_id, key) if key is not None else None
         if execution is None:
-            execution = _new(store, policy, agent_id=agent_id, input=input, key=key)
-            events = (
-                words.execution(
-                    "created",
-                    agent_id=agent_id,
-                    **({"key": key} if key is not None else {}),
-                    digest=policy.digest,
-                    input_hash=identity.args_hash(input),
-                ),
-                _started(execution, policy),
-            )
-            if not await store.create(execution, events):
+            execution = _new(store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline)
+            if not await store.create(execution, (words.created(execution), _started(execution, policy))):
+                if key is not None:
+                    await _refuse_expired(store, agent_id, key)
                 continue
             execution = await store.execution(execution.id)
-            return _attempt(store, policy, execution, {}, {})
+            return _attempt(store, policy, execution, ())
         if execution.input != input:
             raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
         if execution.status.terminal:
             return execution
+        if pin and not execution.pinned:
+            raise ConflictError(f"the execution `{key}` was begun without `pin`; leave it out, or use another id")
         ended = (execution.id, execution.attempt) in let_go
         if execution.holder is not None and not ended and await store.alive(execution):
             raise ConflictError(
                 f"the execution `{key}` is running in {execution.holder}; wait for it to end",
                 holder=str(execution.holder),
             )
+        if 0 < execution.deadline_at <= store.now():
+            with suppress(ConflictError):
+                await cancel(store, execution.id, reason=DEADLINE_EXCEEDED)
+            continue
         if await expire(store, execution.id):
             continue
         try:
-            return await _take_over(store, policy, execution)
+            return await _take_over(store, await _judge(store, policy, execution), execution)
         except (Stale, Terminated):
             continue
 
@@ -97,7 +105,30 @@ async def _known(store: Store, agent_id: str, key: str) -> Execution | None:
     return found if found is not None and found.agent_id == agent_id else None
 
 
-def _new(store: Store, policy: Policy, *, agent_id: str, input: str, key: str | None) -> Execution:
+async def _refuse_expired(store: Store, agent_id: str, key: str) -> None:
+    gone = await store.tombstone(agent_id, key)
+    if gone is not None:
+        raise ExecutionExpired(key, execution_id=gone.id, status=gone.status.value, output_hash=gone.output_hash)
+
+
+async def _judge(store: Store, policy: Policy, execution: Execution) -> Policy:
+    """Whose rules hold: today's, unless the execution is pinned to those of its start."""
+    if not execution.pinned or execution.digest == policy.digest:
+        return policy
+    return restore(execution.digest, await store.bundle(execution.digest) or ())
+
+
+def _new(
+    store: Store,
+    policy: Policy,
+    *,
+    agent_id: str,
+    input: str,
+    key: str | None,
+    pinned: bool,
+    deadline: float | None,
+) -> Execution:
+    now = store.now()
     return Execution(
         id=str(uuid_utils.uuid7()),
         agent_id=agent_id,
@@ -107,7 +138,9 @@ def _new(store: Store, policy: Policy, *, agent_id: str, input: str, key: str | 
         digest=policy.digest,
         attempt=1,
         holder=store.holder,
-        lease_until=store.now() + LEASE,
+        lease_until=now + LEASE,
+        deadline_at=now + deadline if deadline is not None else 0.0,
+        pinned=pinned,
     )
 
 
@@ -117,17 +150,19 @@ def _started(execution: Execution, policy: Policy) -> NewEvent:
     return words.execution("started", attempt=execution.attempt, host=holder.host, pid=holder.pid, digest=policy.digest)
 
 
-def _attempt(
-    store: Store, policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval]
-) -> Attempt:
+def _attempt(store: Store, policy: Policy, execution: Execution, approvals: Iterable[Approval]) -> Attempt:
     lease = Lease(execution.id, execution.attempt, store.holder.owner)
     store.keep(lease)
-    return Attempt(store, policy, execution, lease, steps, approvals)
+    return Attempt(store, policy, execution, lease, approvals)
 
 
 async def _take_over(store: Store, policy: Policy, execution: Execution) -> Attempt | Execution:
-    steps, approvals = await load(store, execution.id)
-    changes = _judge_waiting(policy, execution, steps, approvals)
+    asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
+    approvals = {approval.id: approval for approval in asked}
+    changes = Changes()
+    if any(approval.status == "pending" for approval in asked):
+        steps, approvals = await load(store, execution.id)
+        changes = _judge_waiting(policy, execution, steps, approvals)
     gone = {write.approval.id for write in changes.approvals}
     waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())
     if waits:
@@ -159,9 +194,9 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
     execution = await store.execution(execution.id)
     if waits:
         return execution
-    if changes.steps or changes.approvals:
-        steps, approvals = await load(store, execution.id)
-    return _attempt(store, policy, execution, steps, approvals)
+    if changes.approvals:
+        asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
+    return _attempt(store, policy, execution, asked)
 
 
 def _judge_waiting(
@@ -194,9 +229,9 @@ async def finish(attempt: Attempt, *, output: str | None = None, failure_reason:
         Terminated, LeaseSuperseded, StoreError: it has ended otherwise, or could not be written.
     """
     status = ExecutionStatus.FAILED if output is None else ExecutionStatus.COMPLETED
-    number, replayed = attempt.lease.attempt, len(attempt.replayed)
+    number, replayed = attempt.lease.attempt, attempt.replayed
     while True:
-        await attempt.current()
+        await attempt.all_known()
         attempt.check()
         changes = close(attempt.unsettled(), attempt.pending(), status)
         if output is None:
@@ -205,7 +240,8 @@ async def finish(attempt: Attempt, *, output: str | None = None, failure_reason:
             end = words.execution(
                 "completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed
             )
-        changes.add((end,))
+        other_way = diverged(attempt)
+        changes.add((end,) if other_way is None else (other_way, end))
         write = ExecutionWrite(status, output=output, failure_reason=failure_reason, attempt=number)
         try:
             await attempt.write(
@@ -227,14 +263,17 @@ async def suspend(attempt: Attempt) -> Execution | None:
                 "blocked",
                 attempt=attempt.lease.attempt,
                 reason="awaiting_steps",
-                replayed=len(attempt.replayed),
+                replayed=attempt.replayed,
             )
         else:
             status = ExecutionStatus.RUNNING
             event = words.execution("resumed")
+        # A blocked handler did not come to its end: only what is new in it says that it went another way.
+        other_way = diverged(attempt) if attempt.fresh else None
+        events = (event,) if other_way is None else (other_way, event)
         write = ExecutionWrite(status, attempt=attempt.lease.attempt)
         try:
-            await attempt.write((event,), execution=write, judged=True)
+            await attempt.write(events, execution=write, judged=True)
         except Stale:
             continue
         execution = await _let_go(attempt)

@@ -8,6 +8,7 @@ from rebuno.kernel import budgets, limits, words
 from rebuno.kernel.asking import ask, denied
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.change import Change, Identified
+from rebuno.kernel.divergence import guard, others_first
 from rebuno.kernel.excess import Excess, weigh
 from rebuno.kernel.grants import covering
 from rebuno.model import identity
@@ -20,6 +21,9 @@ from rebuno.policy.facts import Facts
 
 async def fresh(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answer, Change | None]:
     """Decides about a step that the journal does not know. `turn` is what the limits have told this submission."""
+    await others_first(attempt, step)
+    await attempt.current()
+    attempt.check()
     while True:
         settled = _settle(attempt, step, turn)
         if settled is not None:
@@ -73,7 +77,7 @@ def _decide(attempt: Attempt, step: Identified) -> Decision:
     once = step.idempotency is Idempotency.ONCE
     if decision.verdict is not Verdict.DENY and once and attempt.unknown_twin(step.kind, step.target, step.args_hash):
         return _kernels(attempt, INDETERMINATE_RETRY, "prior attempt outcome unknown; retry refused")
-    return decision
+    return guard(attempt, step, decision)
 
 
 def _kept_out(

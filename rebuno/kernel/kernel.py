@@ -8,7 +8,7 @@ from rebuno.journal.records import Execution, Step, StepWrite
 from rebuno.journal.store import Store
 from rebuno.kernel import executions, submit, words
 from rebuno.kernel.attempt import Attempt
-from rebuno.model import identity, usage
+from rebuno.model import usage
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.step import Idempotency, Kind, StepStatus
 from rebuno.policy.decide import Policy
@@ -28,13 +28,28 @@ class Kernel:
         # Attempts that have ended here and may still hold their leases on the disk: (execution's id, number).
         self._let_go: set[tuple[str, int]] = set()
 
-    async def begin(self, *, agent_id: str, input: str, key: str | None = None) -> Attempt | Execution:
+    async def begin(
+        self,
+        *,
+        agent_id: str,
+        input: str,
+        key: str | None = None,
+        pin: bool = False,
+        deadline: float | None = None,
+    ) -> Attempt | Execution:
         """Starts or takes over an execution of `input` (canonical JSON text); see `executions.begin`."""
         if not self._saved:
             await self.store.save_bundle(self.policy.digest, [(s.path, s.text) for s in self.policy.sources])
             self._saved = True
         return await executions.begin(
-            self.store, self.policy, agent_id=agent_id, input=input, key=key, let_go=self._let_go
+            self.store,
+            self.policy,
+            agent_id=agent_id,
+            input=input,
+            key=key,
+            let_go=self._let_go,
+            pin=pin,
+            deadline=deadline,
         )
 
     async def abandon(self, attempt: Attempt) -> None:
@@ -54,7 +69,7 @@ class Kernel:
         row = replace(step, status=StepStatus.SUCCEEDED, result=result)
         if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
             row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
-        attempt.succeeded(row, identity.parse(row.args), value)
+        attempt.succeeded(row, value)
         await self._settle(attempt, row)
 
     async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True) -> None:

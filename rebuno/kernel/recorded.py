@@ -168,6 +168,7 @@ class Recorded:
         self.steps[step.step_id] = step
         if step.status.terminal:
             self.tokens += (step.input_tokens or 0) + (step.output_tokens or 0)
+            self.unvisited.pop(step.step_id, None)
             self._forget(step)
 
     def put_approval(self, question: Approval) -> None:

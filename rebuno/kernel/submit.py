@@ -27,19 +27,21 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
     # INVARIANT: no await before the count, else parallel identical calls are numbered in the order of locks.
     step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
     try:
-        return await _answer(attempt, step, wait)
+        answer = await _answer(attempt, step, wait)
+        if answer.step_id:
+            attempt.visit(step.step_id)
+        return answer
     finally:
         # What was not recorded gives its number back: asked for again, it is the same step.
-        if step.step_id not in attempt.steps:
+        if not attempt.knows(step.step_id):
             attempt.uncount(step.scope, step.kind, step.target, step.args_hash, step.occurrence)
 
 
 async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
     turn = limits.Turn()
     while True:
-        await attempt.current()
+        known = await attempt.known(step.step_id)
         attempt.check()
-        known = attempt.steps.get(step.step_id)
         if known is None:
             answer, change = await fresh(attempt, step, turn)
         else:
@@ -47,7 +49,7 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
         if answer.say is Say.BLOCKED:
             attempt.blocked = True
         if answer.say is Say.REPLAY:
-            attempt.replayed.add(step.step_id)
+            attempt.replayed += 1
         if change is not None:
             if answer.say is Say.PROCEED:
                 attempt.start(change.steps[0].step)

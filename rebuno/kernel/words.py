@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rebuno.journal.records import Approval, NewEvent, Step
+from rebuno.journal.records import Approval, Execution, NewEvent, Step
 from rebuno.kernel.change import Identified
 from rebuno.kernel.panels import Panel
 from rebuno.model import identity
@@ -111,6 +111,19 @@ def requested(question: Approval, panels: Sequence[Panel]) -> NewEvent:
     return approval("requested", question, **more)
 
 
+def created(new: Execution) -> NewEvent:
+    """`execution.created`: what an execution begins with."""
+    more: dict[str, object] = {} if new.key is None else {"key": new.key}
+    if new.pinned:
+        more["pinned"] = True
+    if new.deadline_at:
+        more["deadline_at"] = rfc3339(new.deadline_at)
+    return execution(
+        "created", agent_id=new.agent_id, digest=new.digest, input_hash=identity.args_hash(new.input), **more
+    )
+
+
 def execution(type: str, **payload: object) -> NewEvent:
-    """`execution.created`, `.started`, `.blocked`, `.resumed`, `.completed`, `.failed` or `.cancelled`."""
+    """`execution.started`, `.blocked`, `.resumed`, `.completed`, `.failed`, `.cancelled`, `.forked` or
+    `.diverged`."""
     return NewEvent(f"execution.{type}", payload)

@@ -1,0 +1,179 @@
+"""A new execution that begins where another one stood at one of its events."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import uuid_utils
+
+from rebuno.errors import ConflictError, ValidationError
+from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent, Step
+from rebuno.journal.store import Store
+from rebuno.kernel import words
+from rebuno.kernel.attempt import load
+from rebuno.model import identity
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import StepStatus
+
+# How a failure reason begins that a step gave.
+_OF_A_STEP: Final = ("tool_error", "policy_")
+
+
+async def fork(store: Store, source: Execution, at_seq: int, *, key: str | None = None) -> Execution:
+    """A new execution with the source's input and the steps that it had settled by its event `at_seq`, with their
+    verdicts, times and events. Nobody runs it yet. `key` is the caller's own id for it.
+
+    Raises:
+        ValidationError: the source has no such event.
+        ConflictError: the agent has an execution under this key already.
+        StoreError
+    """
+    if not 1 <= at_seq <= source.head_seq:
+        raise ValidationError(f"the execution `{source.id}` has the events 1 to {source.head_seq}, and no {at_seq}")
+    steps, approvals = await load(store, source.id)
+    new = Execution(
+        id=str(uuid_utils.uuid7()),
+        agent_id=source.agent_id,
+        key=key,
+        status=ExecutionStatus.RUNNING,
+        input=source.input,
+        digest=source.digest,
+        pinned=source.pinned,
+        forked_from=source.id,
+        fork_seq=at_seq,
+    )
+    copy = _Copy(new, at_seq, steps, approvals)
+    copy.add(words.created(new))
+    copy.add(
+        words.execution(
+            "forked",
+            source=source.id,
+            at_seq=at_seq,
+            source_head_seq=source.head_seq,
+            source_head_hash=source.head_hash.hex(),
+        )
+    )
+    after = 0
+    while page := await store.events(source.id, after=after):
+        for event in page:
+            copy.take(event)
+        after = page[-1].event_seq
+        if after >= at_seq:
+            break
+    if not await store.create(new, copy.events, copy.rows()):
+        raise ConflictError(f"the agent `{new.agent_id}` has an execution with the id `{key}` already; use another id")
+    return await store.execution(new.id)
+
+
+async def retry_point(store: Store, source: Execution) -> int:
+    """The event at which a fork of a failed or cancelled execution tries again: the newest one before what its end
+    did to its steps and, where a step made it fail, before that step failed.
+
+    Raises:
+        ConflictError: the execution has not ended, or has completed.
+        StoreError
+    """
+    if source.status not in (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED):
+        raise ConflictError(
+            f"the execution `{source.id}` is {source.status.value}; only failed and cancelled ones are retried"
+        )
+    steps, _ = await load(store, source.id)
+    # The last event is the end itself.
+    last = source.head_seq - 1
+    ended_with = [step for step in steps.values() if _closed(step)]
+    if ended_with:
+        last = min(last, min(step.outcome_seq for step in ended_with) - 1)
+    settled = [step for step in steps.values() if 0 < step.outcome_seq <= last]
+    bad = [step for step in settled if step.status in (StepStatus.FAILED, StepStatus.DENIED)]
+    if source.status is ExecutionStatus.FAILED and bad:
+        newest = max(bad, key=lambda step: step.outcome_seq)
+        after_it = any(step.outcome_seq > newest.outcome_seq for step in settled)
+        if source.failure_reason.startswith(_OF_A_STEP) or not after_it:
+            return newest.outcome_seq - 1
+    return last
+
+
+def _closed(step: Step) -> bool:
+    """Whether the end of the execution settled the step."""
+    if step.status is StepStatus.CANCELLED:
+        return True
+    error = identity.parse(step.error) if step.status is StepStatus.DENIED and step.error else None
+    return isinstance(error, dict) and str(error.get("reason", "")).startswith("execution_")
+
+
+class _Copy:
+    """What a fork takes over, under ids of its own."""
+
+    def __init__(self, new: Execution, at_seq: int, steps: dict[str, Step], approvals: dict[str, Approval]) -> None:
+        self.events: list[NewEvent] = []
+        self._new = new
+        self._at_seq = at_seq
+        self._steps = {step.step_id: step for step in steps.values() if 0 < step.outcome_seq <= at_seq}
+        self._all = steps
+        self._ids: dict[str, str] = {"": ""}
+        self._approvals = {
+            a.id: a for a in approvals.values() if a.step_id in self._steps and 0 < a.resolved_seq <= at_seq
+        }
+        self._approval_ids = {approval_id: str(uuid_utils.uuid7()) for approval_id in self._approvals} | {"": ""}
+        # Where each copied event of the source stands in the fork.
+        self._numbers: dict[int, int] = {0: 0}
+
+    def add(self, event: NewEvent) -> None:
+        """Adds an event of the fork's own."""
+        self.events.append(event)
+
+    def take(self, event: Event) -> None:
+        """Copies an event of the source, if it is about a step that is copied."""
+        payload = event.payload
+        family = event.type.partition(".")[0]
+        about_step = family == "step" and payload.get("step_id") in self._steps
+        about_approval = family == "approval" and payload.get("approval_id") in self._approvals
+        if event.event_seq > self._at_seq or not (about_step or about_approval):
+            return
+        moved: dict[str, Any] = {**payload, "step_id": self._id(str(payload["step_id"]))}
+        if "parent_step_id" in payload:
+            moved["parent_step_id"] = self._id(str(payload["parent_step_id"]))
+        if "approval_id" in payload:
+            moved["approval_id"] = self._approval_ids.get(str(payload["approval_id"]), "")
+        self.events.append(NewEvent(event.type, moved, event.occurred_at))
+        self._numbers[event.event_seq] = len(self.events)
+
+    def rows(self) -> Copied:
+        """The rows that the copied events tell of."""
+        steps = [
+            replace(
+                step,
+                step_id=self._id(step.step_id),
+                execution_id=self._new.id,
+                parent_id=self._id(step.parent_id),
+                approval_id=self._approval_ids.get(step.approval_id, ""),
+                decided_seq=self._numbers[step.decided_seq],
+                started_seq=self._numbers[step.started_seq],
+                outcome_seq=self._numbers[step.outcome_seq],
+            )
+            for step in self._steps.values()
+        ]
+        approvals = [
+            replace(
+                approval,
+                id=self._approval_ids[approval.id],
+                execution_id=self._new.id,
+                step_id=self._id(approval.step_id),
+                # What a person let the source do is no leave for the fork.
+                scope="once",
+                requested_seq=self._numbers[approval.requested_seq],
+                resolved_seq=self._numbers[approval.resolved_seq],
+            )
+            for approval in self._approvals.values()
+        ]
+        return Copied(tuple(steps), tuple(approvals))
+
+    def _id(self, step_id: str) -> str:
+        """The id in the fork of a step of the source, copied or not: as the fork's handler will submit it."""
+        trail = []
+        while step_id not in self._ids:
+            trail.append(self._all[step_id])
+            step_id = trail[-1].parent_id
+        for step in reversed(trail):
+            scope = self._ids[step.parent_id] or self._new.id
+            self._ids[step.step_id] = identity.step_id(scope, step.kind, step.target, step.args_hash, step.occurrence)
+        return self._ids[trail[0].step_id] if trail else self._ids[step_id]
