@@ -10,8 +10,10 @@ from rebuno.kernel import approvals, exchange
 from rebuno.kernel.attempt import load
 from rebuno.kernel.cancel import cancel
 from rebuno.kernel.panels import Panel
+from rebuno.kernel.judged import began_since, judged
 from rebuno.kernel.story import Story, tell
 from rebuno.kernel.verify import Verified, check
+from rebuno.policy.backtest import Judged
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX = 4
@@ -25,6 +27,10 @@ class Operator:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+    def now(self) -> float:
+        """The time by the clock of the store, in seconds since 1970."""
+        return self._store.now()
 
     async def executions(
         self, *, agent_id: str | None = None, status: str | None = None, limit: int = 50
@@ -142,6 +148,15 @@ class Operator:
         """Recomputes an execution's log and what it says of the rows; see `rebuno.kernel.verify.check`."""
         execution = await self.execution(ref)
         return await check(self._store, execution.id, head=head)
+
+    async def judged(self, ref: str) -> list[Judged]:
+        """An execution's steps with the facts of their first submissions, for `rebuno.policy.backtest`."""
+        execution = await self.execution(ref)
+        return await judged(self._store, execution)
+
+    async def began_since(self, since: float) -> list[str]:
+        """The ids of the executions that were created at this time or later (seconds since 1970), newest first."""
+        return [execution.id async for execution in began_since(self._store, since)]
 
     async def record(self, ref: str) -> exchange.Recording:
         """An execution with all that belongs to it; `rebuno.kernel.exchange.lines` makes a file of it. Raises as
