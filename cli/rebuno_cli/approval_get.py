@@ -9,6 +9,7 @@ from rebuno_cli import options, target
 if TYPE_CHECKING:
     from rebuno.journal.records import Approval, Step
     from rebuno.kernel.operator import Operator
+    from rebuno.kernel.panels import Panel
 
 
 def get(
@@ -16,15 +17,16 @@ def get(
     db: options.Db = None,
     as_json: options.Json = False,
 ) -> int:
-    """Show one approval, its step with all of its arguments, and what the answer covers."""
-    from rebuno_cli.render import console, output, records
+    """Show one approval: its step with all arguments, who may answer, and what a grant of each scope covers."""
+    from rebuno_cli.render import approvals, console, output
 
-    async def look(operator: "Operator") -> "list[tuple[Approval, Step | None]]":
-        return await target.with_steps(operator, [await operator.approval(approval_id)])
+    async def look(operator: "Operator") -> "tuple[Approval, Step | None, tuple[Panel, ...], float]":
+        [(row, step)] = await target.with_steps(operator, [await operator.approval(approval_id)])
+        return row, step, await operator.panels(row), operator.now()
 
-    [(row, step)] = target.ask(db, look)
+    row, step, panels, now = target.ask(db, look)
     if as_json:
-        output.write_json(records.approval_json(row, step))
+        output.write_json(approvals.approval_json(row, step))
     else:
-        console.write(records.approval(row, step))
+        console.write(approvals.approval(row, step, panels, now))
     return 0

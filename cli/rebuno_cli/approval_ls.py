@@ -21,19 +21,19 @@ def ls(
     as_json: options.Json = False,
 ) -> int:
     """List approvals, the oldest first."""
-    from rebuno_cli.render import console, output, records
+    from rebuno_cli.render import approvals, console, output
 
     if status not in (*_STATES, "all"):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(_STATES)}, all")
 
-    async def look(operator: "Operator") -> "list[tuple[Approval, Step | None]]":
+    async def look(operator: "Operator") -> "tuple[list[tuple[Approval, Step | None]], float]":
         within = (await operator.execution(execution)).id if execution is not None else None
         found = await operator.approvals(status=None if status == "all" else status, execution_id=within)
-        return await target.with_steps(operator, found)
+        return await target.with_steps(operator, found), operator.now()
 
-    rows = target.ask(db, look)
+    rows, now = target.ask(db, look)
     if as_json:
-        output.write_json({"approvals": [records.approval_json(row, step) for row, step in rows]})
+        output.write_json({"approvals": [approvals.approval_json(row, step) for row, step in rows]})
     else:
-        console.write(records.approvals(rows))
+        console.write(approvals.approvals(rows, now))
     return 0

@@ -1,10 +1,12 @@
 """A kernel on a store in memory, driven submission by submission, as every transport drives it."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from rebuno.journal.records import Execution
+from rebuno.journal.records import Approval, Execution
 from rebuno.journal.sqlite import SQLiteStore
+from rebuno.journal.store import Store
 from rebuno.kernel import approvals, executions
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
@@ -27,18 +29,18 @@ def policy(verdict: str, *, also: str = "") -> Policy:
 class Bench:
     """One execution on one store, under whatever policy comes next."""
 
-    def __init__(self, store: SQLiteStore, clock: FixedClock) -> None:
+    def __init__(self, store: Store, clock: FixedClock) -> None:
         self.store = store
         self.clock = clock
         self.kernel: Kernel
         self.attempt: Attempt
 
-    async def begin(self, under: Policy) -> Attempt | Execution:
+    async def begin(self, under: Policy, key: str = KEY) -> Attempt | Execution:
         """The next attempt of the execution, under this policy; the one before, if it still runs, has died."""
         if hasattr(self, "attempt") and not self.attempt.ended:
             await executions.abandon(self.attempt)
         self.kernel = Kernel(self.store, under)
-        begun = await self.kernel.begin(agent_id="agent", input="{}", key=KEY)
+        begun = await self.kernel.begin(agent_id="agent", input="{}", key=key)
         if isinstance(begun, Attempt):
             self.attempt = begun
         return begun
@@ -65,9 +67,13 @@ class Bench:
         error = identity.canonical({"type": "OSError", "message": "no"})
         await self.kernel.fail(self.attempt, answer.step_id, error)
 
-    async def answer(self, approval_id: str, *, granted: bool, rationale: str = "") -> None:
+    async def answer(
+        self, approval_id: str, *, granted: bool, rationale: str = "", by: str = "ana", scope: str = "once"
+    ) -> Approval:
         """A person answers."""
-        await approvals.resolve(self.store, approval_id, granted=granted, decided_by="ana", rationale=rationale)
+        return await approvals.resolve(
+            self.store, approval_id, granted=granted, decided_by=by, rationale=rationale, scope=scope
+        )
 
     async def suspend(self) -> Execution | None:
         """The attempt ends because it is blocked."""
@@ -78,12 +84,40 @@ class Bench:
         return [event.type for event in await self.store.events(self.attempt.execution.id)]
 
 
+# Opens an empty store that keeps the time of this clock.
+Opener = Callable[[FixedClock], AbstractAsyncContextManager[Store]]
+
+
 @asynccontextmanager
-async def bench() -> AsyncIterator[Bench]:
-    """An empty store in memory and a clock that stands still."""
-    clock = FixedClock()
+async def in_memory(clock: FixedClock) -> AsyncIterator[Store]:
+    """A SQLite store without a file."""
     store = await SQLiteStore.open(":memory:", clock=clock)
     try:
-        yield Bench(store, clock)
+        yield store
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def bench(opener: Opener = in_memory) -> AsyncIterator[Bench]:
+    """An empty store and a clock that stands still."""
+    clock = FixedClock()
+    async with opener(clock) as store:
+        yield Bench(store, clock)
+
+
+# Plays a scenario on a bench of its own.
+Play = Callable[[Callable[[Bench], Awaitable[None]]], None]
+
+
+def player(opener: Opener) -> Play:
+    """Plays scenarios on stores of one kind."""
+
+    def play(scenario: Callable[[Bench], Awaitable[None]]) -> None:
+        async def whole() -> None:
+            async with bench(opener) as b:
+                await scenario(b)
+
+        asyncio.run(whole())
+
+    return play

@@ -1,0 +1,275 @@
+"""Who may answer a question, and how many must agree."""
+
+import asyncio
+
+import pytest
+
+from rebuno.errors import ConflictError, ForbiddenError, ValidationError
+from rebuno.model.answer import Say
+from rebuno.policy.compile import compile_policy, compile_text
+from rebuno.policy.decide import Policy
+from rebuno.policy.source import Source
+from tests.kernel.support import Bench, Play
+
+
+def asking(*layers: str) -> Policy:
+    """A policy of a layer each, whose rule about the tool `act` has these clauses; `-` allows it."""
+    texts = [
+        f"bundle layer{n}\ndefault allow\n"
+        + (f'rule ask {{ require approval for tool "act" {clauses} because "ask it" }}\n' if clauses != "-" else "")
+        for n, clauses in enumerate(layers)
+    ]
+    return compile_policy([Source(text, f"layer{n}.rbp") for n, text in enumerate(texts)])
+
+
+TWO_OF_THREE = 'approvers "ana", "ben", "eva" quorum 2'
+
+
+async def ask(b: Bench, *layers: str) -> str:
+    """Asks about one step under these layers, and lets the attempt end."""
+    await b.begin(asking(*layers))
+    question = await b.submit()
+    assert question.say is Say.BLOCKED
+    await b.suspend()
+    return question.approval_id
+
+
+# The clauses of each layer · who grants, one after the other → after whose grant the step may run (-: never).
+PANELS: list[tuple[tuple[str, ...], str, str]] = [
+    ((TWO_OF_THREE,), "ana ben", "ben"),
+    ((TWO_OF_THREE,), "eva", "-"),
+    (("quorum 2",), "zoe yan", "yan"),  # nobody named: any two
+    (('approvers "ana"', 'approvers "ben"'), "ana ben", "ben"),  # both layers must have their own
+    (('approvers "ana"', 'approvers "ben"'), "ben ana", "ana"),
+    (('approvers "ana", "ben"', 'approvers "eva", "zoe"'), "ana ben eva", "eva"),  # ben adds nothing for the second
+    (('approvers "ana", "ben"', 'approvers "ben", "eva"'), "ben", "ben"),  # somebody who sits in both
+    (('approvers "ana"', ""), "ana", "ana"),  # a layer that names nobody is content with anybody
+    (('approvers "ana"', "quorum 2"), "zoe ana", "ana"),
+    (('approvers "ana"', "quorum 3"), "ana zoe", "-"),
+    (('approvers "ana"', "-"), "ana", "ana"),  # a layer that allows does not ask
+    ((TWO_OF_THREE, 'approvers "ana", "ben", "eva"'), "ana ben", "ben"),  # the stricter of two alike
+    ((TWO_OF_THREE, 'approvers "eva"'), "ana ben eva", "eva"),
+]
+
+
+@pytest.mark.parametrize(("layers", "people", "after"), PANELS, ids=[f"{a}: {b}" for a, b, _ in PANELS])
+def test_a_step_runs_once_all_have_agreed_who_must(
+    layers: tuple[str, ...], people: str, after: str, play: Play
+) -> None:
+    """Short of that a grant is kept as a vote, the question stays open, and nothing runs."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, *layers)
+        for name in people.split():
+            answered = await b.answer(approval_id, granted=True, by=name)
+            assert answered.status == ("granted" if name == after else "pending")
+            status = (await b.store.execution(answered.execution_id)).status
+            assert status == ("running" if name == after else "blocked")
+        votes = (await b.store.approval(approval_id)).votes
+        assert [(vote.decided_by, vote.decision) for vote in votes] == [(name, "grant") for name in people.split()]
+        events = await b.events()
+        assert events.count("approval.voted") == len(people.split()) - (after != "-")
+        if after != "-":
+            await b.begin(asking(*layers))
+            assert (await b.submit()).say is Say.PROCEED
+
+    play(scenario)
+
+
+def test_the_question_says_who_may_answer(play: Play) -> None:
+    """In its row and in the log; where lists of several layers do not add up to one, the log has each."""
+
+    async def scenario(b: Bench) -> None:
+        question = await b.store.approval(await ask(b, 'approvers "ana", "ben"', 'approvers "eva", "zoe"'))
+        assert (question.approvers, question.quorum, question.bundle) == (("ana", "ben", "eva", "zoe"), 2, "layer0")
+        events = await b.store.events(question.execution_id)
+        said = next(event.payload for event in events if event.type == "approval.requested")
+        assert said["panels"] == [
+            {"approvers": ["ana", "ben"], "quorum": 1},
+            {"approvers": ["eva", "zoe"], "quorum": 1},
+        ]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("again", ["ana", "Ana", "ANA"])
+def test_one_person_has_one_vote(again: str, play: Play) -> None:
+    """Whether it says the same or not, and whatever letters the name is written in; nothing is recorded."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, "quorum 2")
+        await b.answer(approval_id, granted=True)
+        before = await b.events()
+        for granted in (True, False):
+            with pytest.raises(ConflictError, match="`ana` has answered"):
+                await b.answer(approval_id, granted=granted, by=again)
+        assert await b.events() == before
+        assert (await b.answer(approval_id, granted=True, by="ben")).status == "granted"
+
+    play(scenario)
+
+
+def test_one_denial_ends_it(play: Play) -> None:
+    """However many have granted; the agent is told the reason of who denied."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, TWO_OF_THREE)
+        await b.answer(approval_id, granted=True, by="ana")
+        answered = await b.answer(approval_id, granted=False, by="eva", rationale="too much")
+        assert (answered.status, answered.decided_by) == ("denied", "eva")
+        with pytest.raises(ConflictError, match="is denied by eva already"):
+            await b.answer(approval_id, granted=True, by="ben")
+        await b.begin(asking(TWO_OF_THREE))
+        answer = await b.submit()
+        assert (answer.say, answer.reason) == (Say.DENIED, "too much")
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("name", ["zoe", "Ana", "an", "ana,ben"])
+@pytest.mark.parametrize("granted", [True, False])
+def test_nobody_else_answers(name: str, granted: bool, play: Play) -> None:
+    """Neither yes nor no, and nothing is recorded; names are taken letter by letter."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, TWO_OF_THREE)
+        before = await b.events()
+        with pytest.raises(ForbiddenError, match="is not among the approvers"):
+            await b.answer(approval_id, granted=granted, by=name)
+        assert await b.events() == before
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "ana ",  # a blank at the end would make a second person
+        " ana",
+        "ana  b",
+        "a\tb",
+        "ana\u200b",  # a character that nobody sees
+        "an\u00ada",
+        "ana\ufe0f",
+        "\u202eana",
+        "ana\n",
+        "\uff41na",  # a full-width letter
+        "ane\u0301",  # the accent apart from its letter
+        "\u0430na",  # a Cyrillic letter among Latin ones
+        "\ud800",
+        "a" * 257,
+    ],
+)
+def test_a_name_that_could_be_another_one_is_refused(name: str, play: Play) -> None:
+    """Doubt about who answers is no answer."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, "")
+        with pytest.raises(ValidationError, match="name"):
+            await b.answer(approval_id, granted=True, by=name)
+        assert (await b.store.approval(approval_id)).status == "pending"
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    "name", ["ana", "Ana Lovelace", "ana@corp.example", "Åsa Öberg", "Ольга", "山田 太郎", "o'neil"]
+)
+def test_names_of_people_are_taken_as_they_are(name: str, play: Play) -> None:
+    """Of any script, with single blanks in them."""
+
+    async def scenario(b: Bench) -> None:
+        answered = await b.answer(await ask(b, f'approvers "{name}"'), granted=True, by=name)
+        assert (answered.status, answered.decided_by) == ("granted", name)
+
+    play(scenario)
+
+
+def test_two_votes_at_once_both_count(play: Play) -> None:
+    """Neither is lost, and the second one decides."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, "quorum 2")
+        answers = await asyncio.gather(*(b.answer(approval_id, granted=True, by=name) for name in ("ana", "ben")))
+        assert sorted(answer.status for answer in answers) == ["granted", "pending"]
+        assert len((await b.store.approval(approval_id)).votes) == 2
+
+    play(scenario)
+
+
+# The rule when it was granted, by whom, the rule today → whether the grant holds.
+TODAY: list[tuple[str, str, str, bool]] = [
+    ("", "ana", 'approvers "ana"', True),  # who may answer today did
+    ("", "zoe", 'approvers "ana"', False),
+    ('approvers "ana", "ben"', "ana", 'approvers "ben"', False),
+    ('approvers "ana"', "ana", 'approvers "ana", "ben" quorum 2', False),  # two today
+    ("quorum 2", "ana ben", 'approvers "ana", "ben" quorum 2', True),
+    ("quorum 2", "ana ben", "", True),  # loosened since
+]
+
+
+@pytest.mark.parametrize(("then", "people", "now", "holds"), TODAY)
+def test_a_grant_holds_under_the_rule_of_today(then: str, people: str, now: str, holds: bool, play: Play) -> None:
+    """Where too few of today's approvers granted, people are asked again, by today's rule."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, then)
+        for name in people.split():
+            await b.answer(approval_id, granted=True, by=name)
+        await b.begin(asking(now))
+        answer = await b.submit()
+        assert answer.say is (Say.PROCEED if holds else Say.BLOCKED)
+        if not holds:
+            assert answer.approval_id != approval_id
+            asked = await b.store.approval(answer.approval_id)
+            assert asked.approvers, "today's rule names people"
+            assert asked.votes == ()
+
+    play(scenario)
+
+
+def test_going_back_to_the_rule_of_the_start_asks_by_it(play: Play) -> None:
+    """A verdict that stands as recorded still knows whom its rule names."""
+
+    async def scenario(b: Bench) -> None:
+        first = await ask(b, 'approvers "ana"')
+        await b.answer(first, granted=True)
+        await b.begin(asking('approvers "ben"'))
+        second = await b.submit()
+        await b.suspend()
+        await b.answer(second.approval_id, granted=True, by="ben")
+        await b.begin(asking('approvers "ana"'))
+        third = await b.submit()
+        assert third.say is Say.BLOCKED
+        assert (await b.store.approval(third.approval_id)).approvers == ("ana",)
+
+    play(scenario)
+
+
+def test_grant_then_deny_then_allow_again(play: Play) -> None:
+    """What a bundle denied meanwhile stays denied, and its grant is void."""
+
+    async def scenario(b: Bench) -> None:
+        await b.answer(await ask(b, ""), granted=True)
+        await b.begin(compile_text('bundle no\ndefault deny\nrule no { deny tool "act" because "not now" }'))
+        assert (await b.submit()).say is Say.DENIED
+        for policy in (asking("-"), asking("")):
+            await b.begin(policy)
+            answer = await b.submit()
+            assert (answer.say, answer.reason) == (Say.DENIED, "not now")
+
+    play(scenario)
+
+
+def test_a_question_stays_open_under_a_milder_bundle(play: Play) -> None:
+    """Nobody answered, so nothing runs, and the same question waits."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, 'approvers "ana"')
+        await b.begin(asking("-"))
+        asked = await b.store.approvals(status="pending")
+        assert [(question.id, question.approvers) for question in asked] == [(approval_id, ("ana",))]
+
+    play(scenario)
