@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     )
     from rebuno.kernel.operator import Operator
     from rebuno.sdk.execution import execution
+    from rebuno.sdk.http_client import RebunoTransport, http_client
+    from rebuno.sdk.refusals import raise_for_refusal
     from rebuno.sdk.step import step
     from rebuno.sdk.tool import tool, wrap_tool
 
@@ -49,7 +51,10 @@ _EMBEDDED = ("PERMISSIVE", "Execution", "Kernel", "Question", "open", "operate",
 _HOMES = {
     **dict.fromkeys(_EMBEDDED, "rebuno.embedded"),
     "Operator": "rebuno.kernel.operator",
+    "RebunoTransport": "rebuno.sdk.http_client",
     "execution": "rebuno.sdk.execution",
+    "http_client": "rebuno.sdk.http_client",
+    "raise_for_refusal": "rebuno.sdk.refusals",
     "step": "rebuno.sdk.step",
     "tool": "rebuno.sdk.tool",
     "wrap_tool": "rebuno.sdk.tool",
@@ -74,6 +79,7 @@ __all__ = [
     "Question",
     "RateLimited",
     "RebunoError",
+    "RebunoTransport",
     "ResultError",
     "SchemaTooNew",
     "StoreBusy",
@@ -88,8 +94,10 @@ __all__ = [
     "ValidationError",
     "execution",
     "failure_reason",
+    "http_client",
     "open",
     "operate",
+    "raise_for_refusal",
     "run_sync",
     "step",
     "tool",

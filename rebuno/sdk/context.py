@@ -33,6 +33,14 @@ class OutcomeUnknownError(Exception):
     """Raised by a body that was cut off from what it asked for: it may have been done."""
 
 
+class BodyError(Exception):
+    """Raised by a body that says itself what is recorded of its failure: `error`, a JSON object."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error.get("message", ""))
+        self.error = error
+
+
 class _Scope:
     """The body that runs now: the parent of every step submitted in it."""
 
@@ -219,9 +227,12 @@ class ExecutionContext:
 
     async def _failed(self, target: str, step_id: str, error: BaseException) -> ToolError:
         """Records a body's exception; the one that the handler gets instead, now as on every replay."""
-        said = {"type": type(error).__name__, "message": recordable(text_of(error))}
-        if isinstance(error, OutcomeUnknownError):
+        said: dict[str, Any] = {"type": type(error).__name__}
+        if isinstance(error, BodyError):
+            said = dict(error.error)
+        elif isinstance(error, OutcomeUnknownError):
             said["reason"] = "indeterminate"
+        said |= {"message": recordable(text_of(error))}
         recorded = identity.canonical(said)
         await self._transport.fail(step_id, recorded)
         return _failure(identity.parse(recorded), target, step_id)

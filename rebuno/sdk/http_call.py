@@ -1,0 +1,106 @@
+"""One model call on its way: asked for as a step, sent, recorded, answered."""
+
+import asyncio
+from typing import Any
+
+import httpx2
+
+from rebuno.errors import RebunoError, ToolError
+from rebuno.model.step import Kind
+from rebuno.sdk import http_record, http_stream, refusals
+from rebuno.sdk.context import ExecutionContext
+
+
+class Call:
+    """One request that is a model call: `args` is its body as a JSON value, `target` the model."""
+
+    def __init__(
+        self, inner: httpx2.AsyncBaseTransport, request: httpx2.Request, *, target: str, args: dict[str, Any]
+    ) -> None:
+        self._inner = inner
+        self._request = request
+        self._target = target
+        self._args = args
+        self._sent = False
+        self._began = asyncio.get_running_loop().create_future()
+
+    async def answer(self, context: ExecutionContext, idempotency: str) -> httpx2.Response:
+        """The provider's response, new or recorded, or one that says that the call was refused."""
+        step = asyncio.create_task(
+            context.invoke(Kind.LLM, self._target, self._args, self._body, idempotency=idempotency)
+        )
+        try:
+            await asyncio.wait({step, self._began}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            step.cancel()
+            raise
+        if self._began.done():
+            live: http_stream.Live = self._began.result()
+            live.follow(step)
+            return self._stream(live.status, live.headers, live)
+        try:
+            return self._recorded(await step)
+        except ToolError as failed:
+            return self._failed(failed)
+        except RebunoError as refusal:
+            return refused(self._request, refusal)
+
+    async def _body(self) -> dict[str, Any]:
+        self._sent = True
+        response = await self._inner.handle_async_request(self._request)
+        status, headers = response.status_code, http_record.kept(response.headers)
+        try:
+            if status < 400 and self._streams(headers):
+                live = http_stream.Live(self._request, response, headers)
+                self._began.set_result(live)
+                return await live.read()
+            recorded = http_record.record(status, headers, await http_stream.whole(response))
+        finally:
+            await response.aclose()
+        if status >= 400:
+            raise http_stream.failure(f"the provider answered {status}", response=recorded)
+        return recorded
+
+    def _streams(self, headers: dict[str, str]) -> bool:
+        return self._args.get("stream") is True or http_record.is_event_stream(headers)
+
+    # ------------------------------------------------------------ what the caller gets
+
+    def _recorded(self, recorded: dict[str, Any]) -> httpx2.Response:
+        status, headers, body = http_record.parts(recorded)
+        if self._streams(headers):
+            events = http_record.is_event_stream(headers)
+            return self._stream(status, headers, http_record.Recorded(body, events=events))
+        return httpx2.Response(status, headers=headers, content=body, request=self._request)
+
+    def _failed(self, failed: ToolError) -> httpx2.Response:
+        if "response" not in failed.error:
+            if error := http_stream.transport_error(failed.error, self._request):
+                raise error from failed
+            return refused(self._request, failed)
+        status, headers, body = http_record.parts(failed.error["response"])
+        if status >= 400:
+            headers = headers if self._sent else http_record.hurried(headers)
+            return httpx2.Response(status, headers=headers, content=body, request=self._request)
+        stream = http_record.Recorded(
+            body,
+            events=http_record.is_event_stream(headers),
+            end=http_stream.ended(failed, self._request),
+            waits=failed.error.get("waiting") is True,
+        )
+        return self._stream(status, headers, stream)
+
+    def _stream(self, status: int, headers: dict[str, str], stream: httpx2.AsyncByteStream) -> httpx2.Response:
+        return httpx2.Response(status, headers=headers, stream=stream, request=self._request)
+
+
+def refused(request: httpx2.Request, error: RebunoError) -> httpx2.Response:
+    """The response that says that a call was refused. SDKs that try again by themselves are told not to."""
+    status, said = refusals.body(error)
+    return httpx2.Response(
+        status,
+        headers={"x-should-retry": "false"},
+        json=said,
+        request=request,
+        extensions={refusals.TYPE: error},
+    )

@@ -1,0 +1,211 @@
+"""A provider's stream on its way to the caller, read to its end for the journal."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import httpx2
+
+from rebuno.errors import NotJSON, ToolError
+from rebuno.model import identity
+from rebuno.sdk import http_record
+from rebuno.sdk.context import BodyError
+
+_TOO_LONG: Final = {
+    "reason": "too_large",
+    "message": f"the response is longer than the {identity.MAX_BYTES:,} bytes that a step can record",
+}
+# What a transport raises, by the name that is recorded.
+_ERRORS: Final[dict[str, type[httpx2.RequestError]]] = {
+    error.__name__: error
+    for error in (
+        httpx2.CloseError,
+        httpx2.ConnectError,
+        httpx2.ConnectTimeout,
+        httpx2.DecodingError,
+        httpx2.LocalProtocolError,
+        httpx2.PoolTimeout,
+        httpx2.ProxyError,
+        httpx2.ReadError,
+        httpx2.ReadTimeout,
+        httpx2.RemoteProtocolError,
+        httpx2.UnsupportedProtocol,
+        httpx2.WriteError,
+        httpx2.WriteTimeout,
+    )
+}
+
+
+def failure(message: str, *, response: dict[str, Any], **more: Any) -> BodyError:
+    """What is recorded of a call that failed after its response began, as far as a step can hold it."""
+    error = {"message": message, "response": response, **more}
+    try:
+        identity.canonical(error)
+    except NotJSON:
+        return BodyError(_TOO_LONG)
+    return BodyError(error)
+
+
+def transport_error(error: dict[str, Any], request: httpx2.Request) -> httpx2.RequestError | None:
+    """The exception that a recorded failure of the connection was and is again; None for any other failure."""
+    if "reason" in error or error.get("type") == NotJSON.__name__:
+        return None
+    return _ERRORS.get(error.get("type", ""), httpx2.TransportError)(error.get("message", ""), request=request)
+
+
+async def whole(response: httpx2.Response) -> bytes:
+    """The body of a response, decoded.
+
+    Raises:
+        BodyError: it is longer than a step can record.
+        httpx2.RequestError: the connection broke, or closed before the body's end.
+    """
+    body = bytearray()
+    async for data in response.aiter_bytes():
+        body += data
+        _check(body)
+    if _unframed(response) and _is_json(response) and not _reads(body):
+        raise httpx2.RemoteProtocolError("the connection closed before the body's end")
+    return bytes(body)
+
+
+class Live(httpx2.AsyncByteStream):
+    """The stream of a response with this `status` and these `headers` (the recorded ones), handed on while it comes.
+
+    It is read as fast as it comes, whatever the caller does, so that the step ends when the provider is done.
+    """
+
+    def __init__(self, request: httpx2.Request, response: httpx2.Response, headers: dict[str, str]) -> None:
+        self.status = response.status_code
+        self.headers = headers
+        self._request = request
+        self._response = response
+        self._body = bytearray()
+        self._ready: deque[bytes] = deque()
+        self._more = asyncio.Event()
+        self._waiting = False
+        self._closed = False
+        self._reader: asyncio.Task[None] | None = None
+        self._step: asyncio.Task[Any] | None = None
+
+    def follow(self, step: "asyncio.Task[Any]") -> None:
+        """Names the step that this stream is the body of: the caller sees the stream's end when that is recorded."""
+        self._step = step
+        step.add_done_callback(self._settled)
+
+    # ------------------------------------------------------------ the step's side
+
+    async def read(self) -> dict[str, Any]:
+        """Reads to the end; what is recorded then.
+
+        Raises:
+            BodyError: the stream was cut, or its caller closed it before its last event.
+        """
+        self._reader = asyncio.create_task(self._read())
+        try:
+            await self._reader
+        except asyncio.CancelledError:
+            if not self._closed:
+                raise
+            if not http_record.is_whole(self._body):
+                message = "the caller closed the stream before its end"
+                raise failure(message, response=self._record(), reason="abandoned", waiting=self._waiting) from None
+        except httpx2.RequestError as error:
+            raise failure(str(error), response=self._record(), type=type(error).__name__) from error
+        return self._record()
+
+    async def _read(self) -> None:
+        cut = http_record.Pieces(events=http_record.is_event_stream(self.headers))
+        async for data in self._response.aiter_bytes():
+            self._body += data
+            _check(self._body)
+            self._hand_on(*cut.add(data))
+        self._hand_on(*filter(None, (cut.last(),)))
+        if (
+            _unframed(self._response)
+            and http_record.is_event_stream(self.headers)
+            and not http_record.is_whole(self._body)
+        ):
+            raise httpx2.RemoteProtocolError("the connection closed before the stream's last event")
+
+    def _hand_on(self, *pieces: bytes) -> None:
+        self._ready.extend(pieces)
+        self._more.set()
+
+    def _record(self) -> dict[str, Any]:
+        return http_record.record(self.status, self.headers, bytes(self._body))
+
+    # ------------------------------------------------------------ the caller's side
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (piece := await self._next()) is not None:
+            yield piece
+
+    async def _next(self) -> bytes | None:
+        while not self._ready:
+            if self._step is not None and self._step.done():
+                _raise(self._step, self._request)
+                return None
+            self._more.clear()
+            # Stays so where the caller is cancelled here: then it had seen all there was, and wanted more.
+            self._waiting = True
+            await self._more.wait()
+            self._waiting = False
+        return self._ready.popleft()
+
+    async def aclose(self) -> None:
+        if self._step is None or self._step.done():
+            return
+        self._closed = True
+        if self._reader is not None:
+            self._reader.cancel()
+        await asyncio.wait({self._step})
+
+    def _settled(self, step: "asyncio.Task[Any]") -> None:
+        self._more.set()
+        if not step.cancelled():
+            # The caller may never read so far; what went wrong is recorded.
+            step.exception()
+
+
+def _raise(step: "asyncio.Task[Any]", request: httpx2.Request) -> None:
+    try:
+        step.result()
+    except ToolError as failed:
+        raise ended(failed, request) from failed
+
+
+def ended(failed: ToolError, request: httpx2.Request) -> httpx2.RequestError:
+    """The exception that a stream ends with whose step failed."""
+    return transport_error(failed.error, request) or httpx2.ReadError(
+        f"the recorded stream ends here: {failed.error.get('message', '')}", request=request
+    )
+
+
+def _check(body: bytearray) -> None:
+    if len(body) > identity.MAX_BYTES:
+        raise BodyError(_TOO_LONG)
+
+
+def _unframed(response: httpx2.Response) -> bool:
+    """Whether nothing but the end of the connection says where the body ends."""
+    return (
+        "network_stream" in response.extensions
+        and response.http_version.startswith("HTTP/1")
+        and "content-length" not in response.headers
+        and "chunked" not in response.headers.get("transfer-encoding", "").lower()
+    )
+
+
+def _is_json(response: httpx2.Response) -> bool:
+    return "json" in response.headers.get("content-type", "").split(";")[0]
+
+
+def _reads(body: bytearray) -> bool:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True

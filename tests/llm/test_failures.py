@@ -1,0 +1,123 @@
+"""What goes wrong at the provider is recorded as it happened, so that a resumed handler takes the same way."""
+
+import time
+from typing import Any
+
+import openai
+import pytest
+
+from rebuno.model import identity
+from tests.llm.provider import Manner, provider
+from tests.llm.support import HELLO, Clients, twice
+
+MESSAGE: dict[str, Any] = {"model": "claude-5", "max_tokens": 9, "messages": HELLO}
+
+
+async def status(c: Clients) -> Any:
+    """What the provider's client raises, and what it shows of the response."""
+    try:
+        await c.openai.with_options(max_retries=0).chat.completions.create(model="gpt-5", messages=HELLO)
+    except openai.APIStatusError as error:
+        return [type(error).__name__, error.status_code, error.response.headers.get("x-request-id"), str(error)]
+    return None
+
+
+@pytest.mark.parametrize("code", [400, 401, 404, 409, 429, 500, 503, 529])
+def test_an_error_of_the_provider_is_a_recorded_failure(code: int) -> None:
+    """It is raised again when it is replayed, and the provider is not asked again."""
+    with provider() as stub:
+        stub.manners.append(Manner(status=code))
+        played = twice(status, stub)
+    assert played.first == played.second
+    assert played.first[1:3] == [code, "req-1"]
+    (step,) = played.steps
+    error = identity.parse(step.error or "")
+    assert (step.status, error["message"]) == ("failed", f"the provider answered {code}")
+    assert error["response"]["status"] == code
+    assert len(stub.requests) == 1
+
+
+@pytest.mark.parametrize("who", ["openai", "anthropic"])
+@pytest.mark.parametrize("code", [408, 409, 429, 500, 529])
+def test_what_a_client_tries_again_is_another_step(who: str, code: int) -> None:
+    """A replay goes through the same errors to the same answer, without waiting between them."""
+
+    async def call(c: Clients) -> str:
+        if who == "openai":
+            return (await c.openai.chat.completions.create(model="gpt-5", messages=HELLO)).id
+        return (await c.anthropic.messages.create(model="claude-5", max_tokens=9, messages=HELLO)).id
+
+    took: list[float] = []
+
+    async def timed(c: Clients) -> str:
+        start = time.monotonic()
+        answer = await call(c)
+        took.append(time.monotonic() - start)
+        return answer
+
+    with provider() as stub:
+        stub.manners.extend([Manner(status=code, headers=(("retry-after", "0.4"),)), Manner()])
+        played = twice(timed, stub)
+    assert played.first == played.second
+    assert [step.status for step in played.steps] == ["failed", "succeeded"]
+    assert len(stub.requests) == 2
+    assert took[0] >= 0.4 > took[1]
+
+
+def test_a_provider_that_says_not_to_try_again_says_so_on_a_replay() -> None:
+    """An SDK that gave up at once does so again."""
+
+    async def call(c: Clients) -> int:
+        try:
+            await c.openai.chat.completions.create(model="gpt-5", messages=HELLO)
+        except openai.APIStatusError as error:
+            return error.status_code
+        return 0
+
+    with provider() as stub:
+        stub.manners.append(Manner(status=500, headers=(("x-should-retry", "false"),)))
+        played = twice(call, stub)
+    assert (played.first, played.second, len(played.steps), len(stub.requests)) == (500, 500, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("manner", "raised", "recorded"),
+    [
+        (Manner(cut=5), "RemoteProtocolError", "RemoteProtocolError"),
+        (Manner(cut=5, framed=False), "RemoteProtocolError", "RemoteProtocolError"),
+        (Manner(headers=(("content-encoding", "gzip"),), body=b"no gzip"), "DecodingError", "DecodingError"),
+    ],
+    ids=["a body that breaks off", "a body that the connection ends", "a body that cannot be read"],
+)
+def test_a_broken_response_breaks_again(manner: Manner, raised: str, recorded: str) -> None:
+    """The exception has the same type on both runs."""
+
+    async def call(c: Clients) -> str:
+        try:
+            await c.plain.post("/v1/messages", json=MESSAGE)
+        except Exception as error:
+            return type(error).__name__
+        return ""
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        played = twice(call, stub)
+    assert played.first == played.second == raised
+    assert identity.parse(played.steps[0].error or "")["type"] == recorded
+    assert len(stub.requests) == 1
+
+
+def test_a_provider_that_cannot_be_reached_is_a_recorded_failure() -> None:
+    """The client's own error for it comes back on the replay."""
+
+    async def call(c: Clients) -> Any:
+        try:
+            await c.openai.with_options(max_retries=0).chat.completions.create(model="gpt-5", messages=HELLO)
+        except openai.APIConnectionError as error:
+            return [type(error).__name__, type(error.__cause__).__name__]
+
+    with provider() as stub:
+        pass
+    played = twice(call, stub)
+    assert played.first == played.second == ["APIConnectionError", "ConnectError"]
+    assert identity.parse(played.steps[0].error or "")["type"] == "ConnectError"

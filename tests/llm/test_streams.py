@@ -1,0 +1,236 @@
+"""A stream is handed on while it comes, recorded when it is whole, and replayed as the same stream."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebuno.model import identity
+from rebuno.sdk.http_record import Pieces, is_whole, pieces
+from tests.llm.provider import Manner, provider
+from tests.llm.support import HELLO, Clients, twice
+
+STREAM: dict[str, Any] = {"model": "gpt-5", "messages": HELLO, "stream": True}
+
+
+async def chunks(c: Clients, said: dict[str, Any] = STREAM, path: str = "/v1/chat/completions") -> list[str]:
+    """The raw chunks of a stream, and how it ended."""
+    seen = []
+    try:
+        async with c.plain.stream("POST", path, json=said) as response:
+            async for chunk in response.aiter_raw():
+                seen.append(chunk.decode())
+    except httpx2.RequestError as error:
+        seen.append(type(error).__name__)
+    return seen
+
+
+@pytest.mark.parametrize("framed", [True, False], ids=["framed", "ended by the connection"])
+def test_a_replayed_stream_has_the_same_chunks(framed: bool) -> None:
+    """One chunk is one event, however the network cut it."""
+    with provider() as stub:
+        stub.manners.append(Manner(framed=framed))
+        played = twice(chunks, stub)
+    assert played.first == played.second
+    assert [chunk.count("data: ") for chunk in played.first] == [1] * 5
+    assert (played.first[-1], len(stub.requests)) == ("data: [DONE]\n\n", 1)
+
+
+def test_a_stream_is_handed_on_while_it_comes() -> None:
+    """The caller has read the first events before the provider sends the next."""
+    manner = Manner(hold=2)
+
+    async def call(c: Clients) -> int:
+        read = 0
+        async with c.plain.stream("POST", "/v1/chat/completions", json=STREAM) as response:
+            async for _ in response.aiter_raw():
+                read += 1
+                if read == 2:
+                    manner.go.set()
+        return read
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        # Were the stream not handed on, the stub would wait for ten seconds and the test for the client's five.
+        played = twice(call, stub)
+    assert played.first == played.second == 5
+
+
+@pytest.mark.parametrize(
+    ("manner", "left", "error"),
+    [
+        (Manner(cut=2), 2, "RemoteProtocolError"),
+        (Manner(cut=2, framed=False), 2, "RemoteProtocolError"),
+        (Manner(cut=0), 0, "RemoteProtocolError"),
+        (Manner(hold=2), 2, "ReadTimeout"),
+    ],
+    ids=["in chunks", "ended by the connection", "before its first event", "silent"],
+)
+def test_a_stream_that_is_cut_is_no_success(manner: Manner, left: int, error: str) -> None:
+    """The caller gets what came and the error, on both runs; the provider is asked once."""
+    with provider() as stub:
+        stub.manners.append(manner)
+        played = twice(chunks, stub, timeout=httpx2.Timeout(5, read=0.1))
+        manner.go.set()
+    assert played.first == played.second
+    assert (len(played.first), played.first[-1]) == (left + 1, error)
+    (step,) = played.steps
+    said = identity.parse(step.error or "")
+    assert (step.status, said["type"], step.result) == ("failed", error, None)
+    assert len(stub.requests) == 1
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["closed", "cancelled while it waited"])
+def test_a_stream_that_its_caller_leaves_is_no_success(waits: bool) -> None:
+    """What was read is replayed, and the caller leaves again at the same place."""
+    manner = Manner(hold=2)
+
+    async def call(c: Clients) -> list[str]:
+        seen: list[str] = []
+        async with c.plain.stream("POST", "/v1/chat/completions", json=STREAM) as response:
+            read = response.aiter_raw()
+            try:
+                while waits or len(seen) < 2:
+                    seen.append((await asyncio.wait_for(anext(read), 0.1 if len(seen) == 2 else 5)).decode())
+            except TimeoutError:
+                seen.append("timeout")
+        return seen
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        played = twice(call, stub)
+        manner.go.set()
+    assert played.first == played.second
+    assert played.first[2:] == (["timeout"] if waits else [])
+    (step,) = played.steps
+    said = identity.parse(step.error or "")
+    assert (step.status, said["reason"], said["waiting"]) == ("failed", "abandoned", waits)
+    assert len(stub.requests) == 1
+
+
+def test_a_caller_that_reads_on_where_it_left_gets_an_error() -> None:
+    """A handler that goes another way than its recorded run is not told that the stream was whole."""
+    manner = Manner(hold=2)
+    runs: list[int] = []
+
+    async def call(c: Clients) -> list[str]:
+        runs.append(1)
+        seen = []
+        async with c.plain.stream("POST", "/v1/chat/completions", json=STREAM) as response:
+            async for chunk in response.aiter_raw():
+                seen.append(chunk.decode())
+                if len(seen) == 2 and len(runs) == 1:
+                    break
+        return seen
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        played = twice(call, stub)
+        manner.go.set()
+    assert isinstance(played.second, httpx2.ReadError)
+    assert len(stub.requests) == 1
+
+
+def test_a_caller_that_leaves_after_the_last_event_has_it_all() -> None:
+    """SDKs close a stream at its last event, whether or not the provider has hung up."""
+    manner = Manner(hold=4)
+
+    async def call(c: Clients) -> list[str]:
+        seen = []
+        async with c.plain.stream("POST", "/v1/chat/completions", json=STREAM) as response:
+            async for chunk in response.aiter_raw():
+                seen.append(chunk.decode())
+                if "stop" in chunk.decode():
+                    manner.go.set()
+                if "DONE" in chunk.decode():
+                    break
+        return seen
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        played = twice(call, stub)
+    assert played.first == played.second
+    assert [step.status for step in played.steps] == ["succeeded"]
+
+
+def test_a_stream_that_nobody_reads_is_recorded() -> None:
+    """The step ends when the provider is done."""
+
+    async def call(c: Clients) -> bool:
+        response = await c.plain.send(c.plain.build_request("POST", "/v1/chat/completions", json=STREAM), stream=True)
+        second = await c.plain.post("/v1/messages", json={"model": "m"})
+        await response.aclose()
+        return second.is_success
+
+    with provider() as stub:
+        stub.manners.extend([Manner(), Manner(body=b"{}")])
+        played = twice(call, stub)
+    assert [step.status for step in played.steps] == ["succeeded", "succeeded"]
+    assert len(stub.requests) == 2
+
+
+def test_lines_are_the_pieces_of_other_streams() -> None:
+    """A stream need not be one of events."""
+    lines = b'{"a": 1}\n{"b": 2}\n{"c"'
+
+    with provider() as stub:
+        stub.manners.append(Manner(body=lines, headers=(("Content-Type", "application/x-ndjson"),)))
+        played = twice(chunks, stub)
+    assert played.first == played.second == ['{"a": 1}\n', '{"b": 2}\n', '{"c"']
+
+
+ENDS = ["\n", "\r", "\r\n", "a", "data: x"]
+
+
+@given(st.lists(st.sampled_from(ENDS)).map(lambda parts: "".join(parts).encode()), st.data())
+@settings(max_examples=200)
+def test_the_pieces_depend_on_the_bytes_alone(body: bytes, data: st.DataObject) -> None:
+    """Wherever the network cuts, the caller gets the same pieces, and all of them."""
+    whole = list(pieces(body, events=True))
+    cut = Pieces(events=True)
+    seen: list[bytes] = []
+    rest = body
+    while rest:
+        size = data.draw(st.integers(1, len(rest)))
+        seen += cut.add(rest[:size])
+        rest = rest[size:]
+    assert [*seen, *filter(None, [cut.last()])] == whole
+    assert b"".join(whole) == body
+
+
+@pytest.mark.parametrize(
+    ("stream", "events"),
+    [
+        ("data: a\n\ndata: b\n\n", ["data: a\n\n", "data: b\n\n"]),
+        ("data: a\r\n\r\ndata: b", ["data: a\r\n\r\n", "data: b"]),
+        ("data: a\r\rdata: b\r\r", ["data: a\r\r", "data: b\r\r"]),
+        ("event: x\ndata: a\n\n", ["event: x\ndata: a\n\n"]),
+        ("data: a\r\ndata: b\r\n\r\n", ["data: a\r\ndata: b\r\n\r\n"]),
+    ],
+    ids=["LF", "CRLF, and no end", "CR", "two lines", "two CRLF lines"],
+)
+def test_an_event_ends_with_an_empty_line(stream: str, events: list[str]) -> None:
+    """Lines may end in any of the three ways that the standard allows."""
+    assert [piece.decode() for piece in pieces(stream.encode(), events=True)] == events
+
+
+@pytest.mark.parametrize(
+    ("event", "last"),
+    [
+        ("data: [DONE]", True),
+        ("data:[DONE]", True),
+        (f"event: message_stop\ndata: {json.dumps({'type': 'message_stop'})}", True),
+        ('data: {"type":"response.completed","response":{}}', True),
+        ('data: {"type": "error", "error": {"type": "overloaded_error"}}', True),
+        ('data: {"type": "message_delta"}', False),
+        (f"data: {json.dumps({'text': 'data: [DONE]'})}", False),
+        (f"data: {json.dumps({'text': json.dumps({'type': 'message_stop'})})}", False),
+    ],
+)
+def test_a_stream_is_whole_with_its_last_event(event: str, last: bool) -> None:
+    """What a model says about such events ends nothing."""
+    assert is_whole(f"data: first\n\n{event}\n\n".encode()) is last
