@@ -8,6 +8,7 @@ from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import approvals, exchange
 from rebuno.kernel.attempt import load
+from rebuno.kernel.cancel import cancel
 from rebuno.kernel.panels import Panel
 from rebuno.kernel.judged import began_since, judged
 from rebuno.kernel.story import Story, tell
@@ -128,6 +129,15 @@ class Operator:
             asserted_by=asserted_by,
             rationale=rationale,
         )
+
+    async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
+        """Cancels an execution, named as in `execution`; whoever runs it stops within a heartbeat.
+
+        Raises:
+            NotFoundError, ConflictError: there is none, or several, or it has ended already.
+        """
+        execution = await self.execution(ref)
+        return await cancel(self._store, execution.id, reason=reason)
 
     async def story(self, ref: str) -> Story:
         """The story of one execution. Raises as `execution` does."""
