@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from rebuno.errors import StoreCorrupt
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
+from rebuno.kernel.panels import granters
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.step import StepStatus
@@ -35,13 +36,17 @@ class Went(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to a person about a step; `status` as in `rebuno.journal.records.Approval`."""
+    """A question to a person about a step; `status` and `scope` as in `rebuno.journal.records.Approval`. `granted_by`
+    are all who granted; with `covers` the question was about another step, and its grant covers this one too."""
 
     approval_id: str
     cause: str
     status: str
     decided_by: str = ""
     rationale: str = ""
+    scope: str = "once"
+    granted_by: tuple[str, ...] = ()
+    covers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,9 @@ class Told:
                     "status": a.status,
                     "decided_by": a.decided_by,
                     "rationale": a.rationale,
+                    "scope": a.scope,
+                    "granted_by": list(a.granted_by),
+                    "covers": a.covers,
                 }
                 for a in self.asked
             ],
@@ -192,9 +200,14 @@ def compose(
     if not alive:
         log.cut_off()
     replays = {number: _replayed(number, log, rows) for number in log.runs}
+    questions = {approval.id: approval for approval in approvals}
     asked: dict[str, list[Asked]] = {}
-    for a in approvals:
-        asked.setdefault(a.step_id, []).append(Asked(a.id, a.cause, a.status, a.decided_by, a.rationale))
+    for a in questions.values():
+        asked.setdefault(a.step_id, []).append(_asked(a))
+    for row in rows.values():
+        covering = questions.get(row.approval_id)
+        if covering is not None and covering.step_id != row.step_id:
+            asked.setdefault(row.step_id, []).append(replace(_asked(covering), covers=True))
     live = log.current if alive else None
     inside: dict[str, list[Step]] = {}
     for row in rows.values():
@@ -222,6 +235,10 @@ def compose(
         )
 
     return Story(execution, tuple(log.runs.values()), tuple(told(row) for row in inside.get("", ())))
+
+
+def _asked(a: Approval) -> Asked:
+    return Asked(a.id, a.cause, a.status, a.decided_by, a.rationale, a.scope, granters(a))
 
 
 @dataclass(slots=True)

@@ -99,6 +99,7 @@ def test_votes_are_counted(folder: Path) -> None:
     shown = _ask(folder, "approval", "get", question).out
     assert f"grant by ana, says {getpass.getuser()} at " in shown
     assert _run(folder, payer, {"to": "DE75"}, "pay-1").status == "blocked"
+    assert f"approval {question} pending, granted so far by ana" in _ask(folder, "exec", "trace", "pay-1").out
     second = json.loads(_ask(folder, "approval", "grant", question, "--as", "eva", "--json").out)
     assert (second["status"], [vote["decided_by"] for vote in second["votes"]]) == ("granted", ["ana", "eva"])
     late = _ask(folder, "approval", "deny", question, "--as", "ben")
@@ -154,3 +155,5 @@ def test_a_grant_says_what_it_covers_before_it_is_given(scope: str, covers: str,
     assert again.status == ("blocked" if scope == "once" else "completed")
     data = json.loads(_ask(folder, "approval", "get", question, "--json").out)
     assert (data["scope"], data["covers"]) == (scope, {scope: covers})
+    story = _ask(folder, "exec", "trace", "build-1").out
+    assert (f"covered by approval {question} granted by ana, scope {scope}" in story) is (scope != "once")

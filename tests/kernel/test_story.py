@@ -65,7 +65,7 @@ def test_a_granted_step_tells_who_decided_and_in_which_attempt_it_ran() -> None:
         2.5,
     )
     [asked] = act.asked
-    assert asked == Asked(asked.approval_id, "policy", "granted", "ana", "fine")
+    assert asked == Asked(asked.approval_id, "policy", "granted", "ana", "fine", granted_by=("ana",))
     assert story.runs[1].seconds == 2.5
 
 

@@ -85,9 +85,19 @@ def _asked(asked: Asked) -> str:
     text = f"approval {asked.approval_id} {asked.status}"
     if asked.cause == "revoked":
         text = f"denied by a later bundle; {text}"
-    if asked.decided_by:
+    if asked.covers:
+        text = f"covered by {text}"
+    if asked.status == "pending" and asked.granted_by:
+        text += f", granted so far by {_names(asked)}"
+    elif asked.status == "granted":
+        text += f" by {_names(asked)}" + (f", scope {asked.scope}" if asked.scope != "once" else "")
+    elif asked.decided_by:
         text += f" by {escape(asked.decided_by)}"
     return f"{text}: {escape(asked.rationale)}" if asked.rationale else text
+
+
+def _names(asked: Asked) -> str:
+    return " and ".join(map(escape, asked.granted_by))
 
 
 def _again(step: Told) -> Iterator[str]:
