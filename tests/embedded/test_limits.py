@@ -1,0 +1,141 @@
+"""Limits as an agent meets them, and as several processes share them."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rebuno
+from rebuno.errors import RateLimited
+from rebuno.kernel import limits
+from rebuno.policy.compile import compile_text
+from rebuno.testing import FixedClock, memory_kernel
+from tests.embedded import limited
+from tests.embedded.agents import notes
+from tests.embedded.support import ROOT, in_loop, journal
+
+
+def limit(text: str) -> str:
+    """A bundle that limits the tool `act`."""
+    return f'default allow\nrule r {{ allow tool "act" limit {text} }}\n'
+
+
+@rebuno.tool("act")
+async def act(n: int) -> int:
+    """A tool."""
+    return n
+
+
+@in_loop
+async def test_a_handler_may_try_again_or_give_up() -> None:
+    """It gets `RateLimited`, which names the rule; the next try is the same step, and the journal holds no other."""
+    clock = FixedClock()
+
+    async def handler() -> list[object]:
+        seen: list[object] = []
+        for _ in range(3):
+            try:
+                seen.append(await act(1))
+            except RateLimited as error:
+                seen.append((error.reason, error.rule_id))
+                clock.advance(10)
+        return [str(one) for one in seen]
+
+    async with memory_kernel(compile_text(limit("1 per 10s")), clock=clock) as kernel:
+        ended = await kernel.run(handler)
+        steps = await kernel.operator.steps(ended.id)
+    assert ended.output == ["1", "('rate_limit_exceeded', 'r')", "1"]
+    assert [step.occurrence for step in steps] == [0, 1]
+
+
+@pytest.mark.parametrize(("otherwise", "reason"), [("", "rate_limit_exceeded"), (" else deny", "rate_limit_exceeded")])
+@in_loop
+async def test_a_run_that_lets_the_refusal_pass_fails_for_it(otherwise: str, reason: str) -> None:
+    """The word for it is the reason of the failure."""
+
+    async def handler() -> None:
+        await act(1)
+        await act(2)
+
+    async with memory_kernel(compile_text(limit(f"1 per 1h{otherwise}"))) as kernel:
+        ended = await kernel.run(handler)
+    assert (ended.status, ended.failure_reason) == ("failed", reason)
+
+
+@in_loop
+async def test_a_handler_waits_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It notices nothing but the time, and what it does beside goes on."""
+    monkeypatch.setattr(limits, "LOOK", 0.005)
+    clock = FixedClock()
+
+    async def handler() -> list[int]:
+        both = asyncio.gather(act(1), act(2))
+        while not both.done():
+            await asyncio.wait({both}, timeout=0.005)
+            clock.advance(1)
+        return await both
+
+    async with memory_kernel(compile_text(limit("1 per 10s else wait up to 1h")), clock=clock) as kernel:
+        ended = await asyncio.wait_for(kernel.run(handler), 10)
+    assert (ended.status, ended.output, ended.attempt) == ("completed", [1, 2], 1)
+
+
+@in_loop
+async def test_a_timeout_around_a_wait_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step was not there yet."""
+    monkeypatch.setattr(limits, "LOOK", 0.005)
+
+    async def handler() -> str:
+        await act(1)
+        try:
+            await asyncio.wait_for(act(2), 0.03)
+        except TimeoutError:
+            return "gave up"
+        return "ran"
+
+    async with memory_kernel(compile_text(limit("1 per 1h else wait up to 2h"))) as kernel:
+        ended = await asyncio.wait_for(kernel.run(handler), 10)
+        steps = await kernel.operator.steps(ended.id)
+    assert (ended.output, len(steps)) == ("gave up", 1)
+
+
+@in_loop
+async def test_a_run_that_blocks_beside_a_wait_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not stay until the window has room; the next run waits for what is left."""
+    monkeypatch.setattr(limits, "LOOK", 0.005)
+    rules = limit("1 per 1h else wait up to 2h") + 'rule p { require approval for tool "pay" }'
+
+    @rebuno.tool("pay")
+    async def pay() -> None:
+        raise AssertionError("nobody granted it")
+
+    async def handler() -> None:
+        await act(1)
+        await asyncio.gather(act(2), pay())
+
+    async with memory_kernel(compile_text(rules)) as kernel:
+        ended = await asyncio.wait_for(kernel.run(handler), 10)
+    assert (ended.status, [asked.target for asked in ended.approvals]) == ("blocked", ["pay"])
+
+
+def _process(path: Path, deed: str, *keys: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "tests.embedded.limited", str(path), deed, *keys]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+def test_processes_share_a_limit(tmp_path: Path) -> None:
+    """Two processes at once and one that was killed between its place and its record: together they come to the number
+    that the rule says, and not over it."""
+    path = tmp_path / "store.db"
+    with _process(path, "die", "run") as dead:
+        assert dead.wait(20) == -signal.SIGKILL
+    assert (notes(path), asyncio.run(journal(path))[0]) == ([], [])
+    with _process(path, "live", "a", "b", "c", "d", "e") as one, _process(path, "live", "f", "g", "h", "i") as two:
+        said = [word for other in (one, two) for word in other.communicate(timeout=30)[0].split()]
+    # The dead one holds a place.
+    assert (said.count("completed"), said.count("rate_limit_exceeded"), len(notes(path))) == (4, 5, 4)
+    assert asyncio.run(limited.run(path, "run", "z")) == ["completed", "rate_limit_exceeded"]
+    assert len(notes(path)) == 5
