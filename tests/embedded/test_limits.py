@@ -51,18 +51,26 @@ async def test_a_handler_may_try_again_or_give_up() -> None:
     assert [step.occurrence for step in steps] == [0, 1]
 
 
-@pytest.mark.parametrize(("otherwise", "reason"), [("", "rate_limit_exceeded"), (" else deny", "rate_limit_exceeded")])
+@pytest.mark.parametrize(
+    ("otherwise", "ended_as"),
+    [
+        # Let pass, the refusal is the reason of the failure.
+        ("", ("failed", "rate_limit_exceeded", None)),
+        # A denial is what any denial is: a text for the model.
+        (" else deny", ("completed", "", "act not allowed. reason: rate_limit_exceeded")),
+    ],
+)
 @in_loop
-async def test_a_run_that_lets_the_refusal_pass_fails_for_it(otherwise: str, reason: str) -> None:
-    """The word for it is the reason of the failure."""
+async def test_what_a_handler_is_told(otherwise: str, ended_as: tuple[object, ...]) -> None:
+    """A refusal is raised, a denial comes as denials come."""
 
-    async def handler() -> None:
+    async def handler() -> object:
         await act(1)
-        await act(2)
+        return await act(2)
 
     async with memory_kernel(compile_text(limit(f"1 per 1h{otherwise}"))) as kernel:
         ended = await kernel.run(handler)
-    assert (ended.status, ended.failure_reason) == ("failed", reason)
+    assert (ended.status, ended.failure_reason, ended.output) == ended_as
 
 
 @in_loop
@@ -76,7 +84,7 @@ async def test_a_handler_waits_in_place(monkeypatch: pytest.MonkeyPatch) -> None
         while not both.done():
             await asyncio.wait({both}, timeout=0.005)
             clock.advance(1)
-        return await both
+        return list(await both)
 
     async with memory_kernel(compile_text(limit("1 per 10s else wait up to 1h")), clock=clock) as kernel:
         ended = await asyncio.wait_for(kernel.run(handler), 10)
