@@ -123,6 +123,30 @@ async def test_a_log_of_writes_torn_anywhere_leaves_a_beginning(tmp_path: Path) 
     assert seen > {13, 12, 11, 10, 9}
 
 
+def lose_the_log_of_writes(path: Path) -> None:
+    Path(f"{path}-wal").unlink()
+
+
+@in_loop
+async def test_a_lost_log_of_writes_leaves_a_beginning(tmp_path: Path) -> None:
+    """What had reached the file itself stands, whole up to some event."""
+    path = await wal_of(tmp_path, 500)
+    lose_the_log_of_writes(path)
+    assert 1 < (await whole(path)).seq < 501
+
+
+@in_loop
+async def test_a_store_that_stood_in_a_lost_log_of_writes_is_not_begun_anew(tmp_path: Path) -> None:
+    """Nothing of it had reached the file; that others had it open tells that it is no new one."""
+    path = await wal_of(tmp_path, 5)
+    lose_the_log_of_writes(path)
+    shutil.copytree(tmp_path / "live.db-owners", f"{path}-owners")
+    before = contents(path)
+    with pytest.raises(StoreCorrupt, match="is empty; restore a copy"):
+        await SQLiteStore.open(path)
+    assert contents(path) == before
+
+
 # ---------------------------------------------------------------- the file itself
 
 

@@ -35,8 +35,7 @@ def connect(path: str, *, patience: float, create: bool, vfs: str | None) -> aps
         StoreReadOnly, StoreCorrupt, SchemaTooNew, StoreBusy: as they say. Nothing of another's file is changed.
     """
     _check_library(path)
-    if path != MEMORY:
-        _check_place(Path(path), path, create)
+    new = path == MEMORY or _is_new(Path(path), path, create)
     with named(path):
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
@@ -44,7 +43,7 @@ def connect(path: str, *, patience: float, create: bool, vfs: str | None) -> aps
             connection.set_busy_handler(_patient(patience))
             _recognise(connection, path)
             _prepare(connection, path, patience)
-            _migrate(connection, path)
+            _migrate(connection, path, new)
         except BaseException:
             connection.close()
             raise
@@ -60,7 +59,8 @@ def _check_library(path: str) -> None:
         )
 
 
-def _check_place(file: Path, path: str, create: bool) -> None:
+def _is_new(file: Path, path: str, create: bool) -> bool:
+    """Whether the file is yet to be made, or empty. Raises what forbids to open it."""
     # `Path` raises what forbids the look, and takes everything else that goes wrong for no.
     try:
         directory = file.is_dir()
@@ -80,14 +80,29 @@ def _check_place(file: Path, path: str, create: bool) -> None:
     exists = file.exists()
     if not exists and not create:
         raise StoreUnreachable(f"there is no store at `{path}`; check the path", path=path)
-    if exists and file.stat().st_size == 0 and (not create or owners_folder(file).exists()):
-        raise StoreCorrupt(f"the store `{path}` is empty; restore a copy, or name another file", path=path)
+    empty = exists and file.stat().st_size == 0
+    if empty and (not create or (owners_folder(file).exists() and _stays_empty(file))):
+        raise _emptied(path)
     if exists and _cut_off(file):
         raise StoreCorrupt(f"the store `{path}` is damaged; restore a copy (its last page is cut off)", path=path)
     # WAL needs its companions beside the file, so the folder must be writable too.
     for place in (file, folder) if exists else (folder,):
         if not os.access(place, os.W_OK):
             raise StoreReadOnly(f"the store `{path}` cannot be written: `{place}` is read-only", path=path)
+    return empty or not exists
+
+
+def _emptied(path: str) -> StoreCorrupt:
+    return StoreCorrupt(f"the store `{path}` is empty; restore a copy, or name another file", path=path)
+
+
+def _stays_empty(file: Path) -> bool:
+    """Whether nobody is making the store at this moment."""
+    for _ in range(20):
+        if file.stat().st_size > 0:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def owners_folder(file: Path) -> Path:
@@ -164,13 +179,17 @@ def _prepare(connection: apsw.Connection, path: str, patience: float) -> None:
     connection.pragma("journal_size_limit", 64 * 1024 * 1024)
 
 
-def _migrate(connection: apsw.Connection, path: str) -> None:
+def _migrate(connection: apsw.Connection, path: str, new: bool) -> None:
     if _recognise(connection, path) == len(_MIGRATIONS):
         return
     connection.execute(SQL["begin"])
     try:
         # Another process may have been faster.
-        for migration in _MIGRATIONS[_recognise(connection, path) :]:
+        found = _recognise(connection, path)
+        if found == 0 and not new and owners_folder(Path(path)).exists():
+            # It was a store, and all that it held stood in its log of writes, which is gone.
+            raise _emptied(path)
+        for migration in _MIGRATIONS[found:]:
             connection.execute(migration.sql)
             connection.pragma("user_version", migration.number)
         connection.pragma("application_id", APPLICATION_ID)
