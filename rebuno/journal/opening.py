@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from rebuno.errors import StoreUnreachable
+from rebuno.errors import StoreError, StoreUnreachable
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.store import Store
 
@@ -13,14 +13,30 @@ _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 
 
 async def open_store(where: str | Path, *, create: bool = True) -> Store:
-    """Opens the store at a path, or at a URL `sqlite:PATH`, and brings its schema up to date.
+    """Opens the store at a path, or at a URL `sqlite:PATH` or `postgresql://…`, and brings its schema up to date.
 
     `create`: whether to make it where there is none.
 
     Raises:
         StoreError: it cannot be used, for the reason that the subclass names; a URL is shown without its password.
     """
-    return await SQLiteStore.open(where if isinstance(where, Path) else _file(where), create=create)
+    if isinstance(where, Path):
+        return await SQLiteStore.open(where, create=create)
+    scheme = _SCHEME.match(where)
+    if scheme is not None and scheme[1].lower() in ("postgresql", "postgres"):
+        return await _postgres(where, create)
+    return await SQLiteStore.open(_file(where), create=create)
+
+
+async def _postgres(url: str, create: bool) -> Store:
+    # Its driver is an extra, and heavy: who has a file does not load it.
+    try:
+        from rebuno.journal.postgres import PostgresStore
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("psycopg"):
+            raise
+        raise StoreError("a store on PostgreSQL needs an extra: pip install 'rebuno-kernel[postgres]'") from None
+    return await PostgresStore.open(url, create=create)
 
 
 def _file(where: str) -> str:
@@ -28,5 +44,7 @@ def _file(where: str) -> str:
         return where.removeprefix("sqlite:").removeprefix("//")
     scheme = _SCHEME.match(where)
     if scheme is not None:
-        raise StoreUnreachable(f"no store is known for URLs of `{scheme[1]}`; name the path of a file")
+        raise StoreUnreachable(
+            f"no store is known for URLs of `{scheme[1]}`; name the path of a file, or a `postgresql://` URL"
+        )
     return where

@@ -74,6 +74,8 @@ def test_the_wheel_holds_the_package_the_command_and_their_data(wheel: Path) -> 
         "rebuno/_data/grammar/rbp.lark",  # without it no bundle can be read
         "rebuno/journal/sqlite/queries.sql",  # without it no store can be opened
         "rebuno/journal/sqlite/migrations/0001_journal.sql",
+        "rebuno/journal/postgres/queries.sql",
+        "rebuno/journal/postgres/migrations/0001_journal.sql",
         "rebuno_cli/main.py",
     ],
 )

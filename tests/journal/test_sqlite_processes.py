@@ -75,6 +75,16 @@ async def test_opening_clears_what_the_dead_left(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_a_holder_of_this_host_without_a_file_is_dead(tmp_path: Path) -> None:
+    """All who share a file keep their owner files beside it; the lease's remaining time does not matter."""
+    store = await SQLiteStore.open(tmp_path / "store.db")
+    await started(store)
+    held = await store.execution("e1")
+    assert not await store.alive(replace(held, holder=replace(store.holder, owner="0" * 32), lease_until=9e9))
+    await store.close()
+
+
+@in_loop
 async def test_two_that_ask_at_once_both_see_the_dead(tmp_path: Path) -> None:
     """A file that another asker has open and locked for its question is no live owner's."""
     store = await SQLiteStore.open(tmp_path / "store.db")

@@ -334,10 +334,10 @@ async def test_closing_writes_what_is_deferred(opener: Opener) -> None:
 
 @in_loop
 async def test_a_holder_lives_as_its_host_or_its_lease_says(opener: Opener) -> None:
-    """This store lives; nobody and a process of this host that is gone do not; another host's until its lease ends."""
+    """This store lives, nobody does not; of others it is known by the end of their lease, at the latest."""
     async with opener() as store:
         mine = store.holder
         here = Holder("0" * 32, mine.host, 1)
-        cases = [(None, 9e9, False), (mine, 0.0, True), (here, 9e9, False), (OTHER, 9e9, True), (OTHER, 1.0, False)]
+        cases = [(None, 9e9, False), (mine, 0.0, True), (here, 1.0, False), (OTHER, 9e9, True), (OTHER, 1.0, False)]
         for holder, until, lives in cases:
             assert await store.alive(replace(execution(holder=holder), lease_until=until)) is lives, (holder, until)

@@ -1,0 +1,173 @@
+"""What one group of batches does: moves the head in one statement, and finds out why where it could not."""
+
+from typing import Final
+
+import psycopg
+
+from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreBusy, StoreCorrupt, Terminated
+from rebuno.journal.chain import START, Head, Written, chained
+from rebuno.journal.postgres.connection import Connection
+from rebuno.journal.postgres.failures import lost, settled
+from rebuno.journal.postgres.group import Group, approval_objects, event_objects, step_objects
+from rebuno.journal.postgres.sql import SQL
+from rebuno.journal.postgres.texts import asked, hexed, packed
+from rebuno.journal.records import Copied, Execution, Lease
+from rebuno.journal.rows import copied_approval_values, copied_step_values, holder_values
+from rebuno.model.clock import Clock, rfc3339
+from rebuno.model.execution import ExecutionStatus
+
+_WRITE: Final = SQL["write"]
+# Heads are a few hundred bytes each.
+_MOST_HEADS: Final = 10_000
+# How often a batch that rests on nothing is moved behind what others wrote before it.
+_MOST_TRIES: Final = 1000
+
+
+class Changes:
+    """Writes of one store, over any of its connections. Used by several threads; one at a time for an execution.
+
+    INVARIANT: a head kept here is an offer only; the row decides, in the statement that moves it.
+    """
+
+    def __init__(self, clock: Clock, name: str) -> None:
+        self._clock = clock
+        self._name = name
+        self._heads: dict[str, Head] = {}
+
+    def now(self) -> float:
+        """The time of a write, to the microsecond, as events tell it."""
+        return round(self._clock.now(), 6)
+
+    def offer(self, execution_id: str, head: Head) -> None:
+        """Keeps a head that was read or written."""
+        if len(self._heads) >= _MOST_HEADS:
+            self._heads.clear()
+        self._heads[execution_id] = head
+
+    def write(self, connection: Connection, group: Group) -> list[int]:
+        """Writes a group, whole or not at all; the numbers of its batches' last events. To be called again after a lost
+        connection: it then looks first whether the lost statement was carried out.
+
+        Raises:
+            Stale, Terminated, LeaseSuperseded, NotFoundError: as `Store.write` says.
+            psycopg.Error
+        """
+        head = None if group.sent else self._heads.pop(group.execution_id, None)
+        if head is not None and group.base not in (None, head.seq):
+            head = None
+        for _ in range(_MOST_TRIES):
+            if head is None:
+                head, done = self._row_head(connection, group)
+                if done:
+                    return group.answers(head)
+                if group.base not in (None, head.seq):
+                    raise Stale(f"execution `{group.execution_id}` is at event {head.seq}, not at {group.base}")
+            moved = self._move(connection, group, head)
+            if moved is not None:
+                self.offer(group.execution_id, moved)
+                return group.answers(moved)
+            head = None
+        raise StoreBusy(f"others write to execution `{group.execution_id}` without a pause; try again", path=self._name)
+
+    def create(
+        self, connection: Connection, execution: Execution, events: list[Written], copied: Copied, at: float
+    ) -> bool:
+        """Adds an execution; False where its id or its agent's key is, or was, another's. To be called again with the
+        same time after a lost connection."""
+        rows, head = chained(execution.id, Head(0, START), events, rfc3339(at))
+        owner, host, pid = holder_values(execution.holder)
+        row = {
+            "id": execution.id,
+            "agent_id": execution.agent_id,
+            "key": execution.key,
+            "status": execution.status,
+            "digest": execution.digest,
+            "failure_reason": execution.failure_reason,
+            "attempt": execution.attempt,
+            "owner": owner,
+            "host": host,
+            "pid": pid,
+            "lease_until": execution.lease_until,
+            "head_seq": head.seq,
+            "head_hash": hexed(head.hash),
+            "created_at": execution.created_at or at,
+            "updated_at": at,
+            "deadline_at": execution.deadline_at,
+            "pinned": execution.pinned,
+            "forked_from": execution.forked_from,
+            "fork_seq": execution.fork_seq,
+            "ended_at": at if execution.status.terminal else 0.0,
+        }
+        change = {
+            "execution": row,
+            "input": execution.input,
+            "output": execution.output,
+            "events": event_objects(rows),
+            "steps": step_objects([copied_step_values(step) for step in copied.steps]),
+            "approvals": approval_objects([copied_approval_values(question) for question in copied.approvals]),
+        }
+        added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
+        if added is None or not added[0]:
+            found = connection.execute(SQL["head"], asked({"id": execution.id})).fetchone()
+            # With this very head it is the one of a call before, whose answer was lost.
+            if found is None or found[:2] != (head.seq, head.hash):
+                return False
+        self.offer(execution.id, head)
+        return True
+
+    def renew(self, connection: Connection, lease: Lease, until: float) -> bool:
+        """Extends a lease; False if the attempt does not have it any more."""
+        values = {"id": lease.execution_id, "attempt": lease.attempt, "owner": lease.owner, "until": until}
+        return connection.execute(SQL["renew"], asked(values)).rowcount == 1
+
+    def _move(self, connection: Connection, group: Group, head: Head) -> Head | None:
+        """The new head, or None where the row is not what `head` and the lease say."""
+        change, moved = group.statement(head)
+        group.sent.append(moved)
+        try:
+            row = connection.execute(_WRITE, {"change": change}, prepare=True).fetchone()
+        except psycopg.Error as error:
+            if not lost(error):
+                group.sent.pop()
+            if settled(error):
+                raise Stale(
+                    f"a step or an approval of execution `{group.execution_id}` has settled meanwhile"
+                ) from None
+            raise
+        group.sent.pop()
+        return moved if row is not None and row[0] else None
+
+    def _row_head(self, connection: Connection, group: Group) -> tuple[Head, bool]:
+        """The execution's head, and whether it shows that the group is written already: then it is the group's own."""
+        execution_id = group.execution_id
+        for sent in group.sent:
+            if self._carried_out(connection, group, sent):
+                return sent, True
+        row = connection.execute(SQL["head"], asked({"id": execution_id})).fetchone()
+        if row is None:
+            raise NotFoundError(f"there is no execution `{execution_id}`")
+        seq, head_hash, status, attempt, owner = row
+        try:
+            ended = ExecutionStatus(status).terminal
+        except ValueError as error:
+            raise StoreCorrupt(
+                f"execution `{execution_id}` is damaged: {error}; restore a copy", path=self._name
+            ) from None
+        if ended:
+            raise Terminated(f"execution `{execution_id}` has ended: it is {status}")
+        lease = group.first.lease
+        if lease is not None and (attempt, owner) != (lease.attempt, lease.owner):
+            raise LeaseSuperseded
+        return Head(seq, head_hash), False
+
+    def _carried_out(self, connection: Connection, group: Group, sent: Head) -> bool:
+        if any(change.events for change in group.changes):
+            event = asked({"id": group.execution_id, "seq": sent.seq})
+            row = connection.execute(SQL["event-hash"], event).fetchone()
+            return row is not None and row[0] == sent.hash
+        # Without an event it can only be told by what it makes of the execution's row.
+        row = connection.execute(SQL["head"], asked({"id": group.execution_id})).fetchone()
+        write = group.row
+        if row is None or write is None or row[:3] != (sent.seq, sent.hash, write.status.value):
+            return False
+        return write.attempt is None or row[3:] == (write.attempt, holder_values(write.holder)[0])

@@ -1,0 +1,155 @@
+"""Opens connections: is the server fit for a store, may it be written, is its schema the one we know."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from rebuno.errors import SchemaTooNew, StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.journal.migrate import migrations
+from rebuno.journal.postgres.failures import lost, typed, unreachable
+from rebuno.journal.postgres.sql import SQL
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+OLDEST_SERVER: Final = 14
+_MIGRATIONS: Final = migrations(__package__)
+# A server that does not answer at all is given up after so many seconds; a URL may say otherwise.
+_CONNECT_SECONDS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the store is. `name` is how errors call it: without the password."""
+
+    conninfo: str
+    name: str
+
+
+def target(url: str) -> Target:
+    """What a `postgresql://` URL says.
+
+    Raises:
+        StoreUnreachable: it is malformed. What it holds is not repeated.
+    """
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise StoreUnreachable(
+            "the URL of the store is malformed; write `postgresql://user:password@host:5432/database`"
+        ) from None
+    given: dict[str, Any] = {
+        "connect_timeout": _CONNECT_SECONDS,
+        "application_name": "rebuno",
+        # A connection whose other end is gone without a word is noticed after so many seconds.
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 20_000,
+        **{key: value for key, value in parts.items() if value is not None},
+    }
+    return Target(make_conninfo(**given), _named(parts))
+
+
+def _named(parts: dict[str, Any]) -> str:
+    host = parts.get("host") or parts.get("hostaddr") or "localhost"
+    port = f":{parts['port']}" if parts.get("port") else ""
+    user = f"{parts['user']}@" if parts.get("user") else ""
+    database = parts.get("dbname") or parts.get("user") or ""
+    # A socket's folder would read as the database's path.
+    where = f"{user}localhost{port}" if str(host).startswith("/") else f"{user}{host}{port}"
+    return f"postgresql://{where}/{database}"
+
+
+def connect(to: Target, patience: float) -> Connection:
+    """A connection that commits each statement, to a server that is fit for a store. `patience` is how many seconds it
+    waits for a lock. Blocks.
+
+    Raises:
+        StoreUnreachable, StoreBusy: no connection can be had.
+        StoreReadOnly: it may not be written.
+        StoreError: what it calls committed might be lost, or it is too old, or it cannot hold all texts.
+    """
+    try:
+        connection = psycopg.connect(to.conninfo, autocommit=True)
+    except psycopg.OperationalError as error:
+        raise unreachable(error, to.name) from None
+    try:
+        _check(connection, to, patience)
+    except psycopg.Error as error:
+        connection.close()
+        raise typed(error, to.name) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check(connection: Connection, to: Target, patience: float) -> None:
+    row = connection.execute(SQL["settings"], {"patience": str(round(patience * 1000))}).fetchone()
+    assert row is not None
+    number, encoding, commit, read_only = row[:4]
+    if number < OLDEST_SERVER * 10_000:
+        raise StoreError(
+            f"the server of the store `{to.name}` is PostgreSQL {number // 10_000}, {OLDEST_SERVER} is needed; upgrade",
+            path=to.name,
+        )
+    if encoding != "UTF8":
+        raise StoreError(
+            f"the store `{to.name}` is a database in {encoding}; make one with `ENCODING 'UTF8'`", path=to.name
+        )
+    # INVARIANT: what is answered is on the disk. With this setting it might not be for a moment.
+    if commit == "off":
+        raise StoreError(
+            f"the store `{to.name}` has `synchronous_commit` off, so that a commit may be lost; set it to `on`",
+            path=to.name,
+        )
+    if read_only:
+        raise StoreReadOnly(
+            f"the store `{to.name}` may not be written; name the primary server, or look at"
+            " `default_transaction_read_only`",
+            path=to.name,
+        )
+
+
+def clock(connection: Connection) -> float:
+    """The server's time, in seconds since 1970."""
+    row = connection.execute(SQL["clock"]).fetchone()
+    assert row is not None
+    return float(row[0])
+
+
+def migrate(connection: Connection, to: Target, *, create: bool) -> None:
+    """Brings the schema up to date, or makes it where there is none and `create` allows it. Blocks.
+
+    Raises:
+        SchemaTooNew, StoreUnreachable, StoreReadOnly, StoreError: nothing was changed.
+    """
+    try:
+        found = _version(connection)
+        if found == 0 and not create:
+            raise StoreUnreachable(f"there is no store at `{to.name}`; check the database's name", path=to.name)
+        if found > len(_MIGRATIONS):
+            raise SchemaTooNew(found=found, known=len(_MIGRATIONS), path=to.name)
+        if found == len(_MIGRATIONS):
+            return
+        with connection.transaction():
+            connection.execute(SQL["schema-lock"])
+            connection.execute(SQL["schema-make"])
+            # Another process may have been faster.
+            for migration in _MIGRATIONS[_version(connection) :]:
+                connection.execute(migration.sql)
+                connection.execute(SQL["schema-applied"], {"number": migration.number})
+    except psycopg.Error as error:
+        if lost(error):
+            raise unreachable(error, to.name) from None
+        raise typed(error, to.name) from error
+
+
+def _version(connection: Connection) -> int:
+    exists = connection.execute(SQL["schema-exists"]).fetchone()
+    if exists is None or not exists[0]:
+        return 0
+    row = connection.execute(SQL["schema-version"]).fetchone()
+    return 0 if row is None or row[0] is None else int(row[0])

@@ -1,0 +1,189 @@
+"""Batches of one execution that go to the server in one statement, and what that statement is given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from rebuno.journal.chain import Head, Written, chained
+from rebuno.journal.postgres.texts import hexed, packed
+from rebuno.journal.records import Batch, ExecutionWrite, StepWrite
+from rebuno.journal.rows import Row, approval_values, holder_values, step_values
+from rebuno.model.clock import rfc3339
+
+# So many batches go together at most: one statement has to end, too.
+MOST: Final = 100
+
+_EVENT: Final = ("execution_id", "event_seq", "type", "payload", "occurred_at", "hash")
+_STEP: Final = (
+    *("step_id", "execution_id", "parent_id", "kind", "target", "args", "args_hash", "occurrence", "idempotency"),
+    *("status", "verdict", "rule_id", "bundle", "digest", "reason", "attempt", "result", "error", "approval_id"),
+    *("decided_seq", "started_seq", "outcome_seq", "decided_at", "started_at", "completed_at"),
+    *("input_tokens", "output_tokens"),
+)
+_APPROVAL: Final = (
+    *("id", "execution_id", "step_id", "cause", "status", "message", "rule_id", "digest", "scope", "decided_by"),
+    *("rationale", "created_at", "decided_at", "requested_seq", "resolved_seq", "bundle", "approvers", "quorum"),
+    *("votes", "timeout_at", "asserted_by"),
+)
+
+
+@dataclass(slots=True)
+class Change:
+    """One batch on its way. With `due` it may wait for the next one of its execution, until then on the monotonic
+    clock; `number` is its place among all that was handed over."""
+
+    batch: Batch
+    events: list[Written]
+    due: float | None = None
+    number: int = 0
+
+
+@dataclass(slots=True)
+class Group:
+    """Changes for one statement; `at` is their time. `sent` are the heads that statements whose answer was lost would
+    have moved the execution to: one that is in the log was ours."""
+
+    changes: Sequence[Change]
+    at: float
+    base: int | None = field(init=False)
+    sent: list[Head] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.base = _base(self.changes)
+
+    @property
+    def execution_id(self) -> str:
+        return self.changes[0].batch.execution_id
+
+    @property
+    def first(self) -> Batch:
+        return self.changes[0].batch
+
+    @property
+    def row(self) -> ExecutionWrite | None:
+        """What becomes of the execution's row: only the last batch may say."""
+        return self.changes[-1].batch.execution
+
+    def answers(self, head: Head) -> list[int]:
+        """The numbers of the batches' last events, where the head is what the last one led to."""
+        seq, found = head.seq, []
+        for change in reversed(self.changes):
+            found.append(seq)
+            seq -= len(change.events)
+        return found[::-1]
+
+    def statement(self, head: Head) -> tuple[str, Head]:
+        """The parameter of `write` that adds the changes after a head, and the head that it leads to."""
+        id, at, lease = self.execution_id, self.at, self.first.lease
+        events, moved = chained(id, head, [event for change in self.changes for event in change.events], rfc3339(at))
+        steps = [step_values(step, head.seq + 1, at) for step in self._steps()]
+        asked = [approval_values(asked, head.seq + 1, at) for asked in self._approvals()]
+        value = {
+            "id": id,
+            "base_seq": head.seq,
+            "base_hash": hexed(head.hash),
+            "lease_attempt": lease.attempt if lease else None,
+            "lease_owner": lease.owner if lease else None,
+            "head_seq": moved.seq,
+            "head_hash": hexed(moved.hash),
+            "at": at,
+            "events": event_objects(events),
+            "steps": step_objects(steps),
+            "approvals": approval_objects(asked),
+        }
+        if self.row is not None:
+            value.update(_row(self.row))
+        return packed(value), moved
+
+    def _steps(self) -> list[StepWrite]:
+        if len(self.changes) == 1:
+            return list(self.first.steps)
+        merged: dict[str, StepWrite] = {}
+        before = 0
+        for change in self.changes:
+            for write in change.batch.steps:
+                moved = write.moved(before)
+                first = merged.get(write.step.step_id)
+                merged[write.step.step_id] = moved if first is None else _joined(first, moved)
+            before += len(change.events)
+        return list(merged.values())
+
+    def _approvals(self) -> list[Any]:
+        found, before = [], 0
+        for change in self.changes:
+            for write in change.batch.approvals:
+                requested = None if write.requested is None else write.requested + before
+                resolved = None if write.resolved is None else write.resolved + before
+                found.append(replace(write, requested=requested, resolved=resolved))
+            before += len(change.events)
+        return found
+
+
+def together(changes: Sequence[Change]) -> int:
+    """How many of the changes, from the first, come to the same whether they go one by one or in one statement."""
+    lease, base = changes[0].batch.lease, None
+    before, settled, asked = 0, set[str](), set[str]()
+    for count, change in enumerate(changes):
+        batch = change.batch
+        if batch.base is not None:
+            fits = base in (None, batch.base - before)
+            base = batch.base - before
+        else:
+            fits = True
+        steps = {write.step.step_id for write in batch.steps}
+        approvals = {write.approval.id for write in batch.approvals}
+        if count and (not fits or batch.lease is not lease or steps & settled or approvals & asked):
+            return count
+        settled |= {write.step.step_id for write in batch.steps if write.step.status.terminal}
+        asked |= approvals
+        before += len(change.events)
+        if batch.execution is not None or count + 1 == MOST:
+            return count + 1
+    return len(changes)
+
+
+def event_objects(rows: Sequence[tuple[str, int, str, str, str, bytes]]) -> list[dict[str, Any]]:
+    """Rows of events as the server takes them."""
+    return [dict(zip(_EVENT, (*row[:5], hexed(row[5])), strict=True)) for row in rows]
+
+
+def step_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows of steps as the server takes them."""
+    return [dict(zip(_STEP, row, strict=True)) for row in rows]
+
+
+def approval_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows of approvals as the server takes them."""
+    return [dict(zip(_APPROVAL, row, strict=True)) for row in rows]
+
+
+def _base(changes: Sequence[Change]) -> int | None:
+    before = 0
+    for change in changes:
+        if change.batch.base is not None:
+            return change.batch.base - before
+        before += len(change.events)
+    return None
+
+
+def _joined(first: StepWrite, then: StepWrite) -> StepWrite:
+    return StepWrite(
+        then.step,
+        then.decided if first.decided is None else first.decided,
+        then.started if first.started is None else first.started,
+        first.settled if then.settled is None else then.settled,
+    )
+
+
+def _row(write: ExecutionWrite) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "status": write.status,
+        "failure_reason": write.failure_reason,
+        "ended": write.status.terminal,
+        "output": write.output,
+    }
+    if write.attempt is not None:
+        owner, host, pid = holder_values(write.holder)
+        lease = {"owner": owner, "host": host, "pid": pid, "lease_until": write.lease_until}
+        value.update(attempt=write.attempt, **lease)
+    return value

@@ -1,0 +1,319 @@
+-- name: settings
+-- What the server must be for a store on it, and how long this connection waits for a lock, in milliseconds.
+SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
+       current_setting('synchronous_commit'), current_setting('transaction_read_only') = 'on',
+       set_config('lock_timeout', %(patience)s::text, false),
+       set_config('client_min_messages', 'warning', false)
+
+-- name: clock
+-- The server's clock, in seconds since 1970.
+SELECT extract(epoch FROM clock_timestamp())::double precision
+
+-- name: schema-exists
+-- Whether a store was ever made here.
+SELECT to_regclass('rebuno.schema_version') IS NOT NULL
+
+-- name: schema-version
+-- The last migration that was applied.
+SELECT max(number) FROM rebuno.schema_version
+
+-- name: schema-lock
+-- One process migrates at a time; the lock goes with the transaction.
+SELECT pg_advisory_xact_lock(8241972120017)
+
+-- name: schema-make
+-- Where the tables are, and which migrations made them.
+CREATE SCHEMA IF NOT EXISTS rebuno;
+CREATE TABLE IF NOT EXISTS rebuno.schema_version (
+    number     bigint      NOT NULL PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- name: schema-applied
+-- Notes a migration.
+INSERT INTO rebuno.schema_version (number) VALUES (%(number)s)
+
+-- name: write
+-- All that a change writes to one execution, in one statement that is its own transaction: nothing, if the row is not
+-- what the change was built on or, under a lease, not that attempt's. Where a step or an approval has settled
+-- meanwhile, its row is not put; then the division fails, and everything with it.
+WITH given AS (
+    SELECT * FROM json_to_record(%(change)s::json) AS given (
+        id text, base_seq bigint, base_hash bytea, lease_attempt bigint, lease_owner text,
+        head_seq bigint, head_hash bytea, at double precision,
+        status text, failure_reason text, ended boolean, output text,
+        attempt bigint, owner text, host text, pid bigint, lease_until double precision,
+        events json, steps json, approvals json
+    )
+), moved AS (
+    UPDATE rebuno.executions AS e
+    SET head_seq = g.head_seq, head_hash = g.head_hash, updated_at = g.at,
+        status = coalesce(g.status, e.status),
+        failure_reason = coalesce(g.failure_reason, e.failure_reason),
+        ended_at = CASE WHEN g.ended THEN g.at ELSE 0 END,
+        attempt = coalesce(g.attempt, e.attempt),
+        owner = CASE WHEN g.attempt IS NULL THEN e.owner ELSE g.owner END,
+        host = CASE WHEN g.attempt IS NULL THEN e.host ELSE g.host END,
+        pid = CASE WHEN g.attempt IS NULL THEN e.pid ELSE g.pid END,
+        lease_until = CASE WHEN g.attempt IS NULL THEN e.lease_until ELSE g.lease_until END
+    FROM given AS g
+    WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
+      AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
+    RETURNING e.id
+), told AS (
+    INSERT INTO rebuno.events
+    SELECT x.* FROM moved, given AS g, json_populate_recordset(NULL::rebuno.events, g.events) AS x
+), come_to AS (
+    UPDATE rebuno.contents AS c SET output = g.output
+    FROM moved, given AS g WHERE c.execution_id = moved.id AND g.output IS NOT NULL
+), stepped AS (
+    INSERT INTO rebuno.steps AS s
+    SELECT x.* FROM moved, given AS g, json_populate_recordset(NULL::rebuno.steps, g.steps) AS x
+    ON CONFLICT (step_id) DO UPDATE
+    SET idempotency = excluded.idempotency, status = excluded.status, verdict = excluded.verdict,
+        rule_id = excluded.rule_id, bundle = excluded.bundle, digest = excluded.digest, reason = excluded.reason,
+        attempt = excluded.attempt, result = excluded.result, error = excluded.error,
+        approval_id = excluded.approval_id,
+        started_seq = coalesce(nullif(s.started_seq, 0), excluded.started_seq),
+        started_at = coalesce(nullif(excluded.started_at, 0), s.started_at),
+        outcome_seq = coalesce(nullif(excluded.outcome_seq, 0), s.outcome_seq),
+        completed_at = coalesce(nullif(excluded.completed_at, 0), s.completed_at),
+        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens
+    WHERE s.execution_id = excluded.execution_id AND s.status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
+    RETURNING 1
+), asked AS (
+    INSERT INTO rebuno.approvals AS a
+           (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+            decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by)
+    SELECT x.id, x.execution_id, x.step_id, x.cause, x.status, x.message, x.rule_id, x.digest, x.scope, x.decided_by,
+           x.rationale, x.created_at, x.decided_at, x.requested_seq, x.resolved_seq, x.bundle, x.approvers, x.quorum,
+           x.votes, x.timeout_at, x.asserted_by
+    FROM moved, given AS g, json_populate_recordset(NULL::rebuno.approvals, g.approvals) AS x
+    ON CONFLICT (id) DO UPDATE
+    SET status = excluded.status, message = excluded.message, rule_id = excluded.rule_id, digest = excluded.digest,
+        scope = excluded.scope, decided_by = excluded.decided_by, rationale = excluded.rationale,
+        created_at = coalesce(nullif(excluded.created_at, 0), a.created_at),
+        requested_seq = coalesce(nullif(excluded.requested_seq, 0), a.requested_seq),
+        decided_at = excluded.decided_at, resolved_seq = excluded.resolved_seq, bundle = excluded.bundle,
+        approvers = excluded.approvers, quorum = excluded.quorum, votes = excluded.votes,
+        timeout_at = excluded.timeout_at, asserted_by = excluded.asserted_by
+    WHERE a.execution_id = excluded.execution_id AND a.status = 'pending'
+    RETURNING 1
+)
+SELECT (SELECT count(*) FROM moved) / (
+    CASE WHEN NOT EXISTS (SELECT FROM moved)
+           OR (SELECT count(*) FROM stepped) = json_array_length(g.steps)
+          AND (SELECT count(*) FROM asked) = json_array_length(g.approvals)
+         THEN 1 ELSE 0 END)
+FROM given AS g
+
+-- name: head
+-- What `write` found changed.
+SELECT head_seq, head_hash, status, attempt, owner
+FROM rebuno.executions WHERE id = %(id)s AND output_hash IS NULL
+
+-- name: event-hash
+-- The hash of one event: whether a write whose answer was lost is in the log.
+SELECT hash FROM rebuno.events WHERE execution_id = %(id)s AND event_seq = %(seq)s
+
+-- name: settled-step
+-- Which of these steps cannot be put any more.
+SELECT step_id FROM rebuno.steps
+WHERE step_id = ANY (%(ids)s)
+  AND (execution_id <> %(id)s OR status IN ('succeeded', 'failed', 'denied', 'cancelled'))
+LIMIT 1
+
+-- name: create
+-- Adds an execution and what comes with it, unless the agent has one under this key, or there is one with this id;
+-- those that retention took count too.
+WITH given AS (
+    SELECT * FROM json_to_record(%(change)s::json) AS given (
+        execution json, input text, output text, events json, steps json, approvals json
+    )
+), added AS (
+    INSERT INTO rebuno.executions
+           (id, agent_id, key, status, digest, failure_reason, attempt, owner, host, pid, lease_until, head_seq,
+            head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, ended_at)
+    SELECT x.id, x.agent_id, x.key, x.status, x.digest, x.failure_reason, x.attempt, x.owner, x.host, x.pid,
+           x.lease_until, x.head_seq, x.head_hash, x.created_at, x.updated_at, x.deadline_at, x.pinned, x.forked_from,
+           x.fork_seq, x.ended_at
+    FROM given AS g, json_populate_record(NULL::rebuno.executions, g.execution) AS x
+    ON CONFLICT DO NOTHING
+    RETURNING id
+), held AS (
+    INSERT INTO rebuno.contents SELECT added.id, g.input, g.output FROM added, given AS g
+), told AS (
+    INSERT INTO rebuno.events
+    SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.events, g.events) AS x
+), stepped AS (
+    INSERT INTO rebuno.steps
+    SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.steps, g.steps) AS x
+), asked AS (
+    INSERT INTO rebuno.approvals
+           (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+            decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by)
+    SELECT x.id, x.execution_id, x.step_id, x.cause, x.status, x.message, x.rule_id, x.digest, x.scope, x.decided_by,
+           x.rationale, x.created_at, x.decided_at, x.requested_seq, x.resolved_seq, x.bundle, x.approvers, x.quorum,
+           x.votes, x.timeout_at, x.asserted_by
+    FROM added, given AS g, json_populate_recordset(NULL::rebuno.approvals, g.approvals) AS x
+)
+SELECT count(*) FROM added
+
+-- name: renew
+-- Extends a lease, if the attempt still has it.
+UPDATE rebuno.executions SET lease_until = %(until)s
+WHERE id = %(id)s AND attempt = %(attempt)s AND owner = %(owner)s AND ended_at = 0
+
+-- name: execution
+-- One execution.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+FROM rebuno.execution_rows WHERE id = %(id)s
+
+-- name: execution-by-key
+-- An agent's execution under the caller's own id.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+FROM rebuno.execution_rows WHERE agent_id = %(agent_id)s AND key = %(key)s
+
+-- name: executions-by-key
+-- Every agent's execution under the caller's own id.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+FROM rebuno.execution_rows WHERE key = %(key)s ORDER BY n
+
+-- name: executions-by-prefix
+-- The executions whose ids begin so; no character stands above U+10FFFF.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+FROM rebuno.execution_rows WHERE id >= %(prefix)s AND id < %(prefix)s || chr(1114111) ORDER BY id LIMIT 10
+
+-- name: executions
+-- A page of executions, newest first; an empty filter takes all.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+FROM rebuno.execution_rows
+WHERE (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s) AND (%(status)s::text IS NULL OR status = %(status)s)
+  AND (%(before)s::text IS NULL OR n < (SELECT n FROM rebuno.executions WHERE id = %(before)s))
+ORDER BY n DESC LIMIT %(limit)s
+
+-- name: executions-due
+-- The executions whose time is up, the most overdue first.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+FROM rebuno.execution_rows
+WHERE deadline_at > 0 AND deadline_at < %(before)s AND ended_at = 0
+ORDER BY deadline_at, n LIMIT %(limit)s
+
+-- name: executions-ended
+-- The executions that ended before a time, oldest first.
+SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+FROM rebuno.execution_rows
+WHERE ended_at > 0 AND ended_at < %(before)s
+ORDER BY ended_at, n LIMIT %(limit)s
+
+-- name: steps
+-- A page of an execution's steps as they were decided.
+SELECT * FROM rebuno.steps
+WHERE execution_id = %(id)s AND decided_seq > %(after)s ORDER BY decided_seq LIMIT %(limit)s
+
+-- name: step
+-- One step.
+SELECT * FROM rebuno.steps WHERE step_id = %(id)s
+
+-- name: events
+-- A page of an execution's events.
+SELECT * FROM rebuno.events
+WHERE execution_id = %(id)s AND event_seq > %(after)s ORDER BY event_seq LIMIT %(limit)s
+
+-- name: approval
+-- One approval.
+SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+FROM rebuno.approvals WHERE id = %(id)s
+
+-- name: approvals
+-- Approvals as they were asked for; an empty filter takes all.
+SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+FROM rebuno.approvals
+WHERE (%(id)s::text IS NULL OR execution_id = %(id)s) AND (%(status)s::text IS NULL OR status = %(status)s)
+ORDER BY n LIMIT %(limit)s
+
+-- name: approvals-due
+-- Questions that nobody answered in time, the most overdue first.
+SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+FROM rebuno.approvals
+WHERE status = 'pending' AND timeout_at > 0 AND timeout_at < %(before)s
+ORDER BY timeout_at, n LIMIT %(limit)s
+
+-- name: lock-windows
+-- Makes the limits' rows and locks them, always in the same order: who counts next sees what this one spends.
+INSERT INTO rebuno.windows AS w (key)
+SELECT key FROM unnest(%(keys)s::text[]) AS key ORDER BY key
+ON CONFLICT (key) DO UPDATE SET key = w.key
+
+-- name: forget-places
+-- Lets go of the places that left a window.
+DELETE FROM rebuno.spends WHERE key = %(key)s AND at <= %(before)s
+
+-- name: place
+-- Whether a step has its place, how many are taken, and when the one was taken that must leave before there is room.
+SELECT count(*) FILTER (WHERE step_id = %(step_id)s), count(*),
+       (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at DESC OFFSET greatest(%(number)s - 1, 0) LIMIT 1)
+FROM rebuno.spends WHERE key = %(key)s
+
+-- name: take-place
+-- Takes a place for a step.
+INSERT INTO rebuno.spends (key, step_id, at) VALUES (%(key)s, %(step_id)s, %(at)s)
+
+-- name: bury
+-- Leaves of an execution that has ended only its row. One row comes back, or none where there is nothing to bury.
+WITH gone AS (
+    UPDATE rebuno.executions
+    SET output_hash = %(output_hash)s, status = %(status)s, head_hash = %(head_hash)s, ended_at = %(ended_at)s
+    WHERE id = %(id)s AND ended_at > 0 AND output_hash IS NULL
+    RETURNING id
+), contents AS (
+    DELETE FROM rebuno.contents AS c USING gone WHERE c.execution_id = gone.id
+), events AS (
+    DELETE FROM rebuno.events AS e USING gone WHERE e.execution_id = gone.id
+), steps AS (
+    DELETE FROM rebuno.steps AS s USING gone WHERE s.execution_id = gone.id
+), approvals AS (
+    DELETE FROM rebuno.approvals AS a USING gone WHERE a.execution_id = gone.id
+), spends AS (
+    DELETE FROM rebuno.spends AS p USING gone WHERE p.key >= gone.id AND p.key < gone.id || chr(1114111)
+), windows AS (
+    DELETE FROM rebuno.windows AS w USING gone WHERE w.key >= gone.id AND w.key < gone.id || chr(1114111)
+)
+SELECT id FROM gone
+
+-- name: tombstone
+-- What is left of an agent's execution under this key, or else of any agent's with this id.
+SELECT id, agent_id, key, status, output_hash, head_hash, ended_at
+FROM rebuno.executions
+WHERE output_hash IS NOT NULL AND ((agent_id = %(agent_id)s AND key = %(key)s) OR id = %(key)s)
+ORDER BY (agent_id = %(agent_id)s AND key IS NOT DISTINCT FROM %(key)s) DESC LIMIT 1
+
+-- name: lead
+-- Takes a role that is nobody's, or keeps it: one row, or none where another has it.
+INSERT INTO rebuno.leaders AS l (role, owner, until) VALUES (%(role)s, %(owner)s, %(until)s)
+ON CONFLICT (role) DO UPDATE SET owner = excluded.owner, until = excluded.until
+WHERE l.owner = excluded.owner OR l.until <= %(now)s
+RETURNING role
+
+-- name: resign
+-- Gives up all roles of a store.
+DELETE FROM rebuno.leaders WHERE owner = %(owner)s
+
+-- name: add-source
+-- Keeps one file of a policy; a second time is no change.
+INSERT INTO rebuno.bundle_sources (digest, position, path, text)
+VALUES (%(digest)s, %(position)s, %(path)s, %(text)s) ON CONFLICT DO NOTHING
+
+-- name: sources
+-- The files of a policy, in order.
+SELECT path, text FROM rebuno.bundle_sources WHERE digest = %(digest)s ORDER BY position

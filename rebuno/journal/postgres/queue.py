@@ -1,0 +1,128 @@
+"""What waits to be written or asked, in the order that the store promises. Kept under one lock, which callers hold."""
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+from rebuno.journal.postgres.group import Change, together
+from rebuno.journal.postgres.work import Ask
+
+
+@dataclass(slots=True)
+class Lane:
+    """The changes of one execution. `taken` is the number of the first of those that are being written (None: none
+    are), `ready` whether the lane stands in line."""
+
+    changes: deque[Change] = field(default_factory=deque)
+    taken: int | None = None
+    ready: bool = False
+
+    @property
+    def oldest(self) -> int:
+        return self.changes[0].number if self.taken is None else self.taken
+
+
+class Queue:
+    """INVARIANT: of one execution one group at a time is being written, and groups go in the order of `add`; a question
+    goes when everything that was handed over before it, and that it may be about, is answered."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[str, Lane] = {}
+        self._ready: deque[str] = deque()
+        self._waiting: dict[str, float] = {}
+        self._asks: deque[Ask] = deque()
+        self._number = 0
+
+    @property
+    def empty(self) -> bool:
+        return not self._lanes and not self._asks
+
+    @property
+    def due(self) -> float:
+        """When the first deferred change must go, on the monotonic clock (infinity: none waits)."""
+        # All wait equally long, so the first to come is the first to go.
+        return next(iter(self._waiting.values()), math.inf)
+
+    @property
+    def runnable(self) -> int:
+        """About how many workers could find something to do."""
+        return len(self._ready) + len(self._asks)
+
+    def add(self, change: Change) -> None:
+        """A change takes its place; it wakes what of its execution was deferred, unless it is deferred itself."""
+        self._number += 1
+        change.number = self._number
+        id = change.batch.execution_id
+        lane = self._lanes.get(id)
+        if lane is None:
+            lane = self._lanes[id] = Lane()
+        lane.changes.append(change)
+        if change.due is None:
+            self._line_up(id, lane)
+        elif lane.taken is None and not lane.ready:
+            self._waiting.setdefault(id, change.due)
+
+    def ask(self, ask: Ask) -> None:
+        """A question takes its place; what it waits for waits no longer."""
+        self._number += 1
+        ask.number = self._number
+        if ask.execution_id is None:
+            self.release(math.inf)
+        elif (lane := self._lanes.get(ask.execution_id)) is not None:
+            self._line_up(ask.execution_id, lane)
+        self._asks.append(ask)
+
+    def release(self, now: float) -> None:
+        """Lets deferred changes go whose time has come."""
+        for id in [id for id, due in self._waiting.items() if due <= now]:
+            self._line_up(id, self._lanes[id])
+
+    def take(self) -> "Ask | list[Change] | None":
+        """What a worker does next; None where there is nothing that may be done now."""
+        for ask in self._asks:
+            if self._may(ask):
+                self._asks.remove(ask)
+                return ask
+        if not self._ready:
+            return None
+        lane = self._lanes[self._ready.popleft()]
+        lane.ready = False
+        lane.taken = lane.changes[0].number
+        count = together(lane.changes)
+        return [lane.changes.popleft() for _ in range(count)]
+
+    def done(self, execution_id: str) -> None:
+        """What was taken of an execution is answered."""
+        lane = self._lanes[execution_id]
+        lane.taken = None
+        if not lane.changes:
+            del self._lanes[execution_id]
+        elif any(change.due is None for change in lane.changes) or self._asked(execution_id):
+            self._line_up(execution_id, lane)
+        else:
+            self._waiting[execution_id] = lane.changes[0].due or 0.0
+
+    def drain(self) -> tuple[list[Change], list[Ask]]:
+        """Everything that nobody will do any more."""
+        changes = [change for lane in self._lanes.values() for change in lane.changes]
+        asks = list(self._asks)
+        self._lanes.clear()
+        self._ready.clear()
+        self._waiting.clear()
+        self._asks.clear()
+        return changes, asks
+
+    def _line_up(self, id: str, lane: Lane) -> None:
+        self._waiting.pop(id, None)
+        if lane.taken is None and not lane.ready:
+            lane.ready = True
+            self._ready.append(id)
+
+    def _may(self, ask: Ask) -> bool:
+        if ask.execution_id is not None:
+            lane = self._lanes.get(ask.execution_id)
+            return lane is None or lane.oldest > ask.number
+        return all(lane.oldest > ask.number for lane in self._lanes.values())
+
+    def _asked(self, execution_id: str) -> bool:
+        return any(ask.execution_id in (None, execution_id) for ask in self._asks)

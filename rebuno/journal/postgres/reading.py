@@ -1,0 +1,130 @@
+"""The questions to the journal: each is put to a worker, and its rows come back as records."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from rebuno.errors import NotFoundError
+from rebuno.journal import rows
+from rebuno.journal.chain import Head
+from rebuno.journal.postgres.changes import Changes
+from rebuno.journal.postgres.connection import Connection
+from rebuno.journal.postgres.failures import UNFIT, damaged
+from rebuno.journal.postgres.sql import SQL
+from rebuno.journal.postgres.texts import asked, row_told
+from rebuno.journal.postgres.work import Ask
+from rebuno.journal.postgres.workers import Workers
+from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
+
+T = TypeVar("T")
+Value = str | float | None
+
+
+class Reading:
+    """The half of the store that only reads; see `Store` for what the methods promise."""
+
+    name: str
+    _changes: Changes
+    _workers: Workers
+
+    def _check(self) -> None:
+        raise NotImplementedError
+
+    async def execution(self, execution_id: str) -> Execution:
+        """The execution with this id, else `NotFoundError`."""
+        found = await self._rows(rows.execution, "execution", execution_id, id=execution_id)
+        read = _only(found, "execution", execution_id)
+        # Who reads an execution is often about to write to it.
+        self._changes.offer(read.id, Head(read.head_seq, read.head_hash))
+        return read
+
+    async def find(self, agent_id: str, key: str) -> Execution | None:
+        """The agent's execution under the caller's own id."""
+        found = await self._rows(rows.execution, "execution-by-key", agent_id=agent_id, key=key)
+        return found[0] if found else None
+
+    async def named(self, key: str) -> list[Execution]:
+        """Every agent's execution under the caller's own id."""
+        return await self._rows(rows.execution, "executions-by-key", key=key)
+
+    async def beginning(self, prefix: str) -> list[Execution]:
+        """The executions whose ids begin so, ten at most."""
+        return await self._rows(rows.execution, "executions-by-prefix", prefix=prefix)
+
+    async def executions(
+        self, *, agent_id: str | None = None, status: str | None = None, before: str | None = None, limit: int = 50
+    ) -> list[Execution]:
+        """Newest first, those older than the execution `before`; none where that does not exist."""
+        values: dict[str, Value] = {"agent_id": agent_id, "status": status, "before": before, "limit": limit}
+        return await self._rows(rows.execution, "executions", None, **values)
+
+    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Step]:
+        """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`."""
+        return await self._rows(rows.step, "steps", execution_id, id=execution_id, after=after, limit=limit)
+
+    async def step(self, step_id: str) -> Step:
+        """The step with this id, else `NotFoundError`."""
+        return _only(await self._rows(rows.step, "step", id=step_id), "step", step_id)
+
+    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """A page of an execution's events, those numbered above `after`."""
+        return await self._rows(rows.event, "events", execution_id, id=execution_id, after=after, limit=limit)
+
+    async def approvals(
+        self, *, execution_id: str | None = None, status: str | None = None, limit: int = 1000
+    ) -> list[Approval]:
+        """Approvals, oldest first."""
+        values: dict[str, Value] = {"id": execution_id, "status": status, "limit": limit}
+        return await self._rows(rows.approval, "approvals", execution_id, **values)
+
+    async def approval(self, approval_id: str) -> Approval:
+        """The approval with this id, else `NotFoundError`."""
+        return _only(await self._rows(rows.approval, "approval", id=approval_id), "approval", approval_id)
+
+    async def approvals_due(self, before: float, *, limit: int = 100) -> list[Approval]:
+        """Pending approvals whose `timeout_at` is before this time, the most overdue first."""
+        return await self._rows(rows.approval, "approvals-due", before=before, limit=limit)
+
+    async def executions_due(self, before: float, *, limit: int = 100) -> list[Execution]:
+        """Executions that have not ended and whose `deadline_at` is before this time, the most overdue first."""
+        return await self._rows(rows.execution, "executions-due", before=before, limit=limit)
+
+    async def executions_ended(self, before: float, *, limit: int = 100) -> list[Execution]:
+        """Executions that ended before this time, oldest first."""
+        return await self._rows(rows.execution, "executions-ended", before=before, limit=limit)
+
+    async def tombstone(self, agent_id: str, key: str) -> Tombstone | None:
+        """What is left of the agent's execution under this key, or else of any agent's with this id."""
+        found = await self._rows(rows.tombstone, "tombstone", agent_id=agent_id, key=key)
+        return found[0] if found else None
+
+    async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
+        """The sources kept under a digest, or None."""
+        return await self._rows(rows.source, "sources", digest=digest) or None
+
+    async def _rows(
+        self, record: Callable[[rows.Row], T], query: str, about: str | None = None, /, **values: Value
+    ) -> list[T]:
+        return await self._ask(lambda connection: self._read(connection, record, query, values), about)
+
+    async def _ask(self, run: Callable[[Connection], T], about: str | None = None) -> T:
+        """Has a worker do a unit of work, after what was handed over before about this execution (None: any)."""
+        self._check()
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._workers.ask(Ask(run, answer, about))
+        return await answer
+
+    def _read(
+        self, connection: Connection, record: Callable[[rows.Row], T], query: str, values: dict[str, Any]
+    ) -> list[T]:
+        found = connection.execute(SQL[query], asked(values)).fetchall()
+        try:
+            return [record(row_told(row)) for row in found]
+        except UNFIT as error:
+            raise damaged(error, self.name) from error
+
+
+def _only(found: list[T], noun: str, identity: str) -> T:
+    if not found:
+        raise NotFoundError(f"there is no {noun} `{identity}`")
+    return found[0]

@@ -1,0 +1,24 @@
+"""The server's clock as seen from here: leases and times are its, whatever this machine's clock says."""
+
+import time
+from collections.abc import Callable
+
+
+class ServerClock:
+    """Tells the server's time by this process's monotonic clock and what the server last said.
+
+    Set from several threads, read from all: one number is replaced at a time.
+    """
+
+    def __init__(self) -> None:
+        self._ahead = time.time() - time.monotonic()
+
+    def now(self) -> float:
+        """Seconds since 1970 by the server's clock."""
+        return time.monotonic() + self._ahead
+
+    def ask(self, question: Callable[[], float]) -> None:
+        """Sets the clock by the answer, which is taken for the middle of the time that it took."""
+        before = time.monotonic()
+        answer = question()
+        self._ahead = answer - (before + time.monotonic()) / 2

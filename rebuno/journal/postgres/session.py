@@ -1,0 +1,76 @@
+"""One connection of a store, made again where it was lost: a unit of work is repeated whole, for as long as it pays."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import psycopg
+
+from rebuno.errors import StoreBusy, StoreError, StoreUnreachable
+from rebuno.journal.postgres.connection import Connection, Target, clock, connect
+from rebuno.journal.postgres.failures import conflict, lost, typed
+from rebuno.journal.postgres.server_clock import ServerClock
+
+T = TypeVar("T")
+
+_FIRST_PAUSE: Final = 0.01
+_LONGEST_PAUSE: Final = 0.5
+
+
+class Session:
+    """Used by one thread. `patience` is how many seconds it waits for a lock, and for a server that is away."""
+
+    def __init__(self, to: Target, server_clock: ServerClock, patience: float) -> None:
+        self._to = to
+        self._clock = server_clock
+        self._patience = patience
+        self._connection: Connection | None = None
+
+    def open(self) -> Connection:
+        """The connection, made if there is none. Raises a `StoreError` at once where none can be had."""
+        if self._connection is None:
+            connection = connect(self._to, self._patience)
+            try:
+                self._clock.ask(lambda: clock(connection))
+            except psycopg.Error as error:
+                connection.close()
+                raise typed(error, self._to.name) from error
+            self._connection = connection
+        return self._connection
+
+    def run(self, unit: Callable[[Connection], T]) -> T:
+        """Does a unit of work: again where it gave way to another transaction, again on a new connection where the old
+        one was lost. The unit must bear being repeated after it was done.
+
+        Raises:
+            StoreError: it cannot be done, or not within the patience.
+        """
+        until, pause = None, _FIRST_PAUSE
+        while True:
+            failure: StoreError
+            try:
+                connection = self.open()
+            except (StoreUnreachable, StoreBusy) as error:
+                failure = error
+            else:
+                try:
+                    return unit(connection)
+                except psycopg.Error as error:
+                    failure = typed(error, self._to.name)
+                    if connection.closed or lost(error):
+                        self.close()
+                    elif not conflict(error):
+                        raise failure from error
+            now = time.monotonic()
+            until = until or now + self._patience
+            if now >= until:
+                raise failure
+            time.sleep(min(pause * random.uniform(0.5, 1.0), until - now))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def close(self) -> None:
+        """Lets go of the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()

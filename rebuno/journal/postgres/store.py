@@ -1,0 +1,205 @@
+"""The store itself: `Store`'s promises on a PostgreSQL database, shared by the processes of many machines."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final, Self
+
+from rebuno.errors import StoreError
+from rebuno.journal.chain import written
+from rebuno.journal.leases import Leases
+from rebuno.journal.owners import Owner, own_folder
+from rebuno.journal.postgres import upkeep
+from rebuno.journal.postgres.changes import Changes
+from rebuno.journal.postgres.connection import migrate, target
+from rebuno.journal.postgres.group import Change
+from rebuno.journal.postgres.reading import Reading
+from rebuno.journal.postgres.server_clock import ServerClock
+from rebuno.journal.postgres.session import Session
+from rebuno.journal.postgres.work import Ask
+from rebuno.journal.postgres.workers import RENEW_SECONDS, Workers
+from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease, NewEvent, Spend, Tombstone
+from rebuno.model.clock import Clock
+
+# How long a deferred outcome may wait for the next submission of its execution.
+DEFER_SECONDS: Final = 0.002
+# How many connections one open store has at most.
+CONNECTIONS: Final = 8
+
+
+class PostgresStore(Reading):
+    """A store in one database, in its schema `rebuno`. Open it with `open`; see `Store` for what the methods promise.
+
+    Threads of its own speak to the server, so that a handler that computes holds up neither a deferred outcome nor the
+    renewal of a lease.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], Session],
+        first: Session,
+        server_clock: ServerClock,
+        *,
+        name: str,
+        clock: Clock,
+        connections: int,
+        renew_seconds: float,
+    ) -> None:
+        self.name = name
+        self._clock = clock
+        self._owner = _owner()
+        self._process = os.getpid()
+        self._leases = Leases(self._owner, clock)
+        self._changes = Changes(clock, name)
+        self._workers = Workers(
+            session,
+            first,
+            self._changes,
+            server_clock,
+            name=name,
+            size=connections,
+            renew_seconds=renew_seconds,
+        )
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        create: bool = True,
+        patience: float = 10.0,
+        connections: int = CONNECTIONS,
+        clock: Clock | None = None,
+        renew_seconds: float = RENEW_SECONDS,
+    ) -> Self:
+        """Opens the store at a `postgresql://` URL and brings its schema up to date.
+
+        `create`: whether to make it where there is none. `patience`: seconds to wait for a lock, and for a server that
+        went away. `connections`: how many there are at most. `clock`: what rows are stamped with instead of the
+        server's. `renew_seconds`: how often kept leases are renewed.
+
+        Raises:
+            StoreUnreachable, StoreReadOnly, StoreCorrupt, SchemaTooNew, StoreBusy, StoreError: they name the store,
+                without its password.
+        """
+        to = target(url)
+        server_clock = ServerClock()
+
+        def session() -> Session:
+            return Session(to, server_clock, patience)
+
+        def begun() -> Session:
+            made = session()
+            try:
+                migrate(made.open(), to, create=create)
+            except BaseException:
+                made.close()
+                raise
+            return made
+
+        first = await asyncio.to_thread(begun)
+        return cls(
+            session,
+            first,
+            server_clock,
+            name=to.name,
+            clock=clock or server_clock,
+            connections=connections,
+            renew_seconds=renew_seconds,
+        )
+
+    @property
+    def holder(self) -> Holder:
+        """Who this open store is, for the leases that it takes."""
+        return self._owner.holder
+
+    def now(self) -> float:
+        """The server's time, in seconds since 1970."""
+        return self._clock.now()
+
+    # ---------------------------------------------------------------- writing
+
+    async def create(self, execution: Execution, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
+        """Adds an execution with its first events and rows; False where its id or its agent's key is taken."""
+        ready, rows, at = written(events), copied or Copied(), self._changes.now()
+        return await self._ask(lambda connection: self._changes.create(connection, execution, ready, rows, at))
+
+    def write(self, batch: Batch) -> None:
+        """Hands over a batch. Raises `NotJSON` at once for a payload that JSON cannot hold."""
+        self._check()
+        # Counted from here: a worker may wake late while this thread computes, and then must not wait again.
+        due = time.monotonic() + DEFER_SECONDS if batch.deferred else None
+        self._workers.submit(Change(batch, written(batch.events), due))
+
+    async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
+        """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""
+        await self._ask(partial(upkeep.save_bundle, digest=digest, sources=tuple(sources)), "")
+
+    async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
+        """Takes one place for this step in every window, or in none: then says which is full."""
+        wanted, now = tuple(spends), self._changes.now()
+        return await self._ask(partial(upkeep.spend, step_id=step_id, spends=wanted, now=now), "")
+
+    async def bury(self, tombstone: Tombstone) -> bool:
+        """Removes an ended execution with all its rows and leaves the tombstone."""
+        return await self._ask(partial(upkeep.bury, tombstone=tombstone), tombstone.id)
+
+    # ---------------------------------------------------------------- leases
+
+    async def lead(self, role: str, seconds: float) -> bool:
+        """Whether this open store does the work of `role` for so many seconds."""
+        owner, now = self.holder.owner, self._clock.now()
+        return await self._ask(partial(upkeep.lead, role=role, owner=owner, now=now, seconds=seconds), "")
+
+    def keep(self, lease: Lease) -> None:
+        """Renews this lease in the background until `drop`."""
+        self._check()
+        self._workers.keep(lease)
+
+    def drop(self, lease: Lease) -> None:
+        """Stops renewing."""
+        self._check()
+        self._workers.drop(lease)
+
+    async def alive(self, execution: Execution) -> bool:
+        """Whether the holder of this execution's lease still lives."""
+        self._check()
+        return self._leases.alive(execution)
+
+    async def close(self) -> None:
+        """Writes what is deferred, gives up what this store leads, and lets go of the connections. A second time is no
+        change."""
+        if self._closed or os.getpid() != self._process:
+            return
+        self._closed = True
+        loop = asyncio.get_running_loop()
+        resigned: asyncio.Future[None] = loop.create_future()
+        stopped: asyncio.Future[None] = loop.create_future()
+        try:
+            self._workers.ask(Ask(partial(upkeep.resign, owner=self.holder.owner), resigned))
+            self._workers.stop(stopped)
+            await asyncio.wait({resigned, stopped})
+        finally:
+            self._owner.close()
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreError(f"the store `{self.name}` is closed", path=self.name)
+        if os.getpid() != self._process:
+            raise StoreError(
+                f"the store `{self.name}` was opened before this process was forked; open it in the child",
+                path=self.name,
+            )
+
+
+def _owner() -> Owner:
+    """Who this store is: by a locked file where this user can have one, for others on this machine to see."""
+    folder = own_folder("postgres")
+    if folder is not None:
+        with suppress(OSError):
+            return Owner(folder, shared=False)
+    return Owner(None, shared=False)

@@ -1,0 +1,68 @@
+"""What is written besides the journal's batches: places in limits, tombstones, who leads, the sources of policies.
+
+Each is a unit of work that may be repeated after it was done.
+"""
+
+from collections.abc import Sequence
+
+from rebuno.journal.postgres.connection import Connection
+from rebuno.journal.postgres.sql import SQL
+from rebuno.journal.postgres.texts import asked, held
+from rebuno.journal.records import Full, Spend, Tombstone
+
+
+def spend(connection: Connection, step_id: str, spends: Sequence[Spend], now: float) -> Full | None:
+    """Takes one place for a step in every window, or says which is the first that is full and takes none."""
+    with connection.transaction():
+        # INVARIANT: who counts places holds the limit's lock, so two that count at once never take the same one.
+        connection.execute(SQL["lock-windows"], {"keys": sorted({held(spend.key) for spend in spends})})
+        wanted = []
+        for each in spends:
+            key = {"key": each.key}
+            if each.window is not None:
+                connection.execute(SQL["forget-places"], asked({**key, "before": now - each.window}))
+            values = asked({**key, "step_id": step_id, "number": each.number})
+            row = connection.execute(SQL["place"], values).fetchone()
+            assert row is not None
+            has, taken, leaves = row
+            if has:
+                continue
+            if taken >= each.number:
+                # Where no place is ever given out, none comes free.
+                never = each.window is None or each.number < 1
+                return Full(each, None if never else leaves + each.window)
+            wanted.append(each)
+        for each in wanted:
+            connection.execute(SQL["take-place"], asked({"key": each.key, "step_id": step_id, "at": now}))
+    return None
+
+
+def bury(connection: Connection, tombstone: Tombstone) -> bool:
+    """Puts a tombstone in the place of an ended execution; False where there is none."""
+    values = {
+        "id": tombstone.id,
+        "status": tombstone.status.value,
+        "output_hash": tombstone.output_hash,
+        "head_hash": tombstone.head_hash,
+        "ended_at": tombstone.ended_at,
+    }
+    return connection.execute(SQL["bury"], asked(values)).fetchone() is not None
+
+
+def lead(connection: Connection, role: str, owner: str, now: float, seconds: float) -> bool:
+    """Takes a role that is nobody's, or keeps it."""
+    values = {"role": role, "owner": owner, "now": now, "until": now + seconds}
+    return connection.execute(SQL["lead"], asked(values)).fetchone() is not None
+
+
+def resign(connection: Connection, owner: str) -> None:
+    """Gives up all roles of a store."""
+    connection.execute(SQL["resign"], {"owner": owner})
+
+
+def save_bundle(connection: Connection, digest: str, sources: Sequence[tuple[str, str]]) -> None:
+    """Keeps a policy's files."""
+    with connection.transaction():
+        for position, (path, text) in enumerate(sources):
+            values = {"digest": digest, "position": position, "path": path, "text": text}
+            connection.execute(SQL["add-source"], asked(values))

@@ -1,0 +1,32 @@
+"""A question to the server on its way, and how a change that failed is answered."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rebuno.errors import LeaseSuperseded, Stale
+from rebuno.journal.answers import Answer
+from rebuno.journal.postgres.connection import Connection
+from rebuno.journal.postgres.group import Change
+
+
+@dataclass(slots=True)
+class Ask:
+    """A unit of work besides the batches: `run` may be repeated, `answer` gets what it returns (None: nobody waits). It
+    is about one execution, or about any; `number` is its place among all that was handed over."""
+
+    run: Callable[[Connection], Any]
+    answer: "asyncio.Future[Any] | None"
+    execution_id: str | None = None
+    number: int = 0
+
+
+def failed(change: Change, error: Exception) -> Answer:
+    """The answer to a change that failed."""
+    lease = change.batch.lease
+    # INVARIANT: after a lost write nothing more is written under its lease, or the log would have a hole.
+    if lease is not None and not isinstance(error, Stale):
+        lease.poison = lease.poison or error
+        lease.lost = lease.lost or isinstance(error, LeaseSuperseded)
+    return change.batch.committed, None, error

@@ -1,0 +1,57 @@
+"""The PostgreSQL server that the tests share, and which one it is."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.postgres.binaries import binaries
+from tests.postgres.server import Server, database
+
+# The URL of a server in which databases may be made, or `skip`.
+VARIABLE = "REBUNO_TEST_POSTGRES"
+
+
+def which() -> str:
+    """Which server the tests speak to, in words."""
+    given = os.environ.get(VARIABLE, "")
+    if given == "skip":
+        return f"none ({VARIABLE}=skip)"
+    if given:
+        return f"the one that {VARIABLE} names"
+    try:
+        return binaries().name
+    except FileNotFoundError:
+        return "none was found; its tests fail"
+
+
+def pytest_report_header() -> str:
+    """Says so at the top."""
+    return f"PostgreSQL: {which()}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """And at the end, where `-q` keeps the top silent."""
+    if terminalreporter.verbosity < 0:
+        terminalreporter.write_line(f"PostgreSQL: {which()}")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a server for the whole session, in which a test makes databases of its own."""
+    given = os.environ.get(VARIABLE, "")
+    if given == "skip":
+        pytest.skip(f"{VARIABLE}=skip")
+    if given:
+        yield given
+        return
+    # Nothing of these tests must outlive a power cut; those that ask for durability start a server of their own.
+    with Server(fsync=False) as server:
+        yield server.url()
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> Iterator[str]:
+    """The URL of a new database."""
+    with database(postgres_server) as url:
+        yield url
