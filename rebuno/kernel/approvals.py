@@ -18,6 +18,7 @@ from rebuno.kernel.known import refuse
 from rebuno.kernel.panels import DENY, GRANT, Panel, agreed, granters
 from rebuno.kernel.people import check_name, folded
 from rebuno.model.clock import rfc3339
+from rebuno.model.decision import DIVERGED
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 
@@ -179,7 +180,7 @@ def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: 
                 f"`{earlier.decided_by}` has answered the approval `{question.id}` already;"
                 f" it waits for somebody else than {vote.decided_by!r}"
             )
-    if scope is not GrantScope.ONCE and (question.cause != "policy" or question.rule_id == "__diverged"):
+    if scope is not GrantScope.ONCE and (question.cause != "policy" or question.rule_id == DIVERGED):
         raise ValidationError(f"a grant of `{question.id}` covers this one step; leave the scope `{scope}` out")
 
 

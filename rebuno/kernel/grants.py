@@ -2,16 +2,21 @@
 
 from collections.abc import Collection
 from enum import StrEnum
+from typing import Final
 
 from rebuno.journal.records import Approval, Step
 from rebuno.kernel import facts
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.change import Identified
+from rebuno.kernel.divergence import guard
 from rebuno.kernel.panels import GRANT_LASTS, Terms, agreed, granters, terms
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.obligation import Obligation
 from rebuno.policy.facts import Facts
+
+# What the kernel asks about besides, it asks about an allowed step too.
+_ALLOWED: Final = Decision(Verdict.ALLOW, "")
 
 
 class GrantScope(StrEnum):
@@ -33,14 +38,16 @@ def covering(
 ) -> Approval | None:
     """The grant that covers this step too, though it was given for another one. `decision` asks, `over` is as in `ask`.
 
-    Where rules of several layers ask about the step, none does: a grant answers for one rule, and no other's question
-    is passed over.
+    Where rules of several layers ask about the step, or the kernel itself, none does: a grant answers for one rule, and
+    no other's question is passed over.
     """
     wider = [grant for grant in attempt.approvals.values() if _covers(attempt, grant, step, decision)]
     if not wider:
         return None
     asks = {(rule.bundle, rule.rule_id) for rule in _askers(attempt, step)}
     asks |= {(rule.bundle, rule.rule_id) for rule in over}
+    if isinstance(step, Identified) and (kernels := guard(attempt, step, _ALLOWED)).verdict is Verdict.APPROVAL:
+        asks.add((decision.bundle, kernels.rule_id))
     if asks - {(decision.bundle, decision.rule_id)}:
         return None
     wanted = terms(decision, over)

@@ -73,11 +73,11 @@ def terms(decision: Decision, over: Collection[Obligation] = ()) -> Terms:
         )
     ]
     waits = [asked.expires for asked in asking if asked.expires is not None]
-    messages = dict.fromkeys([decision.message, *(asked.message for asked in asking)])
+    others = dict.fromkeys(asked.message for asked in asking if asked.message not in decision.message)
     return Terms(
         _reduced([Panel(asked.approvers, asked.quorum) for asked in asking]),
         min(waits, default=None),
-        "\n".join(message for message in messages if message),
+        "\n".join(message for message in (decision.message, *others) if message),
     )
 
 

@@ -170,6 +170,45 @@ def test_a_grant_answers_for_one_rule_only(play: Play) -> None:
     play(scenario)
 
 
+def test_what_comes_instead_of_a_recorded_step_is_not_covered(play: Play) -> None:
+    """The kernel's own question is put whatever was granted; and a grant about it covers nothing else."""
+
+    async def scenario(b: Bench) -> None:
+        once = "at_most_once"
+        await b.begin(rules())
+        question = await b.submit(target="pay", args={"n": 100}, idempotency=once)
+        await b.suspend()
+        await b.answer(question.approval_id, granted=True, scope="execution")
+        await b.begin(rules())
+        other = await b.submit(target="pay", args={"n": 900}, idempotency=once)
+        assert other.say is Say.BLOCKED
+        assert '{"n":100}' in (await b.store.approval(other.approval_id)).message
+        await b.begin(rules(), key="run-2")
+        await b.submit(target="outer", args={"n": 1}, idempotency=once)
+        await b.begin(rules(), key="run-2")
+        other = await b.submit(target="outer", args={"n": 2}, idempotency=once)
+        assert (other.say, other.rule_id) == (Say.BLOCKED, "__diverged")
+        with pytest.raises(ValidationError, match="leave the scope `rule` out"):
+            await b.answer(other.approval_id, granted=True, scope="rule")
+
+    play(scenario)
+
+
+def test_people_see_what_the_rules_of_all_layers_say(play: Play) -> None:
+    """Each message once, the deciding rule's first."""
+
+    async def scenario(b: Bench) -> None:
+        texts = [
+            f'bundle l{n}\nrule ask {{ require approval for tool "act" {clauses} because "ask" }}'
+            for n, clauses in enumerate(['message "Sure?"', 'message "Budget is yours?"', 'message "Sure?"'])
+        ]
+        await b.begin(compile_policy([Source(text, f"l{n}.rbp") for n, text in enumerate(texts)]))
+        asked = await b.submit()
+        assert (await b.store.approval(asked.approval_id)).message == "Sure?\nBudget is yours?"
+
+    play(scenario)
+
+
 @pytest.mark.parametrize(
     ("scopes", "expected"),
     [
