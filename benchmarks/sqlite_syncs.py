@@ -20,14 +20,14 @@ from rebuno.model.execution import ExecutionStatus
 
 
 class Counter:
-    """How many times files were synced since the last `reset`. `vfs` is the name to open a store with; `on_sync` is
-    called before each."""
+    """How many times files were synced since the last `reset`. `vfs` is the name to open a store with, and `default`
+    makes it that of every file that is opened from now on; `on_sync` is called before each."""
 
-    def __init__(self, on_sync: Callable[[], None] | None = None) -> None:
+    def __init__(self, on_sync: Callable[[], None] | None = None, *, default: bool = False) -> None:
         self.syncs = 0
         self.vfs = f"counting-{uuid4().hex}"
         self.on_sync = on_sync
-        self._registered = _CountingVFS(self)
+        self._registered = _CountingVFS(self, default)
 
     def reset(self) -> int:
         """The count so far, which then starts anew."""
@@ -36,18 +36,20 @@ class Counter:
 
 
 class _CountingVFS(apsw.VFS):
-    def __init__(self, counter: Counter) -> None:
+    def __init__(self, counter: Counter, default: bool) -> None:
         self._counter = counter
-        super().__init__(counter.vfs, base="")
+        # By its name: "" would be this very one, once it is the default.
+        self._base = apsw.vfs_names()[0]
+        super().__init__(counter.vfs, base=self._base, makedefault=default)
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
-        return _CountingFile(self._counter, name, flags)
+        return _CountingFile(self._counter, self._base, name, flags)
 
 
 class _CountingFile(apsw.VFSFile):
-    def __init__(self, counter: Counter, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
+    def __init__(self, counter: Counter, base: str, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
         self._counter = counter
-        super().__init__("", name, flags)
+        super().__init__(base, name, flags)
 
     def xSync(self, flags: int) -> None:
         if self._counter.on_sync is not None:
@@ -70,6 +72,20 @@ def bare(path: Path, commits: int) -> float:
     seconds = time.perf_counter() - start
     connection.close()
     return commits / seconds
+
+
+def commit_syncs(path: Path, journal_mode: str) -> float:
+    """The syncs of files that a synced commit costs in this journal mode; those of folders are not seen."""
+    counter = Counter()
+    connection = apsw.Connection(str(path), vfs=counter.vfs)
+    connection.pragma("journal_mode", journal_mode)
+    connection.pragma("synchronous", "full")
+    connection.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, text TEXT)")
+    counter.reset()
+    for _ in range(10):
+        connection.execute("INSERT INTO t (text) VALUES (?)", ("x" * 300,))
+    connection.close()
+    return counter.reset() / 10
 
 
 async def round_trips(path: Path, executions: int, batches: int) -> dict[str, float]:

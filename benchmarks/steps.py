@@ -1,139 +1,82 @@
-"""What a step costs on this machine: steps a second and syncs a step, beside two bare SQLite commits a step.
+"""What a step costs on this machine, beside other durable runtimes and beside two bare commits.
 
     .venv/bin/python benchmarks/steps.py --json
 
-Each workload runs at 1 and at 32 concurrent executions on a fresh file. Bodies do nothing, so what is left is the
-kernel: policy, journal, sync. The bare loop writes what a step has to say in two synced commits on one connection,
-its intent and its outcome, in the same run and interleaved with the workloads; `relative_cost` is a step's time over
-its time, the median of the rounds. Syncs are counted by a VFS below SQLite, in rounds that are not timed.
+1, 8 and 32 executions side by side, of 200 steps each that do nothing, so what is left is the runtime: here the whole
+kernel, with a policy of a hundred rules. Each runtime has a process of its own; they take turns, and every figure is
+the median of the rounds. `relative` is the time of a step over that of two bare synced commits on SQLite in the same
+round, `times_dbos` and `times_absurd` are ratios of rates in the same round. Peers run fewer steps where many run side
+by side, and are compared by rates.
+
+What is on the disk before a body runs differs: here and in the floors the intent of every tool call is; DBOS, Absurd
+and LangGraph write outcomes only. LangGraph's may be lost with their process.
+
+Syncs of SQLite files are counted in a VFS below SQLite, those of PostgreSQL by the server, both in runs of their own.
+`slow_disk` makes each sync take 2 ms longer in that VFS. The files of DBOS are out of its reach: its figure there is
+computed, from its time here and 2 ms for each sync that its commits cost in the journal mode that it uses.
 """
 
 import argparse
-import asyncio
 import json
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-import rebuno
-from benchmarks.sqlite_syncs import Counter, bare
-from rebuno.embedded import Kernel
-from rebuno.journal.sqlite import SQLiteStore
-from rebuno.policy.compile import compile_text
+from benchmarks.steps_plan import Bench, Sizes
 
-POLICY = compile_text(
-    """bundle bench
-default deny
-rule tools { allow tool "bench-*" when args.n >= 0 }
-"""
-)
-CONCURRENT = (1, 32)
+WIDTHS: Final = (1, 8, 32)
+STORES: Final = ("sqlite", "postgres")
 
 
-@rebuno.tool("bench-safe")
-async def safe(n: int) -> int:
-    return n
+def measure(sizes: Sizes, stores: tuple[str, ...], *, peers: bool, said: bool) -> dict[str, Any]:
+    """Every figure, by the names that the JSON has."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        bench = Bench(folder, sizes, stack, peers=peers, postgres="postgres" in stores, said=said)
+        bench.rounds(WIDTHS)
+        return bench.report(WIDTHS)
 
 
-@rebuno.tool("bench-once", idempotency="at_most_once")
-async def once(n: int) -> int:
-    return n
+def table(report: dict[str, Any]) -> str:
+    """The report as lines of text: one a runtime and width, then the rest as it is."""
+    lines = [f"{'':<28}{'executions':>10}{'steps/s':>10}{'× floor':>9}{'syncs/step':>11}{'times':>24}"]
+    for name in ("sqlite", "postgres", "floor", "slow_disk", *(f"{kind}" for kind in report if kind == "peers")):
+        for label, widths in _rows(name, report.get(name, {})):
+            for width, found in widths.items():
+                times = "  ".join(f"{key[6:]} {value}" for key, value in found.items() if key.startswith("times_"))
+                lines.append(
+                    f"{label:<28}{width:>10}{found['steps_per_s']:>10}{found.get('relative', ''):>9}"
+                    f"{found.get('syncs_per_step', ''):>11}{times:>24}"
+                )
+    for name in ("replay", "flat", "memory"):
+        lines.append(f"{name}: " + ", ".join(f"{key} {value}" for key, value in report.get(name, {}).items()))
+    return "\n".join(lines)
 
 
-async def same(n: int) -> int:
-    return n
-
-
-async def local(n: int) -> int:
-    return int(await rebuno.step("bench-local", same, {"n": n}))
-
-
-WORKLOADS: dict[str, Callable[[int], Any]] = {"tool_safe": safe, "tool_at_most_once": once, "local_safe": local}
-
-
-async def measure(path: Path, call: Callable[[int], Any], executions: int, steps: int, vfs: str | None) -> float:
-    """Seconds that so many executions of so many steps each take, side by side."""
-
-    async def agent() -> int:
-        for n in range(steps):
-            await call(n)
-        return steps
-
-    store = await SQLiteStore.open(path, vfs=vfs)
-    kernel = Kernel(store, POLICY, strict=False)
-    try:
-        began = time.perf_counter()
-        ended = await asyncio.gather(*(kernel.run(agent, {}, id=f"run-{i}") for i in range(executions)))
-        seconds = time.perf_counter() - began
-    finally:
-        await store.close()
-    wrong = [execution for execution in ended if execution.status != "completed"]
-    if wrong:
-        raise SystemExit(f"a measured run ended as {wrong[0].status}: {wrong[0].failure_reason}")
-    return seconds
-
-
-def rounds(call: Callable[[int], Any], executions: int, total: int, times: int) -> dict[str, float]:
-    """One workload at one width: the median of its rounds, each beside a bare round."""
-    each = total // executions
-    taken: list[float] = []
-    ratios: list[float] = []
-    for _ in range(times):
-        with tempfile.TemporaryDirectory() as folder:
-            place = Path(folder)
-            before = bare(place / "bare-1.db", total)
-            seconds = asyncio.run(measure(place / "steps.db", call, executions, each, None))
-            after = bare(place / "bare-2.db", total)
-        # Two commits a step, by the mean of the loops before and after: the disk's mood changes.
-        two_commits = 1 / before + 1 / after
-        taken.append(seconds / (each * executions))
-        ratios.append(taken[-1] / two_commits)
-    with tempfile.TemporaryDirectory() as folder:
-        counter = Counter()
-        asyncio.run(measure(Path(folder) / "steps.db", call, executions, each, counter.vfs))
-        syncs = counter.reset() / (each * executions)
-    step = statistics.median(taken)
-    return {
-        "steps_per_s": round(1 / step),
-        "us_per_step": round(step * 1e6, 1),
-        "syncs_per_step": round(syncs, 3),
-        "relative_cost": round(statistics.median(ratios), 2),
-    }
+def _rows(name: str, found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The tables of width and figures that stand under a name, with what each is called."""
+    plain = {width: value for width, value in found.items() if width.isdigit()}
+    deeper = [(f"{name} {key}", value) for key, value in found.items() if not key.isdigit() and isinstance(value, dict)]
+    return ([(name, plain)] if plain else []) + deeper
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--json", action="store_true", help="print only JSON")
-    parser.add_argument("--steps", type=int, default=1600, help="steps a round (default 1600)")
+    parser.add_argument("--steps", type=int, default=200, help="steps an execution (default 200)")
+    parser.add_argument("--long", type=int, default=10_000, help="steps of the long execution (default 10000)")
     parser.add_argument("--rounds", type=int, default=3, help="timed rounds a figure (default 3)")
+    parser.add_argument("--store", choices=STORES, help="one store only")
+    parser.add_argument("--no-peers", action="store_true", help="this runtime and the floors only")
     options = parser.parse_args()
-    if options.steps < max(CONCURRENT) or options.rounds < 1:
-        parser.error(f"at least {max(CONCURRENT)} steps and 1 round")
-    report: dict[str, Any] = {}
-    for executions in CONCURRENT:
-        for name, call in WORKLOADS.items():
-            if not options.json:
-                print(f"{name} at {executions} …", file=sys.stderr)
-            found = rounds(call, executions, options.steps, options.rounds)
-            report.setdefault(str(executions), {})[name] = found
-    report["worst_relative_cost"] = max(found["relative_cost"] for width in report.values() for found in width.values())
-    if options.json:
-        print(json.dumps(report))
-        return
-    print(
-        f"{'executions':>10}  {'workload':<18} {'steps/s':>8} {'µs/step':>8} {'syncs/step':>10} {'× two commits':>13}"
-    )
-    for width, workloads in report.items():
-        if isinstance(workloads, dict):
-            for name, f in workloads.items():
-                print(
-                    f"{width:>10}  {name:<18} {f['steps_per_s']:>8} {f['us_per_step']:>8} {f['syncs_per_step']:>10}"
-                    f" {f['relative_cost']:>13}"
-                )
+    if options.steps < 10 or options.long < 20 or options.rounds < 1:
+        parser.error("at least 10 steps, 20 steps of the long execution and 1 round")
+    stores = (options.store,) if options.store else STORES
+    sizes = Sizes(options.steps, options.long, options.rounds)
+    report = measure(sizes, stores, peers=not options.no_peers, said=not options.json)
+    sys.stdout.write((json.dumps(report) if options.json else table(report)) + "\n")
 
 
 if __name__ == "__main__":

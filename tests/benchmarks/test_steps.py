@@ -5,22 +5,56 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from benchmarks.steps import table
+from benchmarks.steps_worker import Worker
+
 ROOT = Path(__file__).parents[2]
-FIGURES = {"steps_per_s", "us_per_step", "syncs_per_step", "relative_cost"}
+WIDTHS = {"1", "8", "32"}
+WORKLOADS = {"tool_at_most_once", "strict", "local_safe"}
 
 
 def test_the_smallest_run_prints_every_figure() -> None:
-    """Three workloads, each at 1 and at 32 executions, and the worst of their costs."""
-    command = [sys.executable, "benchmarks/steps.py", "--steps", "32", "--rounds", "1", "--json"]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    """Rates at each width, beside the floor, with the syncs counted; and what a long execution costs."""
+    command = ["benchmarks/steps.py", "--store", "sqlite", "--no-peers", "--steps", "10", "--long", "20"]
+    ran = subprocess.run(
+        [sys.executable, *command, "--rounds", "1", "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert (ran.returncode, ran.stderr) == (0, "")
     report = json.loads(ran.stdout)
-    costs = [report.pop("worst_relative_cost")]
-    assert set(report) == {"1", "32"}
-    for workloads in report.values():
-        assert set(workloads) == {"tool_safe", "tool_at_most_once", "local_safe"}
-        for found in workloads.values():
-            assert set(found) == FIGURES
-            costs.append(found["relative_cost"])
-    assert costs[0] == max(costs)
-    assert all(isinstance(cost, int | float) for cost in costs)
+    assert set(report) == {"sqlite", "slow_disk", "floor", "peers", "replay", "flat", "memory"}
+    assert set(report["sqlite"]) == WIDTHS | WORKLOADS
+    for rows in (report["sqlite"], *(report["sqlite"][workload] for workload in WORKLOADS)):
+        for width in WIDTHS:
+            assert set(rows[width]) == {"steps_per_s", "relative", "syncs_per_step"}
+            assert rows[width]["steps_per_s"] > 0
+    assert report["floor"]["sqlite"]["1"]["relative"] == 1
+    assert set(report["slow_disk"]) > WIDTHS
+    assert report["replay"]["steps_per_s"] > 0
+    assert {line.split()[0] for line in table(report).splitlines()[1:]} >= {"sqlite", "floor", "replay:"}
+
+
+@pytest.mark.parametrize(
+    ("runtime", "target", "replays"), [("dbos", "sqlite:///{}/dbos.db", True), ("langgraph", "{}/langgraph.db", False)]
+)
+def test_a_peer_runs(tmp_path: Path, runtime: str, target: str, replays: bool) -> None:
+    """What stands beside us does its steps, and runs again where it can."""
+    with Worker("peers_steps", runtime, target.format(tmp_path)) as worker:
+        assert worker.ask("steps", 2, 3, "tool_safe")["seconds"] > 0
+        if replays:
+            assert worker.ask("replay", 5, 1)["seconds"] > 0
+
+
+def test_a_runtime_that_ends_is_named(tmp_path: Path) -> None:
+    """No figure is made up for it."""
+    with (
+        Worker("steps_kernel", "sqlite-floor", str(tmp_path / "no" / "file.db")) as worker,
+        pytest.raises(RuntimeError, match=r"sqlite-floor .* has ended"),
+    ):
+        worker.ask("steps", 1, 1, "")
