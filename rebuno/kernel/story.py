@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from rebuno.errors import StoreCorrupt
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
+from rebuno.kernel.kept_out import Counted, KeptOut, Refusals, counted
 from rebuno.kernel.panels import granters
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
@@ -54,7 +55,8 @@ class Told:
     """A step in the story. `args` is canonical JSON, `why` what was said of a denial or a failure, `submitted` the
     attempt that submitted it first, `ran` those that started its body, `replayed` those that are known to have been
     answered from the journal, `seconds` how long the body took (None: it has not ended), `inner` the steps submitted
-    in its body."""
+    in its body. `limits` are those that counted it, `tokens` the input and output tokens of an `llm_call` (None: not
+    known)."""
 
     step_id: str
     kind: str
@@ -71,6 +73,8 @@ class Told:
     seconds: float | None = None
     asked: tuple[Asked, ...] = ()
     inner: tuple["Told", ...] = ()
+    limits: tuple[Counted, ...] = ()
+    tokens: tuple[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The step as JSON data."""
@@ -101,6 +105,8 @@ class Told:
                 }
                 for a in self.asked
             ],
+            "limits": [one.to_json() for one in self.limits],
+            "tokens": list(self.tokens) if self.tokens is not None else None,
             "steps": [step.to_json() for step in self.inner],
         }
 
@@ -140,14 +146,16 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class Story:
     """An execution from its start to its end, or to now. `steps` are the outermost ones, in the order of their first
-    submission."""
+    submission; `kept_out` is what limits kept from being recorded."""
 
     execution: Execution
     runs: tuple[Run, ...]
     steps: tuple[Told, ...]
+    kept_out: tuple[KeptOut, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """`{"execution_id", "agent_id", "key", "status", "failure_reason", "attempts": […], "steps": […]}`."""
+        """`{"execution_id", "agent_id", "key", "status", "failure_reason", "attempts": […], "steps": […],
+        "kept_out": […]}`."""
         execution = self.execution
         return {
             "execution_id": execution.id,
@@ -157,6 +165,7 @@ class Story:
             "failure_reason": execution.failure_reason,
             "attempts": [run.to_json() for run in self.runs],
             "steps": [step.to_json() for step in self.steps],
+            "kept_out": [one.to_json() for one in self.kept_out],
         }
 
 
@@ -232,9 +241,12 @@ def compose(
             seconds=row.completed_at - row.started_at if row.started_seq and row.outcome_seq else None,
             asked=tuple(asked.get(row.step_id, ())),
             inner=tuple(told(inner) for inner in inside.get(row.step_id, ())),
+            limits=mark.limits,
+            tokens=(row.input_tokens, row.output_tokens or 0) if row.input_tokens is not None else None,
         )
 
-    return Story(execution, tuple(log.runs.values()), tuple(told(row) for row in inside.get("", ())))
+    outermost = tuple(told(row) for row in inside.get("", ()))
+    return Story(execution, tuple(log.runs.values()), outermost, log.refusals.told())
 
 
 def _asked(a: Approval) -> Asked:
@@ -248,6 +260,7 @@ class _Mark:
     submitted: int = 0
     ran: list[int] = field(default_factory=list)
     settled: int = 0
+    limits: tuple[Counted, ...] = ()
 
 
 class _Log:
@@ -257,13 +270,17 @@ class _Log:
         self.runs: dict[int, Run] = {}
         self.current = 0
         self.marks: dict[str, _Mark] = {}
+        self.refusals = Refusals()
 
     def read(self, event: Event) -> None:
         family, _, what = event.type.partition(".")
         if family == "execution":
             self._execution(event, what)
+        elif event.type == "step.rate_limited":
+            self.refusals.read(event, self.current)
         elif family == "step":
-            mark = self.marks.setdefault(_said_of(event, "step_id", str), _Mark(submitted=self.current))
+            fresh = _Mark(submitted=self.current, limits=counted(event))
+            mark = self.marks.setdefault(_said_of(event, "step_id", str), fresh)
             if what == "executing":
                 mark.ran.append(_said_of(event, "attempt", int) if "attempt" in event.payload else self.current)
             elif what in ("succeeded", "failed"):

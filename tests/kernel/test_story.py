@@ -185,7 +185,16 @@ def test_how_a_step_went(scenario: Scenario, went: Went, why: str) -> None:
 def test_the_story_as_json_has_the_documented_keys() -> None:
     """Programs read it; a key that goes missing is a broken promise."""
     data = _story(asked_and_granted).to_json()
-    assert list(data) == ["execution_id", "agent_id", "key", "status", "failure_reason", "attempts", "steps"]
+    assert list(data) == [
+        "execution_id",
+        "agent_id",
+        "key",
+        "status",
+        "failure_reason",
+        "attempts",
+        "steps",
+        "kept_out",
+    ]
     assert list(data["attempts"][0]) == ["attempt", "host", "pid", "started_at", "ended", "ended_at", "replayed"]
     act = data["steps"][2]
     assert (act["args"], act["decision"], act["ran_in"], act["replayed_in"]) == ({}, "require_approval", [2], [])

@@ -6,7 +6,9 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
+from rebuno.kernel.kept_out import Counted, KeptOut
 from rebuno.kernel.story import Asked, Run, Story, Told, Went
+from rebuno.model.step import Kind
 from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import hanging
 from rebuno_cli.render.records import STATUS_STYLE, span, stamp
@@ -24,6 +26,7 @@ _SIGN: Final = {
     Went.CUT_OFF: "?",
 }
 _STYLE: Final = {"+": "green", "x": "red", "?": "yellow", "…": "yellow"}
+_SCOPE: Final = {"execution": "this execution", "agent": "this agent", "global": "all agents together"}
 _DEEPEST: Final = 6
 
 
@@ -41,6 +44,7 @@ def story(told: Story) -> Iterator[RenderableType]:
         for step in told.steps:
             if step.submitted == run.number:
                 yield from _step(step, 1)
+        yield from (_kept_out(one) for one in told.kept_out if one.attempt == run.number)
     early = [step for step in told.steps if not any(step.submitted == run.number for run in told.runs)]
     for step in early:
         yield from _step(step, 1)
@@ -75,10 +79,33 @@ def _step(step: Told, depth: int) -> Iterator[RenderableType]:
     decided = f"{step.verdict.replace('_', ' ')} by {escape(step.rule_id)}"
     if step.reason and step.reason != step.why:
         decided += f", because {escape(step.reason)}"
-    for said in (decided, *map(_asked, step.asked), *_again(step)):
+    for said in (decided, *map(_counted, step.limits), *_used(step), *map(_asked, step.asked), *_again(step)):
         yield hanging("", Text(said, "dim"), margin=margin + 2)
     for inner in step.inner:
         yield from _step(inner, depth + 1)
+
+
+def _kept_out(kept: KeptOut) -> RenderableType:
+    line = Text(f"{kept.kind} ")
+    line.append(spelled(kept.target), "bold")
+    line.append(": ", "default")
+    line.append("had to wait" if kept.parked else "refused", "yellow")
+    line.append(f" by {escape(kept.rule_id)}: {escape(kept.reason)}", "default")
+    if kept.times > 1:
+        line.append(f", {kept.times} times", "default")
+    line.append(f" [{kept.step_id[:12]}]", "dim")
+    return hanging("- ", line, margin=2, style="yellow")
+
+
+def _counted(limit: Counted) -> str:
+    return f"counted in the limit of {escape(limit.rule_id)} for {_SCOPE.get(limit.scope, escape(limit.scope))}"
+
+
+def _used(step: Told) -> Iterator[str]:
+    if step.tokens is not None:
+        yield f"used {step.tokens[0]:,} tokens of input and {step.tokens[1]:,} of output"
+    elif step.kind == Kind.LLM and step.went is Went.SUCCEEDED:
+        yield "used nobody knows how many tokens"
 
 
 def _asked(asked: Asked) -> str:
