@@ -1,17 +1,39 @@
-"""For users' own tests: a kernel on a store in memory, a clock that stands still, and an assertion about decisions."""
+"""For users' own tests: a kernel on a store in memory, a clock that stands still, and assertions about decisions and
+about handlers that must go the way that was recorded."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from rebuno.embedded import Kernel, PolicyLike, compiled
+from rebuno.embedded import BODY_THREADS, Kernel, PolicyLike, compiled
+from rebuno.errors import Blocked, failure_reason
 from rebuno.journal.sqlite import SQLiteStore
+from rebuno.kernel import exchange
+from rebuno.kernel.exchange import Recording
+from rebuno.kernel.rehearsal import Rehearsal, Replayed, completed, failed
+from rebuno.model import identity
 from rebuno.model.clock import Clock, FixedClock
 from rebuno.model.decision import Decision, Verdict
 from rebuno.policy.explain import explain
 from rebuno.policy.facts import Evidence, Facts, History
+from rebuno.sdk.binding import bind
+from rebuno.sdk.context import ExecutionContext, recordable
 
-__all__ = ["Evidence", "FixedClock", "History", "assert_decision", "memory_kernel"]
+__all__ = [
+    "Evidence",
+    "FixedClock",
+    "History",
+    "Recording",
+    "Replayed",
+    "assert_decision",
+    "assert_replays",
+    "memory_kernel",
+    "recorded",
+    "replay",
+]
 
 
 @asynccontextmanager
@@ -63,3 +85,89 @@ def assert_decision(
         f"`{target}` should be {wanted.value}{by}, it is {decision.verdict.value} by `{decision.rule_id}`"
         f" (line {decision.line}: {trace.source})\n{told}"
     )
+
+
+def recorded(path: str | Path) -> Recording:
+    """The execution in a file that `rebuno exec export` wrote.
+
+    Raises:
+        OSError: it cannot be read.
+        StoreCorrupt: it is damaged, or no history.
+    """
+    with Path(path).open("rb") as file:
+        lines = iter(lambda: file.readline(exchange.LONGEST_LINE + 1), b"")
+        return exchange.read(lines, name=f"`{path}`")
+
+
+async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:
+    """Runs a handler on the input of a recording, every step answered with what was recorded of it. No body runs; at
+    the first step that was not recorded the handler is stopped.
+
+    Raises:
+        ValidationError: the handler does not take the recorded input.
+    """
+    execution = recording.execution
+    rehearsal = Rehearsal(recording)
+    executor = ThreadPoolExecutor(BODY_THREADS, thread_name_prefix="rebuno-replay")
+    context = ExecutionContext(
+        rehearsal,
+        executor,
+        execution_id=execution.id,
+        agent_id=execution.agent_id,
+        input=identity.parse(execution.input),
+    )
+    task = asyncio.create_task(context.run(bind(handler, identity.parse(execution.input))))
+    stopped = asyncio.create_task(rehearsal.stopped.wait())
+    try:
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        await rehearsal.others_first()
+        ended = _end(task) if task.done() and not rehearsal.stopped.is_set() else ""
+    finally:
+        stopped.cancel()
+        context.end()
+        task.cancel()
+        await asyncio.wait({task, stopped})
+        await context.settle()
+        executor.shutdown(wait=False, cancel_futures=True)
+    return rehearsal.replayed(waits=context.blocked, ended=ended)
+
+
+def _end(task: "asyncio.Task[Any]") -> str:
+    error = asyncio.CancelledError() if task.cancelled() else task.exception()
+    if error is None:
+        try:
+            return completed(identity.canonical(task.result(), "output"))
+        except TypeError as unfit:
+            error = unfit
+    if not isinstance(error, Exception | asyncio.CancelledError):
+        raise error
+    if isinstance(error, Blocked):
+        return ""
+    return failed(recordable(failure_reason(error)))
+
+
+def assert_replays(recording: Recording | str | Path, handler: Callable[..., Any]) -> Replayed:
+    """Runs a handler against a recording, or the file of one, and insists that it goes the recorded way; see `replay`,
+    which is for tests that run in an event loop.
+
+    Raises:
+        AssertionError: it takes another way, or ends otherwise; the message says where.
+        OSError, StoreCorrupt, ValidationError
+    """
+    given = recording if isinstance(recording, Recording) else recorded(recording)
+    found = asyncio.run(replay(given, handler))
+    if not found.same:
+        raise AssertionError("\n".join(_told(found)))
+    return found
+
+
+def _told(found: Replayed) -> list[str]:
+    lines = [f"{found.visited} of {found.steps} recorded steps came again"]
+    if found.came is not None:
+        lines.append(f"came: {found.came.kind} `{found.came.target}` {found.came.args}")
+        if (was := found.instead_of) is not None:
+            lines.append(f"instead of: {was.kind} `{was.target}` {was.args}")
+    lines += [f"did not come again: {step.kind} `{step.target}` {step.args}" for step in found.unvisited]
+    if found.ended:
+        lines.append(f"it {found.ended}; recorded is: {found.recorded or 'a run that goes on'}")
+    return lines

@@ -17,6 +17,7 @@ from rebuno_cli import (
     exec_get,
     exec_import,
     exec_ls,
+    exec_replay,
     exec_trace,
     exec_verify,
     failures,
@@ -60,6 +61,7 @@ exec_.command("trace")(exec_trace.trace)
 exec_.command("verify")(exec_verify.verify)
 exec_.command("export")(exec_export.export)
 exec_.command("import")(exec_import.take_in)
+exec_.command("replay")(exec_replay.replay)
 approval.command("ls")(approval_ls.ls)
 approval.command("get")(approval_get.get)
 approval.command("grant")(approval_answer.grant)

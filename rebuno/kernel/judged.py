@@ -1,8 +1,8 @@
 """Recorded steps as plain facts, for whoever wants to know what another policy would have said."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Iterable
 
-from rebuno.journal.records import Execution
+from rebuno.journal.records import Approval, Execution, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import facts
 from rebuno.kernel.attempt import load
@@ -14,14 +14,15 @@ _PAGE = 200
 
 
 async def judged(store: Store, execution: Execution) -> list[Judged]:
-    """Every step of an execution with the facts of its first submission, in the order of the log. They share one
-    history, which is read once.
-
-    Raises:
-        StoreError
-    """
+    """Every step of an execution; see `of_rows`. Raises a `StoreError` where the store does."""
     steps, approvals = await load(store, execution.id)
-    past = facts.history(steps.values(), approvals.values())
+    return of_rows(execution, steps.values(), approvals.values())
+
+
+def of_rows(execution: Execution, steps: Collection[Step], approvals: Iterable[Approval]) -> list[Judged]:
+    """Every step with the facts of its first submission, in the order in which they are given. They share one history,
+    which is read once."""
+    past = facts.history(steps, approvals)
     input = identity.parse(execution.input)
     return [
         Judged(
@@ -31,7 +32,7 @@ async def judged(store: Store, execution: Execution) -> list[Judged]:
             f"{execution.id} {step.step_id[:12]}",
             by_kernel=step.rule_id.startswith("__"),
         )
-        for step in steps.values()
+        for step in steps
     ]
 
 
