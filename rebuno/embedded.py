@@ -369,7 +369,7 @@ async def open(
     2 ms at most.
 
     Raises:
-        BundleError: the bundle has errors, or asks for what the kernel does not enforce; there is no policy then.
+        BundleError: the bundle has errors; there is no policy then.
         ValueError: no policy was given, or an unknown durability.
         StoreError: the store cannot be used, for the reason that the subclass names.
     """

@@ -78,7 +78,6 @@ class Code(StrEnum):
     BAD_QUORUM = "bad-quorum"
     BAD_LIMIT = "bad-limit"
     BAD_SCHEDULE = "bad-schedule"
-    NOT_BUILT_YET = "not-built-yet"
     UNREACHABLE = "unreachable"
     # Warnings
     NO_DEFAULT = "no-default"

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from rebuno.kernel.unenforced import UNENFORCED
 from rebuno.policy import facets
 from rebuno.policy.during import DAYS, EXAMPLE, schedule
 from rebuno.policy.element_tests import MAX_TESTS
@@ -80,12 +79,6 @@ def test_the_page_names_the_sets() -> None:
     sets = [name for name in facets.OWN if (found := facets.facet(name)) and found.many]
     assert listed is not None
     assert set(re.findall(r"`(\w+)`", listed[1])) == set(sets)
-
-
-def test_the_page_tells_what_is_not_enforced() -> None:
-    """Exactly what the kernel refuses stands in the list."""
-    unenforced = set(re.findall(r"`([a-z]+)`", _section("language.md", "Decided, and not enforced yet")))
-    assert unenforced - {"explain"} == set(UNENFORCED.values())
 
 
 @pytest.mark.parametrize(
