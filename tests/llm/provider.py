@@ -45,15 +45,28 @@ class Request:
 
 
 class Provider:
-    """The running stub. `requests` are those that it got (`arrived`: at least one), `manners` how the next ones are
-    answered, `turns` how many results of tools an answer takes."""
+    """The running stub. `requests` are those that it got, `manners` how the next ones are answered, `turns` how many
+    results of tools an answer takes."""
 
     def __init__(self, turns: int) -> None:
         self.turns = turns
         self.requests: list[Request] = []
-        self.arrived = threading.Event()
+        self._arrived = threading.Condition()
         self.manners: deque[Manner] = deque()
         self.url = ""
+
+    def arrive(self, request: Request) -> int:
+        """Takes a request in; its number, from 1."""
+        with self._arrived:
+            self.requests.append(request)
+            self._arrived.notify_all()
+            return len(self.requests)
+
+    def wait_for(self, count: int) -> None:
+        """Returns when so many requests came in; raises TimeoutError after thirty seconds."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: len(self.requests) >= count, 30):
+                raise TimeoutError(f"{len(self.requests)} requests came in, and not {count}")
 
 
 @contextmanager
@@ -93,14 +106,13 @@ class _Handler(BaseHTTPRequestHandler):
         data = self.rfile.read(int(self.headers.get("content-length", "0")))
         headers = {name.lower(): value for name, value in self.headers.items()}
         said = json.loads(data) if data and headers.get("content-type") == "application/json" else data
-        self.provider.requests.append(Request(self.path, headers, said))
-        self.provider.arrived.set()
         manner = self.provider.manners.popleft() if self.provider.manners else Manner()
+        number = self.provider.arrive(Request(self.path, headers, said))
         if manner.body is not None or manner.status >= 400 or not isinstance(said, dict):
             error = {"error": {"type": "stub_error", "message": f"answered {manner.status} as told"}}
             self._whole(manner, manner.body if manner.body is not None else json.dumps(error).encode())
             return
-        reply = _reply(self.path.partition("?")[0], said, self.provider.turns, len(self.provider.requests))
+        reply = _reply(self.path.partition("?")[0], said, self.provider.turns, number)
         if said.get("stream"):
             self._stream(manner, reply.events)
         else:

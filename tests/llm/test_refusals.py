@@ -139,7 +139,7 @@ def test_a_call_that_may_not_be_made_twice_is_not_made_again_after_a_crash() -> 
         async def handler() -> Any:
             if not calls:
                 calls.append(asyncio.create_task(chat(c)))
-                await asyncio.to_thread(stub.arrived.wait, 5)
+                await asyncio.to_thread(stub.wait_for, 1)
                 raise Crash
             try:
                 await chat(c)
