@@ -1,13 +1,35 @@
 """The stores that scenarios are played on."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 
+from rebuno.journal.postgres import PostgresStore
+from rebuno.journal.store import Store
+from rebuno.model.clock import FixedClock
 from tests.kernel.support import Opener, Play, in_memory, player
 
-STORES: dict[str, Opener] = {"sqlite": in_memory}
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def opener(request: pytest.FixtureRequest) -> Opener:
+    """Opens a store of each kind."""
+    if request.param == "sqlite":
+        return in_memory
+    url = request.getfixturevalue("postgres")
+
+    @asynccontextmanager
+    async def opened(clock: FixedClock) -> AsyncIterator[Store]:
+        store = await PostgresStore.open(url, clock=clock)
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    return opened
 
 
-@pytest.fixture(params=sorted(STORES))
-def play(request: pytest.FixtureRequest) -> Play:
+@pytest.fixture
+def play(opener: Opener) -> Play:
     """Plays a scenario on a store of each kind."""
-    return player(STORES[request.param])
+    return player(opener)
