@@ -8,7 +8,7 @@ from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import Source
 from tests.embedded.support import in_loop
-from tests.kernel.support import Bench, bench
+from tests.kernel.support import Bench, Opener, bench
 
 
 def budget(clauses: str, name: str = "b") -> Policy:
@@ -38,9 +38,9 @@ async def used(b: Bench, answer: Answer, *tokens: int) -> None:
     ],
 )
 @in_loop
-async def test_what_becomes_of_a_call_over_the_budget(otherwise: str, say: Say, status: str) -> None:
+async def test_what_becomes_of_a_call_over_the_budget(opener: Opener, otherwise: str, say: Say, status: str) -> None:
     """The calls before it count input and output; at the cap it is refused as the rule says, by the rule's name."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(budget(f"budget 100 tokens per execution{otherwise}"))
         await used(b, await call(b, 0), 60, 39)
         await used(b, await call(b, 1), 1, 0)
@@ -51,9 +51,9 @@ async def test_what_becomes_of_a_call_over_the_budget(otherwise: str, say: Say, 
 
 
 @in_loop
-async def test_what_a_call_used_stands_in_the_journal() -> None:
+async def test_what_a_call_used_stands_in_the_journal(opener: Opener) -> None:
     """On the row and in the event; a response that does not say leaves a gap that can be seen, and counts nothing."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(budget("budget 10 tokens per execution"))
         await used(b, await call(b, 0), 5, 4)
         await used(b, await call(b, 1))
@@ -66,9 +66,9 @@ async def test_what_a_call_used_stands_in_the_journal() -> None:
 
 
 @in_loop
-async def test_a_call_in_flight_is_not_reserved() -> None:
+async def test_a_call_in_flight_is_not_reserved(opener: Opener) -> None:
     """What is not known yet counts nothing: a call beside it starts, and the next one after both does not."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(budget("budget 10 tokens per execution"))
         first, second = await call(b, 0), await call(b, 1)
         await used(b, first, 9, 9)
@@ -77,9 +77,9 @@ async def test_a_call_in_flight_is_not_reserved() -> None:
 
 
 @in_loop
-async def test_what_earlier_attempts_used_counts() -> None:
+async def test_what_earlier_attempts_used_counts(opener: Opener) -> None:
     """Once, however often it is replayed."""
-    async with bench() as b:
+    async with bench(opener) as b:
         rules = budget("budget 20 tokens per execution")
         await b.begin(rules)
         await used(b, await call(b, 0), 9, 0)
@@ -92,9 +92,9 @@ async def test_what_earlier_attempts_used_counts() -> None:
 
 
 @in_loop
-async def test_a_grant_lets_one_call_pass_and_is_no_new_budget() -> None:
+async def test_a_grant_lets_one_call_pass_and_is_no_new_budget(opener: Opener) -> None:
     """The question names the budget; the next call asks again."""
-    async with bench() as b:
+    async with bench(opener) as b:
         rules = budget('budget 5 tokens per execution else require approval message "go on?"')
         await b.begin(rules)
         await used(b, await call(b, 0), 5, 0)
@@ -108,9 +108,9 @@ async def test_a_grant_lets_one_call_pass_and_is_no_new_budget() -> None:
 
 
 @in_loop
-async def test_a_call_over_its_budget_takes_no_place() -> None:
+async def test_a_call_over_its_budget_takes_no_place(opener: Opener) -> None:
     """A denied step spends nothing of a limit."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(budget("limit 2 per execution budget 5 tokens per execution"))
         await used(b, await call(b, 0), 5, 0)
         assert (await call(b, 1)).say is Say.DENIED
@@ -119,9 +119,9 @@ async def test_a_call_over_its_budget_takes_no_place() -> None:
 
 
 @in_loop
-async def test_the_strictest_layer_decides_over_the_budget() -> None:
+async def test_the_strictest_layer_decides_over_the_budget(opener: Opener) -> None:
     """One layer asks, another denies."""
-    async with bench() as b:
+    async with bench(opener) as b:
         rules = [
             f'bundle {name}\ndefault allow\nrule r {{ allow llm "gpt*" budget 5 tokens per execution{otherwise} }}\n'
             for name, otherwise in (("a", " else require approval"), ("b", " else deny"))

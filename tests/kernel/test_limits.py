@@ -19,7 +19,7 @@ from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import Source
 from tests.embedded.support import in_loop
-from tests.kernel.support import Bench, bench
+from tests.kernel.support import Bench, Opener, bench
 
 ONCE = "at_most_once"
 
@@ -84,9 +84,9 @@ async def test_what_becomes_of_a_step_over_a_limit(
 
 
 @in_loop
-async def test_a_window_slides() -> None:
+async def test_a_window_slides(opener: Opener) -> None:
     """At most two in any ten seconds: a place is free again exactly when the window has left it."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(limited("2 per 10s"))
         said = []
         for at in (0, 4, 9.999, 10, 13.9, 14, 20, 24):
@@ -96,9 +96,9 @@ async def test_a_window_slides() -> None:
 
 
 @in_loop
-async def test_a_refused_step_that_is_tried_again_is_the_same_step() -> None:
+async def test_a_refused_step_that_is_tried_again_is_the_same_step(opener: Opener) -> None:
     """It is neither counted nor recorded; once there is room it runs under the id that the first try would have had."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(limited("1 per 10s"))
         first = await act(b)
         assert [(await act(b)).say for _ in range(3)] == [Say.RATE_LIMITED] * 3
@@ -109,9 +109,9 @@ async def test_a_refused_step_that_is_tried_again_is_the_same_step() -> None:
 
 
 @in_loop
-async def test_identical_calls_of_which_one_is_refused_do_not_share_a_step() -> None:
+async def test_identical_calls_of_which_one_is_refused_do_not_share_a_step(opener: Opener) -> None:
     """The number that a refused one gives back goes to the next call, whatever ran beside it."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(limited("1 per 10s"))
         real, calls = b.store.spend, 0
 
@@ -179,9 +179,9 @@ async def test_names_that_run_together_are_two_windows() -> None:
 
 
 @in_loop
-async def test_a_replay_takes_no_place() -> None:
+async def test_a_replay_takes_no_place(opener: Opener) -> None:
     """A resumed execution asks for what it has, and has all its places left."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(limited("2 per execution"))
         await b.succeed(await act(b, 0))
         await b.begin(limited("2 per execution"))
@@ -190,10 +190,10 @@ async def test_a_replay_takes_no_place() -> None:
 
 @in_loop
 async def test_a_step_that_was_cut_off_between_its_place_and_its_record_keeps_the_place(
-    monkeypatch: pytest.MonkeyPatch,
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next attempt finds the place taken by this very step: it is neither lost nor taken twice."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(limited("1 per 1h"))
         real = b.store.spend
 
@@ -211,9 +211,9 @@ async def test_a_step_that_was_cut_off_between_its_place_and_its_record_keeps_th
 
 
 @in_loop
-async def test_a_denied_step_takes_no_place() -> None:
+async def test_a_denied_step_takes_no_place(opener: Opener) -> None:
     """Neither one that a rule denies nor one that the kernel denies itself."""
-    async with bench() as b:
+    async with bench(opener) as b:
         deny = layers('allow tool "act" limit 1 per 1h', 'deny tool "act" when args.n == 0')
         await b.begin(deny)
         outer = await b.submit(target="outer", idempotency=ONCE)
@@ -234,9 +234,9 @@ def key(b: Bench, bundle: str = "b") -> str:
 
 
 @in_loop
-async def test_a_step_that_asks_takes_its_place_when_it_asks() -> None:
+async def test_a_step_that_asks_takes_its_place_when_it_asks(opener: Opener) -> None:
     """And none when it is granted and starts, however much later."""
-    async with bench() as b:
+    async with bench(opener) as b:
         ask = limited("1 per 1h", verdict="require approval for")
         await b.begin(ask)
         asked = await act(b, 0)
@@ -251,18 +251,18 @@ async def test_a_step_that_asks_takes_its_place_when_it_asks() -> None:
 
 
 @in_loop
-async def test_nobody_is_asked_while_the_window_of_the_asking_rule_is_full() -> None:
+async def test_nobody_is_asked_while_the_window_of_the_asking_rule_is_full(opener: Opener) -> None:
     """A limit on an approval rule limits the questions."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(layers('require approval for tool "act" limit 1 per 1h', "allow any step"))
         await b.store.spend("another", [Spend(key(b, "b0"), 1, 3600)])
         assert (await act(b)).say is Say.RATE_LIMITED
 
 
 @in_loop
-async def test_a_blocked_attempt_takes_no_place() -> None:
+async def test_a_blocked_attempt_takes_no_place(opener: Opener) -> None:
     """What is not recorded because the run waits for a person costs nothing."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(
             compile_text(
                 'default deny\nrule p { require approval for tool "pay" }\nrule r { allow tool "act" limit 1 per 1h }'
@@ -290,9 +290,11 @@ A = 'allow tool "act" limit 1 per 1h'
     ],
 )
 @in_loop
-async def test_of_several_full_windows_the_strictest_counts(rules: tuple[str, ...], say: Say, by: str) -> None:
+async def test_of_several_full_windows_the_strictest_counts(
+    opener: Opener, rules: tuple[str, ...], say: Say, by: str
+) -> None:
     """Whatever the order of the layers."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(layers(*rules))
         await act(b, 0)
         answer = await act(b, 1)
@@ -300,9 +302,9 @@ async def test_of_several_full_windows_the_strictest_counts(rules: tuple[str, ..
 
 
 @in_loop
-async def test_places_are_taken_in_every_window_or_in_none() -> None:
+async def test_places_are_taken_in_every_window_or_in_none(opener: Opener) -> None:
     """A refusal by one layer leaves the other's window as it was."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(layers('allow tool "act" limit 2 per 1h', 'allow tool "act" limit 1 per 10s'))
         assert await says(b, 3) == [Say.PROCEED, Say.RATE_LIMITED, Say.RATE_LIMITED]
         b.clock.advance(10)
@@ -312,9 +314,9 @@ async def test_places_are_taken_in_every_window_or_in_none() -> None:
 
 
 @in_loop
-async def test_the_log_says_where_a_step_has_a_place() -> None:
+async def test_the_log_says_where_a_step_has_a_place(opener: Opener) -> None:
     """The first event of the step names each limit that counted it."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(layers('allow tool "act" limit 2 per 1h', 'allow tool "act" limit 1 per 1h for each agent'))
         await act(b)
         event = (await b.store.events(b.attempt.execution.id))[-1]

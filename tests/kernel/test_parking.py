@@ -15,7 +15,7 @@ from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import in_loop
-from tests.kernel.support import Bench, bench
+from tests.kernel.support import Bench, Opener, bench
 
 WAIT = compile_text('default allow\nrule r { allow tool "act" limit 1 per 10s else wait up to 30s }')
 SHORT = compile_text('default allow\nrule r { allow tool "act" limit 1 per 1h else wait up to 90m }')
@@ -55,9 +55,9 @@ def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @in_loop
-async def test_a_parked_step_runs_when_there_is_room() -> None:
+async def test_a_parked_step_runs_when_there_is_room(opener: Opener) -> None:
     """Not before; the attempt sleeps in place meanwhile, and the log says since when and until when at most."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(WAIT)
         await act(b, 0)
         async with parked(b) as task:
@@ -73,9 +73,9 @@ async def test_a_parked_step_runs_when_there_is_room() -> None:
 
 
 @in_loop
-async def test_of_two_that_wait_for_one_place_the_other_waits_on() -> None:
+async def test_of_two_that_wait_for_one_place_the_other_waits_on(opener: Opener) -> None:
     """Each gets a place in time, never both the same one."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(WAIT)
         await act(b, 0)
         async with parked(b, 1) as one, parked(b, 2) as two:
@@ -88,9 +88,9 @@ async def test_of_two_that_wait_for_one_place_the_other_waits_on() -> None:
 
 
 @in_loop
-async def test_a_wait_ends_with_a_refusal() -> None:
+async def test_a_wait_ends_with_a_refusal(opener: Opener) -> None:
     """Where somebody else has the place each time, for longer than the rule lets it wait. A new try waits anew."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(WAIT)
         await act(b, 0)
         answer = await act(b, 1)
@@ -108,9 +108,9 @@ async def test_a_wait_ends_with_a_refusal() -> None:
 
 
 @in_loop
-async def test_a_park_survives_a_kill() -> None:
+async def test_a_park_survives_a_kill(opener: Opener) -> None:
     """The next attempt parks the same step for what is left of its wait, not for the whole wait again."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(SHORT)
         await act(b, 0)
         assert (await act(b, 1)).say is Say.PARKED
@@ -128,9 +128,9 @@ async def test_a_park_survives_a_kill() -> None:
 
 
 @in_loop
-async def test_a_clock_set_back_does_not_lengthen_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_clock_set_back_does_not_lengthen_the_wait(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     """Time goes by another clock too, which nobody sets."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(WAIT)
         await act(b, 0)
         async with parked(b) as task:
@@ -145,9 +145,9 @@ async def test_a_clock_set_back_does_not_lengthen_the_wait(monkeypatch: pytest.M
 
 
 @in_loop
-async def test_a_step_inside_an_at_most_once_body_is_denied_where_it_would_wait() -> None:
+async def test_a_step_inside_an_at_most_once_body_is_denied_where_it_would_wait(opener: Opener) -> None:
     """For good: the body must not hang between its start and its outcome. One that cannot wait is refused as ever."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(WAIT)
         outer = await b.submit(target="outer", idempotency="at_most_once")
         inside = await b.submit(target="inside", parent=outer.step_id)
@@ -158,9 +158,9 @@ async def test_a_step_inside_an_at_most_once_body_is_denied_where_it_would_wait(
 
 
 @in_loop
-async def test_a_parked_step_sees_that_the_run_waits_for_a_person() -> None:
+async def test_a_parked_step_sees_that_the_run_waits_for_a_person(opener: Opener) -> None:
     """Then nothing new starts, and the wait is over; nothing of it is recorded."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(
             compile_text(
                 'default allow\nrule r { allow tool "act" limit 1 per 1h else wait up to 2h }\n'
@@ -174,9 +174,9 @@ async def test_a_parked_step_sees_that_the_run_waits_for_a_person() -> None:
 
 
 @in_loop
-async def test_a_parked_step_sees_what_time_it_is_and_what_has_happened() -> None:
+async def test_a_parked_step_sees_what_time_it_is_and_what_has_happened(opener: Opener) -> None:
     """It is decided again whenever it looks around: a rule may have begun to deny it."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(
             compile_text(
                 'default allow\nrule d { deny tool "act" when after tool "stop" }\n'
@@ -190,9 +190,9 @@ async def test_a_parked_step_sees_what_time_it_is_and_what_has_happened() -> Non
 
 
 @in_loop
-async def test_a_parked_step_sees_that_its_execution_has_ended() -> None:
+async def test_a_parked_step_sees_that_its_execution_has_ended(opener: Opener) -> None:
     """Somebody else ended it in the store."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(WAIT)
         await act(b, 0)
         async with parked(b) as task:
@@ -208,9 +208,9 @@ async def test_a_parked_step_sees_that_its_execution_has_ended() -> None:
 
 
 @in_loop
-async def test_a_parked_step_sees_that_another_attempt_has_taken_over() -> None:
+async def test_a_parked_step_sees_that_another_attempt_has_taken_over(opener: Opener) -> None:
     """It stops where it stands."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(WAIT)
         await act(b, 0)
         async with parked(b) as task:
@@ -223,9 +223,9 @@ async def test_a_parked_step_sees_that_another_attempt_has_taken_over() -> None:
 
 
 @in_loop
-async def test_a_cancelled_wait_is_forgotten() -> None:
+async def test_a_cancelled_wait_is_forgotten(opener: Opener) -> None:
     """The caller gave up: nothing is recorded, and the next call like it is the same step in the same wait."""
-    async with bench() as b:
+    async with bench(opener) as b:
         await b.begin(WAIT)
         await act(b, 0)
         async with parked(b) as task:

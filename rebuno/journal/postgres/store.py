@@ -141,8 +141,8 @@ class PostgresStore(Reading):
 
     async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
         """Takes one place for this step in every window, or in none: then says which is full."""
-        wanted, now = tuple(spends), self._changes.now()
-        return await self._ask(partial(upkeep.spend, step_id=step_id, spends=wanted, now=now), "")
+        work = partial(upkeep.spend, step_id=step_id, spends=tuple(spends), clock=self._changes.now)
+        return await self._ask(work, "")
 
     async def bury(self, tombstone: Tombstone) -> bool:
         """Removes an ended execution with all its rows and leaves the tombstone."""

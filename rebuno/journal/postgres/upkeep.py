@@ -3,7 +3,7 @@
 Each is a unit of work that may be repeated after it was done.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rebuno.journal.postgres.connection import Connection
 from rebuno.journal.postgres.sql import SQL
@@ -11,11 +11,13 @@ from rebuno.journal.postgres.texts import asked, held
 from rebuno.journal.records import Full, Spend, Tombstone
 
 
-def spend(connection: Connection, step_id: str, spends: Sequence[Spend], now: float) -> Full | None:
+def spend(connection: Connection, step_id: str, spends: Sequence[Spend], clock: Callable[[], float]) -> Full | None:
     """Takes one place for a step in every window, or says which is the first that is full and takes none."""
     with connection.transaction():
         # INVARIANT: who counts places holds the limit's lock, so two that count at once never take the same one.
         connection.execute(SQL["lock-windows"], {"keys": sorted({held(spend.key) for spend in spends})})
+        # Only now: places are taken in the order of their times.
+        now = clock()
         wanted = []
         for each in spends:
             key = {"key": each.key}
