@@ -1,24 +1,26 @@
-"""What other processes do in the tests of limits: `python -m tests.embedded.limited PATH DEED KEY …`.
+"""What other processes do in the tests of limits: `python -m tests.embedded.limited STORE NOTES DEED KEY …`.
 
-Each KEY is an execution of one agent, which does one thing; its body notes that it ran.
+Each KEY is an execution of one agent, which does one thing; its body notes that it ran, in a file beside NOTES.
 """
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
 import rebuno
+from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.records import Full, Spend
 from rebuno.journal.sqlite import SQLiteStore
+from rebuno.journal.store import Store
 from rebuno.policy.compile import compile_text
 from tests.embedded.agents import die, note
 
 LIMITED = compile_text('rule r { allow tool "act" limit 5 per 1h for each agent }')
 
 
-async def run(path: Path, *keys: str) -> list[str]:
+async def run(store: str, path: Path, *keys: str) -> list[str]:
     """How each execution ended: its status, or the reason why it failed."""
 
     @rebuno.tool("act")
@@ -29,21 +31,25 @@ async def run(path: Path, *keys: str) -> list[str]:
     async def handler(key: str) -> str:
         return str(await act(key))
 
-    async with rebuno.open(path, policy=LIMITED) as kernel:
+    async with rebuno.open(store, policy=LIMITED) as kernel:
         ended = [await kernel.run(handler, {"key": key}, id=key, agent="agent") for key in keys]
     return [one.failure_reason or one.status.value for one in ended]
 
 
-async def dies_in_between(self: SQLiteStore, step_id: str, spends: Sequence[Spend]) -> Full | None:
-    """The place is on the disk, and nothing says what for."""
-    full = await SPEND(self, step_id, spends)
-    die()
-    return full
+def dying(spend: Callable[..., Awaitable[Full | None]]) -> Callable[..., Awaitable[Full | None]]:
+    """The place is on the disk then, and nothing says what for."""
 
+    async def then_die(store: Store, step_id: str, spends: Sequence[Spend]) -> Full | None:
+        full = await spend(store, step_id, spends)
+        die()
+        return full
 
-SPEND = SQLiteStore.spend
+    return then_die
+
 
 if __name__ == "__main__":
-    with patch.object(SQLiteStore, "spend", dies_in_between if sys.argv[2] == "die" else SPEND):
-        said = asyncio.run(run(Path(sys.argv[1]), *sys.argv[3:]))
+    where, beside, deed, *names = sys.argv[1:]
+    kind = PostgresStore if where.startswith("postgresql:") else SQLiteStore
+    with patch.object(kind, "spend", dying(kind.spend) if deed == "die" else kind.spend):
+        said = asyncio.run(run(where, Path(beside), *names))
     sys.stdout.write(f"{' '.join(said)}\n")

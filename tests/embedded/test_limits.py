@@ -15,7 +15,7 @@ from rebuno.policy.compile import compile_text
 from rebuno.testing import FixedClock, memory_kernel
 from tests.embedded import limited
 from tests.embedded.agents import notes
-from tests.embedded.support import ROOT, in_loop, journal
+from tests.embedded.support import ROOT, in_loop
 
 
 def limit(text: str) -> str:
@@ -129,21 +129,30 @@ async def test_a_run_that_blocks_beside_a_wait_ends(monkeypatch: pytest.MonkeyPa
     assert (ended.status, [asked.target for asked in ended.approvals]) == ("blocked", ["pay"])
 
 
-def _process(path: Path, deed: str, *keys: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "tests.embedded.limited", str(path), deed, *keys]
+def _process(store: str, path: Path, deed: str, *keys: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "tests.embedded.limited", store, str(path), deed, *keys]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
-def test_processes_share_a_limit(tmp_path: Path) -> None:
+async def _steps(store: str) -> list[str]:
+    """What the journal knows of the execution `run`."""
+    async with rebuno.operate(store) as operator:
+        return [step.target for step in await operator.steps((await operator.execution("run")).id)]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_processes_share_a_limit(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Two processes at once and one that was killed between its place and its record: together they come to the number
     that the rule says, and not over it."""
     path = tmp_path / "store.db"
-    with _process(path, "die", "run") as dead:
+    store = str(path) if kind == "sqlite" else request.getfixturevalue("postgres")
+    with _process(store, path, "die", "run") as dead:
         assert dead.wait(20) == -signal.SIGKILL
-    assert (notes(path), asyncio.run(journal(path))[0]) == ([], [])
-    with _process(path, "live", "a", "b", "c", "d", "e") as one, _process(path, "live", "f", "g", "h", "i") as two:
+    assert (notes(path), asyncio.run(_steps(store))) == ([], [])
+    first, second = ("a", "b", "c", "d", "e"), ("f", "g", "h", "i")
+    with _process(store, path, "live", *first) as one, _process(store, path, "live", *second) as two:
         said = [word for other in (one, two) for word in other.communicate(timeout=30)[0].split()]
     # The dead one holds a place.
     assert (said.count("completed"), said.count("rate_limit_exceeded"), len(notes(path))) == (4, 5, 4)
-    assert asyncio.run(limited.run(path, "run", "z")) == ["completed", "rate_limit_exceeded"]
+    assert asyncio.run(limited.run(store, path, "run", "z")) == ["completed", "rate_limit_exceeded"]
     assert len(notes(path)) == 5
