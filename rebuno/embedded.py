@@ -24,8 +24,10 @@ from rebuno.journal.store import Store
 from rebuno.kernel import executions
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.cancel import DEADLINE_EXCEEDED
+from rebuno.kernel.drift import Watch
 from rebuno.kernel.kernel import Kernel as Core
 from rebuno.kernel.operator import Operator
+from rebuno.kernel.sweeps import keep_sweeping
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.execution import ExecutionStatus
@@ -40,6 +42,8 @@ from rebuno.sdk.context import ExecutionContext, recordable
 BODY_THREADS = 64
 # How often a running handler is asked whether its execution is still its own, in seconds.
 WATCH_SECONDS = 1.0
+# How often an open kernel ends what is overdue and removes what is not kept any more, in seconds.
+SWEEP_SECONDS = 15.0
 # What the protocol allows a caller's own id and an agent's id, in bytes.
 LONGEST_ID = 256
 # A thousand years, in seconds: what is more was meant otherwise.
@@ -120,6 +124,7 @@ class Kernel:
         self.operator = Operator(store)
         # Of each execution that runs here, what ends its handler.
         self._stops: dict[str, asyncio.Future[None]] = {}
+        self._files = Watch(policy)
         self._core = Core(store, policy, strict=strict)
         self._executor = ThreadPoolExecutor(BODY_THREADS, thread_name_prefix="rebuno-body")
 
@@ -164,6 +169,7 @@ class Kernel:
         if input is None and id is not None:
             text = await self._input_of(id, name) or text
         bind(handler, identity.parse(text))
+        self._files.look()
         replayed = 0
         while True:
             begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
@@ -358,7 +364,11 @@ def compiled(policy: PolicyLike | None) -> Policy:
 
 @asynccontextmanager
 async def open(
-    path: str | Path, *, policy: PolicyLike | None = None, durability: Literal["group", "strict"] = "group"
+    path: str | Path,
+    *,
+    policy: PolicyLike | None = None,
+    durability: Literal["group", "strict"] = "group",
+    retention: float | None = None,
 ) -> AsyncIterator[Kernel]:
     """Opens the kernel on a store: `async with rebuno.open("agent.db", policy="a.rbp")`. `path` is that of a SQLite
     file, made if it is missing, or the URL of a PostgreSQL database (`postgresql://…`).
@@ -366,22 +376,27 @@ async def open(
     `policy` is a bundle's path, a list of paths (one a layer, the outermost first; the strictest verdict wins), a
     compiled policy, or `rebuno.PERMISSIVE`; bundle files are read now and not again.
     `durability="strict"` syncs every outcome before it is returned; otherwise that of a `safe_to_retry` step may wait
-    2 ms at most.
+    2 ms at most. `retention` is for how many seconds executions are kept once they have ended; without it for ever.
+    While the kernel is open, it ends what is overdue and removes what is not kept any more, every quarter of a minute.
 
     Raises:
         BundleError: the bundle has errors; there is no policy then.
-        ValueError: no policy was given, or an unknown durability.
+        ValueError: no policy was given, an unknown durability, or a negative retention.
         StoreError: the store cannot be used, for the reason that the subclass names.
     """
     if durability not in ("group", "strict"):
         raise ValueError(f"the durability `{durability}` is neither `group` nor `strict`")
+    if retention is not None and retention < 0:
+        raise ValueError(f"the retention {retention!r} is no number of seconds")
     judge = compiled(policy)
     store = await open_store(path)
     try:
         kernel = Kernel(store, judge, strict=durability == "strict")
+        sweeping = asyncio.create_task(keep_sweeping(store, retention=retention, every=SWEEP_SECONDS))
         try:
             yield kernel
         finally:
+            sweeping.cancel()
             kernel.shut()
     finally:
         await store.close()

@@ -1,11 +1,15 @@
 """`rebuno exec ls`: the newest executions."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rebuno.errors import ValidationError
 from rebuno_cli import options, target
+
+if TYPE_CHECKING:
+    from rebuno.journal.records import Execution
+    from rebuno.kernel.operator import Operator
 
 
 def ls(
@@ -18,12 +22,20 @@ def ls(
     """List the newest executions."""
     from rebuno.model.execution import ExecutionStatus
     from rebuno_cli.render import console, output, records
+    from rebuno_cli.render.escape import escape
 
     if status is not None and status not in set(ExecutionStatus):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(ExecutionStatus)}")
-    rows = target.ask(db, lambda operator: operator.executions(agent_id=agent, status=status, limit=limit))
+
+    async def look(operator: "Operator") -> "tuple[list[Execution], list[str]]":
+        found = await operator.executions(agent_id=agent, status=status, limit=limit)
+        return found, await operator.changed_files(found)
+
+    rows, changed = target.ask(db, look)
     if as_json:
-        output.write_json({"executions": [records.execution_json(row) for row in rows]})
+        output.write_json({"executions": [records.execution_json(row) for row in rows], "changed_files": changed})
     else:
         console.write(records.executions(rows))
+        for path in changed:
+            output.write_text(f"the bundle file `{escape(path, None)}` has changed since an execution began under it")
     return 0

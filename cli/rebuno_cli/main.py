@@ -13,11 +13,14 @@ from rebuno_cli import (
     approval_answer,
     approval_get,
     approval_ls,
+    exec_cancel,
     exec_export,
+    exec_fork,
     exec_get,
     exec_import,
     exec_ls,
     exec_replay,
+    exec_sweep,
     exec_trace,
     exec_verify,
     failures,
@@ -44,7 +47,7 @@ def _group(help: str) -> typer.Typer:
 
 app = _group(_HELP)
 policy = _group("Check, test and explain policy bundles.")
-exec_ = _group("Look at executions.")
+exec_ = _group("Look at executions, end them, and begin them anew.")
 approval = _group("Look at the questions that agents have asked, and answer them.")
 
 policy.command("check")(policy_check.check)
@@ -62,6 +65,10 @@ exec_.command("verify")(exec_verify.verify)
 exec_.command("export")(exec_export.export)
 exec_.command("import")(exec_import.take_in)
 exec_.command("replay")(exec_replay.replay)
+exec_.command("cancel")(exec_cancel.cancel)
+exec_.command("fork")(exec_fork.fork)
+exec_.command("retry")(exec_fork.retry)
+exec_.command("sweep")(exec_sweep.sweep)
 approval.command("ls")(approval_ls.ls)
 approval.command("get")(approval_get.get)
 approval.command("grant")(approval_answer.grant)

@@ -1,17 +1,20 @@
 """What an operator may see and do on a store: look at executions, read their story, answer approvals."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 
-from rebuno.errors import ConflictError, NotFoundError, StoreReadOnly
+from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, StoreReadOnly
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
-from rebuno.kernel import approvals, exchange
+from rebuno.kernel import approvals, exchange, forks
 from rebuno.kernel.attempt import load
 from rebuno.kernel.cancel import cancel
+from rebuno.kernel.drift import changed
 from rebuno.kernel.panels import Panel
 from rebuno.kernel.judged import began_since, judged
 from rebuno.kernel.story import Story, tell
+from rebuno.kernel.sweeps import Swept, sweep
 from rebuno.kernel.verify import Verified, check
 from rebuno.policy.backtest import Judged
 
@@ -43,7 +46,7 @@ class Operator:
 
         Raises:
             NotFoundError: there is none.
-            ConflictError: there are several.
+            ConflictError: there are several. `ExecutionExpired`: retention took it.
         """
         _check(ref, "execution")
         try:
@@ -53,6 +56,11 @@ class Operator:
         if not found and len(ref) >= SHORTEST_PREFIX:
             found = await self._store.beginning(ref)
         if not found:
+            gone = await self._store.tombstone("", ref)
+            if gone is not None:
+                raise ExecutionExpired(
+                    ref, execution_id=gone.id, status=gone.status.value, output_hash=gone.output_hash
+                )
             raise NotFoundError(f"there is no execution `{ref}`")
         if len(found) > 1:
             ids = ", ".join(execution.id for execution in found[:3])
@@ -138,6 +146,38 @@ class Operator:
         """
         execution = await self.execution(ref)
         return await cancel(self._store, execution.id, reason=reason)
+
+    async def fork(self, ref: str, *, at_seq: int | None = None, key: str | None = None) -> Execution:
+        """A new execution that begins where this one stood at its event `at_seq` (None: the newest). It is run by its
+        id, or by `key`, the caller's own id for it; each `at_most_once` step that it runs anew needs an approval.
+
+        Raises:
+            NotFoundError, ConflictError: there is no such execution, or several, or the key is taken.
+            ValidationError: it has no such event.
+        """
+        source = await self.execution(ref)
+        return await forks.fork(self._store, source, source.head_seq if at_seq is None else at_seq, key=key)
+
+    async def retry(self, ref: str, *, key: str | None = None) -> Execution:
+        """A fork of a failed or cancelled execution that begins right before what made it fail.
+
+        Raises:
+            NotFoundError, ConflictError: as `fork`, or it has not ended, or has completed.
+        """
+        source = await self.execution(ref)
+        return await forks.fork(self._store, source, await forks.retry_point(self._store, source), key=key)
+
+    async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
+        """The bundle files whose texts are no longer those that these executions began under, as far as these have not
+        ended and the files are found from here."""
+        digests = dict.fromkeys(row.digest for row in executions if not row.status.terminal)
+        kept = [pair for digest in digests for pair in await self._store.bundle(digest) or ()]
+        return changed(kept)
+
+    async def sweep(self, *, retention: float | None = None) -> Swept:
+        """Does at once what is due in the store: see `rebuno.kernel.sweeps.sweep`. `retention` is for how many seconds
+        ended executions are kept (None: for ever)."""
+        return await sweep(self._store, retention=retention)
 
     async def story(self, ref: str) -> Story:
         """The story of one execution. Raises as `execution` does."""

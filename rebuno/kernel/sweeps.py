@@ -17,8 +17,7 @@ from rebuno.model.execution import ExecutionStatus
 
 logger: Final = logging.getLogger("rebuno")
 
-# How often it is done, and for how long whoever does it is the only one, in seconds.
-EVERY: Final = 15.0
+# For how long at least whoever sweeps is the only one, in seconds.
 LEADS: Final = 60.0
 _BATCH: Final = 100
 
@@ -53,7 +52,7 @@ async def sweep(store: Store, *, retention: float | None = None) -> Swept:
     return Swept(overdue, expired, released, removed, len(work.failed))
 
 
-async def keep_sweeping(store: Store, *, retention: float | None = None, every: float = EVERY) -> None:
+async def keep_sweeping(store: Store, *, every: float, retention: float | None = None) -> None:
     """Sweeps for ever, about every `every` seconds, while no other process does. What goes wrong is logged, and tried
     again the next time."""
     while True:

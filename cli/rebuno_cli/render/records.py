@@ -66,7 +66,9 @@ def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]
         ("steps", ", ".join(f"{count} {status}" for status, count in tally.items()) or "none"),
         ("created", when(row.created_at)),
         ("updated", when(row.updated_at)),
-        ("policy", row.digest),
+        ("deadline", when(row.deadline_at)),
+        ("forked", f"from {row.forked_from} at event {row.fork_seq}" if row.forked_from else ""),
+        ("policy", f"{row.digest} (pinned)" if row.pinned else row.digest),
         ("head", f"event {row.head_seq}, {row.head_hash.hex()}"),
     )
 
@@ -84,6 +86,10 @@ def execution_json(row: Execution) -> dict[str, Any]:
         "attempt": row.attempt,
         "holder": None if row.holder is None else {"host": row.holder.host, "pid": row.holder.pid},
         "digest": row.digest,
+        "pinned": row.pinned,
+        "deadline_at": rfc3339(row.deadline_at) if row.deadline_at else None,
+        "forked_from": row.forked_from,
+        "fork_seq": row.fork_seq,
         "head_seq": row.head_seq,
         "head_hash": row.head_hash.hex(),
         "created_at": rfc3339(row.created_at),
