@@ -90,7 +90,7 @@ class Server:
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": str(self.folder),
-            "max_connections": "60",
+            "max_connections": "200",
             "shared_buffers": "32MB",
             "fsync": "on" if self.fsync else "off",
             "full_page_writes": "on" if self.fsync else "off",

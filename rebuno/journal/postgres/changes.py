@@ -16,7 +16,6 @@ from rebuno.journal.rows import copied_approval_values, copied_step_values, hold
 from rebuno.model.clock import Clock, rfc3339
 from rebuno.model.execution import ExecutionStatus
 
-_WRITE: Final = SQL["write"]
 # Heads are a few hundred bytes each.
 _MOST_HEADS: Final = 10_000
 # How often a batch that rests on nothing is moved behind what others wrote before it.
@@ -122,10 +121,10 @@ class Changes:
 
     def _move(self, connection: Connection, group: Group, head: Head) -> Head | None:
         """The new head, or None where the row is not what `head` and the lease say."""
-        change, moved = group.statement(head)
+        query, change, moved = group.statement(head)
         group.sent.append(moved)
         try:
-            row = connection.execute(_WRITE, {"change": change}, prepare=True).fetchone()
+            row = connection.execute(query, {"change": change}, prepare=True).fetchone()
         except psycopg.Error as error:
             if not lost(error):
                 group.sent.pop()
@@ -135,7 +134,7 @@ class Changes:
                 ) from None
             raise
         group.sent.pop()
-        return moved if row is not None and row[0] else None
+        return None if row is None else moved
 
     def _row_head(self, connection: Connection, group: Group) -> tuple[Head, bool]:
         """The execution's head, and whether it shows that the group is written already: then it is the group's own."""

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rebuno.journal.chain import Head, Written, chained
+from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import hexed, packed
 from rebuno.journal.records import Batch, ExecutionWrite, StepWrite
 from rebuno.journal.rows import Row, approval_values, holder_values, step_values
 from rebuno.model.clock import rfc3339
 
+_WRITE: Final = SQL["write"]
+_WRITE_STEPS: Final = SQL["write-steps"]
 # So many batches go together at most: one statement has to end, too.
 MOST: Final = 100
 
@@ -72,8 +75,8 @@ class Group:
             seq -= len(change.events)
         return found[::-1]
 
-    def statement(self, head: Head) -> tuple[str, Head]:
-        """The parameter of `write` that adds the changes after a head, and the head that it leads to."""
+    def statement(self, head: Head) -> tuple[str, str, Head]:
+        """The statement that adds the changes after a head, its parameter, and the head that it leads to."""
         id, at, lease = self.execution_id, self.at, self.first.lease
         events, moved = chained(id, head, [event for change in self.changes for event in change.events], rfc3339(at))
         steps = [step_values(step, head.seq + 1, at) for step in self._steps()]
@@ -89,11 +92,13 @@ class Group:
             "at": at,
             "events": event_objects(events),
             "steps": step_objects(steps),
-            "approvals": approval_objects(asked),
         }
+        if self.row is None and not asked:
+            return _WRITE_STEPS, packed(value), moved
+        value["approvals"] = approval_objects(asked)
         if self.row is not None:
             value.update(_row(self.row))
-        return packed(value), moved
+        return _WRITE, packed(value), moved
 
     def _steps(self) -> list[StepWrite]:
         if len(self.changes) == 1:

@@ -34,16 +34,15 @@ CREATE TABLE IF NOT EXISTS rebuno.schema_version (
 INSERT INTO rebuno.schema_version (number) VALUES (%(number)s)
 
 -- name: write
--- All that a change writes to one execution, in one statement that is its own transaction: nothing, if the row is not
--- what the change was built on or, under a lease, not that attempt's. Where a step or an approval has settled
--- meanwhile, its row is not put; then the division fails, and everything with it.
+-- All that a change writes to one execution, in one statement that is its own transaction. One row comes back, or none
+-- and nothing is written: the execution is not what the change was built on or, under a lease, not that attempt's.
+-- Where a step or an approval has settled meanwhile, its row is not put; then the division fails, and everything with it.
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         id text, base_seq bigint, base_hash bytea, lease_attempt bigint, lease_owner text,
-        head_seq bigint, head_hash bytea, at double precision,
+        head_seq bigint, head_hash bytea, at double precision, events json, steps json, approvals json,
         status text, failure_reason text, ended boolean, output text,
-        attempt bigint, owner text, host text, pid bigint, lease_until double precision,
-        events json, steps json, approvals json
+        attempt bigint, owner text, host text, pid bigint, lease_until double precision
     )
 ), moved AS (
     UPDATE rebuno.executions AS e
@@ -59,16 +58,16 @@ WITH given AS (
     FROM given AS g
     WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
       AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
-    RETURNING e.id
+    RETURNING g.id, g.output, g.events, g.steps, g.approvals
 ), told AS (
     INSERT INTO rebuno.events
-    SELECT x.* FROM moved, given AS g, json_populate_recordset(NULL::rebuno.events, g.events) AS x
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.events, moved.events) AS x
 ), come_to AS (
-    UPDATE rebuno.contents AS c SET output = g.output
-    FROM moved, given AS g WHERE c.execution_id = moved.id AND g.output IS NOT NULL
+    UPDATE rebuno.contents AS c SET output = moved.output
+    FROM moved WHERE c.execution_id = moved.id AND moved.output IS NOT NULL
 ), stepped AS (
     INSERT INTO rebuno.steps AS s
-    SELECT x.* FROM moved, given AS g, json_populate_recordset(NULL::rebuno.steps, g.steps) AS x
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.steps, moved.steps) AS x
     ON CONFLICT (step_id) DO UPDATE
     SET idempotency = excluded.idempotency, status = excluded.status, verdict = excluded.verdict,
         rule_id = excluded.rule_id, bundle = excluded.bundle, digest = excluded.digest, reason = excluded.reason,
@@ -88,7 +87,7 @@ WITH given AS (
     SELECT x.id, x.execution_id, x.step_id, x.cause, x.status, x.message, x.rule_id, x.digest, x.scope, x.decided_by,
            x.rationale, x.created_at, x.decided_at, x.requested_seq, x.resolved_seq, x.bundle, x.approvers, x.quorum,
            x.votes, x.timeout_at, x.asserted_by
-    FROM moved, given AS g, json_populate_recordset(NULL::rebuno.approvals, g.approvals) AS x
+    FROM moved, json_populate_recordset(NULL::rebuno.approvals, moved.approvals) AS x
     ON CONFLICT (id) DO UPDATE
     SET status = excluded.status, message = excluded.message, rule_id = excluded.rule_id, digest = excluded.digest,
         scope = excluded.scope, decided_by = excluded.decided_by, rationale = excluded.rationale,
@@ -100,12 +99,47 @@ WITH given AS (
     WHERE a.execution_id = excluded.execution_id AND a.status = 'pending'
     RETURNING 1
 )
-SELECT (SELECT count(*) FROM moved) / (
-    CASE WHEN NOT EXISTS (SELECT FROM moved)
-           OR (SELECT count(*) FROM stepped) = json_array_length(g.steps)
-          AND (SELECT count(*) FROM asked) = json_array_length(g.approvals)
+SELECT 1 / (
+    CASE WHEN (SELECT count(*) FROM stepped) = json_array_length(moved.steps)
+          AND (SELECT count(*) FROM asked) = json_array_length(moved.approvals)
          THEN 1 ELSE 0 END)
-FROM given AS g
+FROM moved
+
+-- name: write-steps
+-- The same where neither the execution's own row nor an approval changes: nearly always, and it costs less.
+WITH given AS (
+    SELECT * FROM json_to_record(%(change)s::json) AS given (
+        id text, base_seq bigint, base_hash bytea, lease_attempt bigint, lease_owner text,
+        head_seq bigint, head_hash bytea, at double precision, events json, steps json
+    )
+), moved AS (
+    UPDATE rebuno.executions AS e
+    SET head_seq = g.head_seq, head_hash = g.head_hash, updated_at = g.at
+    FROM given AS g
+    WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
+      AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
+    RETURNING g.events, g.steps
+), told AS (
+    INSERT INTO rebuno.events
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.events, moved.events) AS x
+), stepped AS (
+    INSERT INTO rebuno.steps AS s
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.steps, moved.steps) AS x
+    ON CONFLICT (step_id) DO UPDATE
+    SET idempotency = excluded.idempotency, status = excluded.status, verdict = excluded.verdict,
+        rule_id = excluded.rule_id, bundle = excluded.bundle, digest = excluded.digest, reason = excluded.reason,
+        attempt = excluded.attempt, result = excluded.result, error = excluded.error,
+        approval_id = excluded.approval_id,
+        started_seq = coalesce(nullif(s.started_seq, 0), excluded.started_seq),
+        started_at = coalesce(nullif(excluded.started_at, 0), s.started_at),
+        outcome_seq = coalesce(nullif(excluded.outcome_seq, 0), s.outcome_seq),
+        completed_at = coalesce(nullif(excluded.completed_at, 0), s.completed_at),
+        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens
+    WHERE s.execution_id = excluded.execution_id AND s.status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
+    RETURNING 1
+)
+SELECT 1 / (CASE WHEN (SELECT count(*) FROM stepped) = json_array_length(moved.steps) THEN 1 ELSE 0 END)
+FROM moved
 
 -- name: head
 -- What `write` found changed.
@@ -115,13 +149,6 @@ FROM rebuno.executions WHERE id = %(id)s AND output_hash IS NULL
 -- name: event-hash
 -- The hash of one event: whether a write whose answer was lost is in the log.
 SELECT hash FROM rebuno.events WHERE execution_id = %(id)s AND event_seq = %(seq)s
-
--- name: settled-step
--- Which of these steps cannot be put any more.
-SELECT step_id FROM rebuno.steps
-WHERE step_id = ANY (%(ids)s)
-  AND (execution_id <> %(id)s OR status IN ('succeeded', 'failed', 'denied', 'cancelled'))
-LIMIT 1
 
 -- name: create
 -- Adds an execution and what comes with it, unless the agent has one under this key, or there is one with this id;

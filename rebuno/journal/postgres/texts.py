@@ -6,6 +6,8 @@ from typing import Any, Final
 from rebuno.journal.rows import Row
 
 _ESCAPE: Final = "\x1a"
+# The texts in it need not be ASCII; what is written here has no circles to look for.
+_encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 def held(text: str) -> str:
@@ -22,10 +24,10 @@ def told(text: str) -> str:
 
 def packed(value: dict[str, Any]) -> str:
     """An object of texts, numbers, bytes as `hexed` has them, lists and objects as the text of a parameter."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = _encode(value)
     # JSON writes both characters so; a backslash in a text before `u001a` is no harm, only slower.
     if "\\u0000" in text or "\\u001a" in text:
-        text = json.dumps(_held(value), ensure_ascii=False)
+        text = _encode(_held(value))
     return text
 
 

@@ -5,6 +5,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import Final
 
 from rebuno.errors import RebunoError, StoreError
@@ -53,7 +54,8 @@ class Workers:
         self._leases: list[Lease] = []
         self._renew_at = math.inf
         self._lock = threading.Lock()
-        self._work = threading.Condition(self._lock)
+        # One token for each thing that a worker might find to do; one too many does no harm.
+        self._tokens: SimpleQueue[None] = SimpleQueue()
         self._time = threading.Condition(self._lock)
         self._wakes_at = math.inf
         self._idle = 0
@@ -107,7 +109,7 @@ class Workers:
             self._ended = ended
             self._leases = []
             self._queue.release(math.inf)
-            self._work.notify_all()
+            self._wake_all()
             self._time.notify()
 
     def _check(self) -> None:
@@ -121,7 +123,11 @@ class Workers:
         if self._queue.runnable > self._idle and self._alive < self._size and time.monotonic() >= self._grow_at:
             self._start(self._session())
         else:
-            self._work.notify()
+            self._tokens.put(None)
+
+    def _wake_all(self) -> None:
+        for _ in range(self._alive):
+            self._tokens.put(None)
 
     def _start(self, session: Session) -> None:
         self._alive += 1
@@ -152,15 +158,18 @@ class Workers:
         return True
 
     def _next(self) -> Ask | list[Change] | None:
-        with self._lock:
-            while (work := self._queue.take()) is None:
+        while True:
+            with self._lock:
+                work = self._queue.take()
+                if work is not None:
+                    return work
                 if self._stopping and self._queue.empty:
-                    self._work.notify_all()
+                    self._wake_all()
                     return None
                 self._idle += 1
-                self._work.wait()
+            self._tokens.get()
+            with self._lock:
                 self._idle -= 1
-            return work
 
     def _answer(self, session: Session, ask: Ask) -> None:
         # A fault of ours ends the thread; nobody may wait for it for ever.
@@ -187,7 +196,7 @@ class Workers:
                 self._queue.done(changes[0].batch.execution_id)
                 # This thread takes one itself.
                 if self._queue.runnable > 1:
-                    self._work.notify()
+                    self._tokens.put(None)
                 if self._queue.due < self._wakes_at:
                     self._time.notify()
             give(answers or [failed(change, self._closed()) for change in changes])
@@ -217,7 +226,7 @@ class Workers:
         answers: list[Answer] = []
         with self._lock:
             self._alive -= 1
-            self._work.notify()
+            self._tokens.put(None)
             if not self._alive:
                 error = self._closed()
                 changes, asks = self._queue.drain()
