@@ -10,6 +10,7 @@ from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
 from rebuno.kernel.kept_out import Counted, KeptOut, Refusals, counted
 from rebuno.kernel.panels import granters
+from rebuno.kernel.parted import Parted, parted
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.step import StepStatus
@@ -115,7 +116,7 @@ class Told:
 class Run:
     """An attempt. `ended` is blocked, completed, failed, cancelled, `running`, or `cut off` where nothing says how it
     ended and its process is gone; `replayed` counts the steps answered from the journal (None: nobody counted).
-    Times are RFC 3339."""
+    `digest` is that of its policy, `parted` says where it left the recorded way. Times are RFC 3339."""
 
     number: int
     host: str
@@ -124,6 +125,8 @@ class Run:
     ended: str = "running"
     ended_at: str = ""
     replayed: int | None = None
+    digest: str = ""
+    parted: Parted | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -140,6 +143,8 @@ class Run:
             "ended": self.ended,
             "ended_at": self.ended_at,
             "replayed": self.replayed,
+            "digest": self.digest,
+            "diverged": None if self.parted is None else self.parted.to_json(),
         }
 
 
@@ -154,8 +159,8 @@ class Story:
     kept_out: tuple[KeptOut, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """`{"execution_id", "agent_id", "key", "status", "failure_reason", "attempts": […], "steps": […],
-        "kept_out": […]}`."""
+        """`{"execution_id", "agent_id", "key", "status", "failure_reason", "pinned", "forked_from", "fork_seq",
+        "attempts": […], "steps": […], "kept_out": […]}`."""
         execution = self.execution
         return {
             "execution_id": execution.id,
@@ -163,6 +168,9 @@ class Story:
             "key": execution.key,
             "status": execution.status.value,
             "failure_reason": execution.failure_reason,
+            "pinned": execution.pinned,
+            "forked_from": execution.forked_from or None,
+            "fork_seq": execution.fork_seq,
             "attempts": [run.to_json() for run in self.runs],
             "steps": [step.to_json() for step in self.steps],
             "kept_out": [one.to_json() for one in self.kept_out],
@@ -293,7 +301,10 @@ class _Log:
             self.cut_off()
             self.current = _said_of(event, "attempt", int)
             host, pid = _said_of(event, "host", str), _said_of(event, "pid", int)
-            self.runs[self.current] = Run(self.current, host, pid, event.occurred_at)
+            digest = str(event.payload.get("digest", ""))
+            self.runs[self.current] = Run(self.current, host, pid, event.occurred_at, digest=digest)
+        elif run is not None and what == "diverged":
+            self.runs[run.number] = replace(run, parted=parted(event))
         elif run is not None and running and what in _ENDINGS:
             replayed = event.payload.get("replayed")
             self.runs[run.number] = replace(run, ended=what, ended_at=event.occurred_at, replayed=replayed)

@@ -191,11 +191,24 @@ def test_the_story_as_json_has_the_documented_keys() -> None:
         "key",
         "status",
         "failure_reason",
+        "pinned",
+        "forked_from",
+        "fork_seq",
         "attempts",
         "steps",
         "kept_out",
     ]
-    assert list(data["attempts"][0]) == ["attempt", "host", "pid", "started_at", "ended", "ended_at", "replayed"]
+    assert list(data["attempts"][0]) == [
+        "attempt",
+        "host",
+        "pid",
+        "started_at",
+        "ended",
+        "ended_at",
+        "replayed",
+        "digest",
+        "diverged",
+    ]
     act = data["steps"][2]
     assert (act["args"], act["decision"], act["ran_in"], act["replayed_in"]) == ({}, "require_approval", [2], [])
     assert act["approvals"][0]["decided_by"] == "ana"

@@ -6,7 +6,9 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
+from rebuno.journal.records import Execution
 from rebuno.kernel.kept_out import Counted, KeptOut
+from rebuno.kernel.parted import Parted
 from rebuno.kernel.story import Asked, Run, Story, Told, Went
 from rebuno.model.step import Kind
 from rebuno_cli.render.escape import escape, spelled, stored
@@ -28,6 +30,8 @@ _SIGN: Final = {
 _STYLE: Final = {"+": "green", "x": "red", "?": "yellow", "…": "yellow"}
 _SCOPE: Final = {"execution": "this execution", "agent": "this agent", "global": "all agents together"}
 _DEEPEST: Final = 6
+# How many steps are named where an attempt left the recorded way.
+_NAMED: Final = 5
 
 
 def story(told: Story) -> Iterator[RenderableType]:
@@ -38,18 +42,46 @@ def story(told: Story) -> Iterator[RenderableType]:
     head.append(f"{named} of agent {escape(execution.agent_id)}: ", "not bold")
     head.append(execution.status.value, STATUS_STYLE[execution.status.value])
     yield head
+    yield from _apart(execution)
+    early = [step for step in told.steps if not any(step.submitted == run.number for run in told.runs)]
+    if early:
+        yield Text()
+        yield Text("taken over" if execution.forked_from else "before any attempt", "bold")
+    for step in early:
+        yield from _step(step, 1)
+    digest = execution.digest
     for run in told.runs:
         yield Text()
         yield _run(run)
+        if run.digest and run.digest != digest:
+            yield hanging("", Text(f"under another policy than before: {escape(run.digest[:12])}", "dim"), margin=2)
+            digest = run.digest
         for step in told.steps:
             if step.submitted == run.number:
                 yield from _step(step, 1)
         yield from (_kept_out(one) for one in told.kept_out if one.attempt == run.number)
-    early = [step for step in told.steps if not any(step.submitted == run.number for run in told.runs)]
-    for step in early:
-        yield from _step(step, 1)
+        if run.parted is not None:
+            yield from _parted(run.parted)
     yield Text()
     yield _end(told)
+
+
+def _apart(execution: Execution) -> Iterator[RenderableType]:
+    """What sets an execution apart from most."""
+    if execution.forked_from:
+        yield Text(f"a fork of {escape(execution.forked_from)} at its event {execution.fork_seq}", "dim")
+    if execution.pinned:
+        yield Text(f"judged to its end by the policy of its start, {escape(execution.digest[:12])}", "dim")
+
+
+def _parted(parted: Parted) -> Iterator[RenderableType]:
+    yield hanging("! ", Text("it left the way of the recorded run", "yellow"), margin=2, style="yellow")
+    ways = (("new", parted.fresh, parted.fresh_count), ("not again", parted.unvisited, parted.unvisited_count))
+    for what, steps, count in ways:
+        names = [f"{step.kind} {spelled(step.target, 60)} [{escape(step.step_id[:12])}]" for step in steps[:_NAMED]]
+        more = f" and {count - len(names):,} more" if count > len(names) else ""
+        if names:
+            yield hanging(f"{what}: ", Text(f"{', '.join(names)}{more}"), margin=4, style="dim")
 
 
 def _run(run: Run) -> Text:
@@ -128,7 +160,8 @@ def _names(asked: Asked) -> str:
 
 
 def _again(step: Told) -> Iterator[str]:
-    if step.ran and step.ran != (step.submitted,):
+    # What a fork took over ran in attempts of its source.
+    if step.submitted and step.ran and step.ran != (step.submitted,):
         yield f"ran in {_attempts(step.ran)}"
     if step.replayed:
         yield f"replayed in {_attempts(step.replayed)}"
