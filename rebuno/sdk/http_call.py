@@ -1,33 +1,44 @@
 """One model call on its way: asked for as a step, sent, recorded, answered."""
 
 import asyncio
-from typing import Any
+from contextlib import aclosing
+from typing import Any, Final
 
 import httpx2
 
 from rebuno.errors import RebunoError, ToolError
-from rebuno.model.step import Kind
+from rebuno.model.step import Idempotency, Kind
 from rebuno.sdk import http_record, http_stream, refusals
-from rebuno.sdk.context import ExecutionContext
+from rebuno.sdk.context import ExecutionContext, OutcomeUnknownError
+
+# Errors after which the provider has not seen the request.
+_NEVER_SENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
 class Call:
     """One request that is a model call: `args` is its body as a JSON value, `target` the model."""
 
     def __init__(
-        self, inner: httpx2.AsyncBaseTransport, request: httpx2.Request, *, target: str, args: dict[str, Any]
+        self,
+        inner: httpx2.AsyncBaseTransport,
+        request: httpx2.Request,
+        *,
+        target: str,
+        args: dict[str, Any],
+        idempotency: Idempotency,
     ) -> None:
         self._inner = inner
         self._request = request
         self._target = target
         self._args = args
+        self._idempotency = idempotency
         self._sent = False
         self._began = asyncio.get_running_loop().create_future()
 
-    async def answer(self, context: ExecutionContext, idempotency: str) -> httpx2.Response:
+    async def answer(self, context: ExecutionContext) -> httpx2.Response:
         """The provider's response, new or recorded, or one that says that the call was refused."""
         step = asyncio.create_task(
-            context.invoke(Kind.LLM, self._target, self._args, self._body, idempotency=idempotency)
+            context.invoke(Kind.LLM, self._target, self._args, self._body, idempotency=self._idempotency)
         )
         try:
             await asyncio.wait({step, self._began}, return_when=asyncio.FIRST_COMPLETED)
@@ -47,16 +58,25 @@ class Call:
 
     async def _body(self) -> dict[str, Any]:
         self._sent = True
-        response = await self._inner.handle_async_request(self._request)
-        status, headers = response.status_code, http_record.kept(response.headers)
         try:
-            if status < 400 and self._streams(headers):
-                live = http_stream.Live(self._request, response, headers)
-                self._began.set_result(live)
-                return await live.read()
-            recorded = http_record.record(status, headers, await http_stream.whole(response))
-        finally:
-            await response.aclose()
+            response = await self._inner.handle_async_request(self._request)
+            async with aclosing(response):
+                return await self._read(response)
+        except _NEVER_SENT:
+            raise
+        except httpx2.RequestError as error:
+            if self._idempotency is Idempotency.ONCE:
+                # An SDK would try again, and the provider may have done what it was asked for.
+                raise OutcomeUnknownError(str(error)) from error
+            raise
+
+    async def _read(self, response: httpx2.Response) -> dict[str, Any]:
+        status, headers = response.status_code, http_record.kept(response.headers)
+        if status < 400 and self._streams(headers):
+            live = http_stream.Live(self._request, response, headers)
+            self._began.set_result(live)
+            return await live.read()
+        recorded = http_record.record(status, headers, await http_stream.whole(response))
         if status >= 400:
             raise http_stream.failure(f"the provider answered {status}", response=recorded)
         return recorded

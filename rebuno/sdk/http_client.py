@@ -80,8 +80,9 @@ class RebunoTransport(httpx2.AsyncBaseTransport):
                 raise ValidationError("the body of a model call is a JSON object")
         except ValidationError as unfit:
             return refused(request, unfit)
-        call = Call(self._inner, request, target=_target(args, request.url.path), args=args)
-        return await call.answer(execution, self._idempotency)
+        target = _target(args, request.url.path)
+        call = Call(self._inner, request, target=target, args=args, idempotency=self._idempotency)
+        return await call.answer(execution)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

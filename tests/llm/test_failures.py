@@ -1,8 +1,10 @@
 """What goes wrong at the provider is recorded as it happened, so that a resumed handler takes the same way."""
 
+import asyncio
 import time
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 
@@ -11,6 +13,10 @@ from tests.llm.provider import Manner, provider
 from tests.llm.support import HELLO, Clients, twice
 
 MESSAGE: dict[str, Any] = {"model": "claude-5", "max_tokens": 9, "messages": HELLO}
+
+
+async def chat(c: Clients) -> str:
+    return (await c.openai.chat.completions.create(model="gpt-5", messages=HELLO)).id
 
 
 async def status(c: Clients) -> Any:
@@ -121,3 +127,46 @@ def test_a_provider_that_cannot_be_reached_is_a_recorded_failure() -> None:
     played = twice(call, stub)
     assert played.first == played.second == ["APIConnectionError", "ConnectError"]
     assert identity.parse(played.steps[0].error or "")["type"] == "ConnectError"
+
+
+def test_a_call_that_took_too_long_takes_too_long_again() -> None:
+    """A time set around a call ends it in both runs, whatever the provider would have said since."""
+    manner = Manner(hold=0)
+
+    async def call(c: Clients) -> str:
+        try:
+            return await asyncio.wait_for(chat(c), 0.2)
+        except TimeoutError:
+            return "too long"
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        played = twice(call, stub)
+        manner.go.set()
+    assert (played.first, played.second, len(stub.requests)) == ("too long", "too long", 1)
+
+
+@pytest.mark.parametrize(
+    ("manner", "outcome"),
+    [
+        (Manner(hold=0), "rebuno_refusal: failed reason=indeterminate"),
+        (Manner(cut=5), "rebuno_refusal: failed reason=indeterminate"),
+        (Manner(status=500, headers=(("x-should-retry", "false"),)), "answered 500 as told"),
+    ],
+    ids=["no answer", "half an answer", "an error"],
+)
+def test_a_call_that_may_not_be_made_twice_is_not_tried_again_without_an_answer(manner: Manner, outcome: str) -> None:
+    """With `at_most_once` a client is kept from asking a provider again that may have done what it was asked for."""
+
+    async def call(c: Clients) -> Any:
+        try:
+            return await chat(c)
+        except openai.APIStatusError as error:
+            return error.response.json()["error"]["message"]
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        played = twice(call, stub, idempotency="at_most_once", timeout=httpx2.Timeout(5, read=0.1))
+        manner.go.set()
+    assert played.first == played.second == outcome
+    assert len(stub.requests) == 1
