@@ -187,7 +187,7 @@ def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: 
 def _voted(question: Approval, panels: Sequence[Panel], vote: Vote, scope: GrantScope) -> Approval:
     votes = (*question.votes, vote)
     if vote.decision == DENY:
-        status, scope = "denied", GrantScope.ONCE
+        status = "denied"
     else:
         if question.votes:
             scope = scope.narrower(GrantScope(question.scope))

@@ -96,14 +96,12 @@ def _in_full(attempt: Attempt, known: Step, today: Decision) -> Decision:
         return today
     agent, input = attempt.execution.agent_id, attempt.input
     judged = attempt.policy.decide(facts.of_known(known, agent=agent, input=input, past=attempt.history))
-    same_rule = (judged.bundle, judged.rule_id) == (today.bundle, today.rule_id)
     return Decision(
         today.verdict,
         today.rule_id,
         today.reason,
         bundle=today.bundle,
         digest=today.digest,
-        message=judged.message if same_rule else "",
         obligations=judged.obligations,
     )
 

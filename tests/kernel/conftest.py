@@ -33,3 +33,9 @@ def opener(request: pytest.FixtureRequest) -> Opener:
 def play(opener: Opener) -> Play:
     """Plays a scenario on a store of each kind."""
     return player(opener)
+
+
+@pytest.fixture
+def judge() -> Play:
+    """Plays a scenario on SQLite alone: for tables whose rows differ in what is judged, not in what a store does."""
+    return player(in_memory)

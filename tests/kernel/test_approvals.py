@@ -59,7 +59,9 @@ def test_of_two_answers_at_once_one_counts() -> None:
     run(scenario)
 
 
-@pytest.mark.parametrize(("rationale", "reason"), [("not today", "not today"), ("", "approval_denied")])
+@pytest.mark.parametrize(
+    ("rationale", "reason"), [("not today", "not today"), ("", "approval_denied"), (" ", "approval_denied")]
+)
 def test_a_denial_s_rationale_is_the_agent_s_reason(rationale: str, reason: str) -> None:
     """Where the person gives none, the agent is told that a person denied it."""
 

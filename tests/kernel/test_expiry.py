@@ -164,7 +164,7 @@ AGES: list[tuple[str, str, float, bool]] = [
 
 
 @pytest.mark.parametrize(("then", "now", "seconds", "holds"), AGES)
-def test_a_grant_is_as_good_as_it_is_young(then: str, now: str, seconds: float, holds: bool, play: Play) -> None:
+def test_a_grant_is_as_good_as_it_is_young(then: str, now: str, seconds: float, holds: bool, judge: Play) -> None:
     """By today's rule; where it is too old, people are asked anew."""
 
     async def scenario(b: Bench) -> None:
@@ -176,7 +176,7 @@ def test_a_grant_is_as_good_as_it_is_young(then: str, now: str, seconds: float, 
         assert answer.say is (Say.PROCEED if holds else Say.BLOCKED)
         assert holds or answer.approval_id != approval_id
 
-    play(scenario)
+    judge(scenario)
 
 
 def test_of_several_layers_the_shortest_time_counts(play: Play) -> None:

@@ -13,12 +13,13 @@ from tests.kernel.support import Bench, Play
 
 
 def asking(*layers: str) -> Policy:
-    """A policy of a layer each, whose rule about the tool `act` has these clauses; `-` allows it."""
-    texts = [
-        f"bundle layer{n}\ndefault allow\n"
-        + (f'rule ask {{ require approval for tool "act" {clauses} because "ask it" }}\n' if clauses != "-" else "")
-        for n, clauses in enumerate(layers)
-    ]
+    """A policy of a layer each, whose rule about the tool `act` asks with these clauses; `allow …` allows with them."""
+    texts = []
+    for n, clauses in enumerate(layers):
+        allows = clauses.startswith("allow")
+        head = "allow" if allows else "require approval for"
+        rule = f'rule act {{ {head} tool "act" {clauses.removeprefix("allow")} because "ask it" }}'
+        texts.append(f"bundle layer{n}\ndefault allow\n{rule}\n")
     return compile_policy([Source(text, f"layer{n}.rbp") for n, text in enumerate(texts)])
 
 
@@ -46,7 +47,9 @@ PANELS: list[tuple[tuple[str, ...], str, str]] = [
     (('approvers "ana"', ""), "ana", "ana"),  # a layer that names nobody is content with anybody
     (('approvers "ana"', "quorum 2"), "zoe ana", "ana"),
     (('approvers "ana"', "quorum 3"), "ana zoe", "-"),
-    (('approvers "ana"', "-"), "ana", "ana"),  # a layer that allows does not ask
+    (('approvers "ana"', "allow"), "ana", "ana"),  # a layer that allows does not ask
+    # One that asks only over its limit does not ask below it.
+    (('approvers "ana"', 'allow limit 2 per execution else require approval approvers "zoe"'), "ana", "ana"),
     ((TWO_OF_THREE, 'approvers "ana", "ben", "eva"'), "ana ben", "ben"),  # the stricter of two alike
     ((TWO_OF_THREE, 'approvers "eva"'), "ana ben eva", "eva"),
 ]
@@ -54,7 +57,7 @@ PANELS: list[tuple[tuple[str, ...], str, str]] = [
 
 @pytest.mark.parametrize(("layers", "people", "after"), PANELS, ids=[f"{a}: {b}" for a, b, _ in PANELS])
 def test_a_step_runs_once_all_have_agreed_who_must(
-    layers: tuple[str, ...], people: str, after: str, play: Play
+    layers: tuple[str, ...], people: str, after: str, judge: Play
 ) -> None:
     """Short of that a grant is kept as a vote, the question stays open, and nothing runs."""
 
@@ -73,7 +76,7 @@ def test_a_step_runs_once_all_have_agreed_who_must(
             await b.begin(asking(*layers))
             assert (await b.submit()).say is Say.PROCEED
 
-    play(scenario)
+    judge(scenario)
 
 
 def test_the_question_says_who_may_answer(play: Play) -> None:
@@ -88,6 +91,39 @@ def test_the_question_says_who_may_answer(play: Play) -> None:
             {"approvers": ["ana", "ben"], "quorum": 1},
             {"approvers": ["eva", "zoe"], "quorum": 1},
         ]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("layers", "quorum"),
+    [
+        ((TWO_OF_THREE,), 2),
+        (('approvers "ana", "ben" quorum 2', 'approvers "ben", "eva" quorum 2'), 3),  # there are no more people
+        (("quorum 2", 'approvers "ana"'), 3),
+        (("",), 1),
+    ],
+)
+def test_the_quorum_of_several_layers_is_enough(layers: tuple[str, ...], quorum: int, judge: Play) -> None:
+    """So many grants decide, if the right people give them."""
+
+    async def scenario(b: Bench) -> None:
+        assert (await b.store.approval(await ask(b, *layers))).quorum == quorum
+
+    judge(scenario)
+
+
+def test_who_is_asked_over_a_limit(play: Play) -> None:
+    """Below it the limit's approvers have no say, above it they must agree too."""
+
+    async def scenario(b: Bench) -> None:
+        layers = ('approvers "ana"', 'allow limit 1 per execution else require approval approvers "zoe"')
+        await b.begin(asking(*layers))
+        below, above = await b.submit(), await b.submit()
+        for name, statuses in (("ana", ("granted", "pending")), ("zoe", ("", "granted"))):
+            for answer, status in zip((below, above), statuses, strict=True):
+                if status:
+                    assert (await b.answer(answer.approval_id, granted=True, by=name)).status == status
 
     play(scenario)
 
@@ -128,7 +164,7 @@ def test_one_denial_ends_it(play: Play) -> None:
 
 @pytest.mark.parametrize("name", ["zoe", "Ana", "an", "ana,ben"])
 @pytest.mark.parametrize("granted", [True, False])
-def test_nobody_else_answers(name: str, granted: bool, play: Play) -> None:
+def test_nobody_else_answers(name: str, granted: bool, judge: Play) -> None:
     """Neither yes nor no, and nothing is recorded; names are taken letter by letter."""
 
     async def scenario(b: Bench) -> None:
@@ -138,7 +174,7 @@ def test_nobody_else_answers(name: str, granted: bool, play: Play) -> None:
             await b.answer(approval_id, granted=granted, by=name)
         assert await b.events() == before
 
-    play(scenario)
+    judge(scenario)
 
 
 def test_a_name_that_could_be_another_one_is_refused(play: Play) -> None:
@@ -178,7 +214,7 @@ TODAY: list[tuple[str, str, str, bool]] = [
 
 
 @pytest.mark.parametrize(("then", "people", "now", "holds"), TODAY)
-def test_a_grant_holds_under_the_rule_of_today(then: str, people: str, now: str, holds: bool, play: Play) -> None:
+def test_a_grant_holds_under_the_rule_of_today(then: str, people: str, now: str, holds: bool, judge: Play) -> None:
     """Where too few of today's approvers granted, people are asked again, by today's rule."""
 
     async def scenario(b: Bench) -> None:
@@ -194,7 +230,7 @@ def test_a_grant_holds_under_the_rule_of_today(then: str, people: str, now: str,
             assert asked.approvers, "today's rule names people"
             assert asked.votes == ()
 
-    play(scenario)
+    judge(scenario)
 
 
 def test_going_back_to_the_rule_of_the_start_asks_by_it(play: Play) -> None:
@@ -222,7 +258,7 @@ def test_grant_then_deny_then_allow_again(play: Play) -> None:
         await b.answer(await ask(b, ""), granted=True)
         await b.begin(compile_text('bundle no\ndefault deny\nrule no { deny tool "act" because "not now" }'))
         assert (await b.submit()).say is Say.DENIED
-        for policy in (asking("-"), asking("")):
+        for policy in (asking("allow"), asking("")):
             await b.begin(policy)
             answer = await b.submit()
             assert (answer.say, answer.reason) == (Say.DENIED, "not now")
@@ -235,7 +271,7 @@ def test_a_question_stays_open_under_a_milder_bundle(play: Play) -> None:
 
     async def scenario(b: Bench) -> None:
         approval_id = await ask(b, 'approvers "ana"')
-        await b.begin(asking("-"))
+        await b.begin(asking("allow"))
         asked = await b.store.approvals(status="pending")
         assert [(question.id, question.approvers) for question in asked] == [(approval_id, ("ana",))]
 

@@ -58,7 +58,7 @@ NEXT: list[tuple[str, str, str, str, Say]] = [
 
 @pytest.mark.parametrize(("scope", "kind", "target", "command", "expected"), NEXT)
 def test_a_grant_covers_what_its_scope_says(
-    scope: str, kind: str, target: str, command: str, expected: Say, play: Play
+    scope: str, kind: str, target: str, command: str, expected: Say, judge: Play
 ) -> None:
     """No more, for the rest of the execution however long that lasts; what is not covered is asked about."""
 
@@ -68,7 +68,7 @@ def test_a_grant_covers_what_its_scope_says(
         answer = await b.submit(kind=kind, target=target, args={"command": command})
         assert answer.say is expected
 
-    play(scenario)
+    judge(scenario)
 
 
 def test_a_covered_step_names_the_grant(play: Play) -> None:
@@ -219,7 +219,7 @@ def test_people_see_what_the_rules_of_all_layers_say(play: Play) -> None:
         (("rule", "rule"), "rule"),
     ],
 )
-def test_of_several_votes_the_narrowest_scope_counts(scopes: tuple[str, str], expected: str, play: Play) -> None:
+def test_of_several_votes_the_narrowest_scope_counts(scopes: tuple[str, str], expected: str, judge: Play) -> None:
     """Nobody's grant covers more than that person granted."""
 
     async def scenario(b: Bench) -> None:
@@ -229,7 +229,7 @@ def test_of_several_votes_the_narrowest_scope_counts(scopes: tuple[str, str], ex
             answered = await b.answer(question.approval_id, granted=True, by=name, scope=scope)
         assert (answered.status, answered.scope) == ("granted", expected)
 
-    play(scenario)
+    judge(scenario)
 
 
 def test_a_denial_covers_one_step(play: Play) -> None:
