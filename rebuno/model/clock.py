@@ -43,7 +43,7 @@ class FixedClock:
 def rfc3339(seconds: float) -> str:
     """Seconds since 1970 as `2026-01-31T08:30:00.000000Z`: always UTC and six digits, so that texts sort like times."""
     moment = _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment.year >= 1000 else moment.isoformat()
+    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def from_rfc3339(text: str) -> float:
