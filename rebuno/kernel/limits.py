@@ -165,7 +165,7 @@ def remember(attempt: Attempt, step_id: str, answer: Answer, committed: "asyncio
     if committed.cancelled() or committed.exception() is not None or attempt.parked is None:
         return
     if answer.say is Say.PARKED:
-        attempt.parked.setdefault(step_id, attempt.store.now())
+        attempt.parked[step_id] = attempt.store.now()
     else:
         attempt.parked.pop(step_id, None)
 

@@ -326,6 +326,34 @@ async def test_the_log_says_where_a_step_has_a_place(opener: Opener) -> None:
         ]
 
 
+@in_loop
+async def test_a_limit_that_was_passed_over_counted_nothing(opener: Opener) -> None:
+    """A person is asked past a full window; the step has a place in the other one only, and the log says so."""
+    async with bench(opener) as b:
+        await b.begin(layers(f"{A} else require approval", 'allow tool "act" limit 5 per 1h', A))
+        await act(b, 0)
+        assert (await act(b, 1)).say is Say.BLOCKED
+        proposed = (await b.store.events(b.attempt.execution.id))[-3]
+        assert proposed.payload["limits"] == [{"bundle": "b1", "rule_id": "r", "scope": "execution"}]
+
+
+@in_loop
+async def test_what_happens_while_a_place_is_taken_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that has begun to deny meanwhile decides; the place is wasted."""
+    async with bench() as b:
+        denies = 'rule d { deny tool "act" when after tool "stop" }'
+        await b.begin(compile_text(f'default allow\n{denies}\nrule r {{ allow tool "act" limit 1 per 1h }}\n'))
+        real = b.store.spend
+
+        async def meanwhile(step_id: str, spends: Sequence[Spend]) -> Full | None:
+            await b.submit(target="stop")
+            return await real(step_id, spends)
+
+        monkeypatch.setattr(b.store, "spend", meanwhile)
+        answer = await act(b)
+        assert (answer.say, answer.rule_id) == (Say.DENIED, "d")
+
+
 async def broken(step_id: str, spends: Sequence[Spend]) -> Full | None:
     """A store that cannot count."""
     raise StoreBusy("somebody else holds the store")
@@ -350,3 +378,13 @@ async def test_a_limiter_that_fails(clause: str, say: Say, reason: str, monkeypa
             answer = await act(b, 0)
         assert (answer.say, answer.reason) == (say, reason)
         assert (await act(b, 1)).say is Say.PROCEED
+
+
+@in_loop
+async def test_nobody_is_asked_while_a_limiter_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question would pass over a limit of which nobody knows whether it is full."""
+    async with bench() as b:
+        await b.begin(layers('require approval for tool "act"', A))
+        monkeypatch.setattr(b.store, "spend", broken)
+        answer = await act(b, 0)
+        assert (answer.say, answer.reason, answer.rule_id) == (Say.RATE_LIMITED, "rate_limiter_unavailable", "r")
