@@ -1,14 +1,16 @@
 """What one group of batches does: moves the head in one statement, and finds out why where it could not."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 import psycopg
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreBusy, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, Head, Written, chained
-from rebuno.journal.postgres.connection import Connection
-from rebuno.journal.postgres.failures import lost, settled
+from rebuno.journal.postgres.failures import UNFIT, lost, settled
 from rebuno.journal.postgres.group import Group, approval_objects, event_objects, step_objects
+from rebuno.journal.postgres.pipeline import Connection, pipelined
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, hexed, packed
 from rebuno.journal.records import Copied, Execution, Lease
@@ -43,29 +45,54 @@ class Changes:
             self._heads.clear()
         self._heads[execution_id] = head
 
-    def write(self, connection: Connection, group: Group) -> list[int]:
-        """Writes a group, whole or not at all; the numbers of its batches' last events. To be called again after a lost
-        connection: it then looks first whether the lost statement was carried out.
+    def write_all(self, connection: Connection, groups: Sequence[Group]) -> None:
+        """Writes groups of different executions in one round trip, each whole or not at all. One that does not go
+        through has no `numbers` then: `write` says why, or does it.
+
+        Raises:
+            psycopg.Error: the connection is lost.
+        """
+        sending: list[tuple[Group, Head]] = []
+        statements: list[tuple[str, bytes]] = []
+        for group in groups:
+            head = self._heads.pop(group.execution_id, None)
+            if head is None or group.base not in (None, head.seq):
+                continue
+            with suppress(*UNFIT):
+                query, change, moved = group.statement(head)
+                statements.append((query, change))
+                sending.append((group, moved))
+                group.sent.append(moved)
+        if not sending:
+            return
+        for answer, (group, moved) in zip(pipelined(connection, statements), sending, strict=True):
+            if isinstance(answer, psycopg.Error) and lost(answer):
+                raise answer
+            group.sent.pop()
+            if answer is True:
+                self.offer(group.execution_id, moved)
+                group.written(moved)
+
+    def write(self, connection: Connection, group: Group) -> None:
+        """Writes a group, whole or not at all. To be called again after a lost connection: it then looks first whether
+        the lost statement was carried out.
 
         Raises:
             Stale, Terminated, LeaseSuperseded, NotFoundError: as `Store.write` says.
             psycopg.Error
         """
-        head = None if group.sent else self._heads.pop(group.execution_id, None)
-        if head is not None and group.base not in (None, head.seq):
-            head = None
         for _ in range(_MOST_TRIES):
-            if head is None:
-                head, done = self._row_head(connection, group)
-                if done:
-                    return group.answers(head)
-                if group.base not in (None, head.seq):
-                    raise Stale(f"execution `{group.execution_id}` is at event {head.seq}, not at {group.base}")
+            head, done = self._row_head(connection, group)
+            if done:
+                group.written(head)
+                return
+            if group.base not in (None, head.seq):
+                raise Stale(f"execution `{group.execution_id}` is at event {head.seq}, not at {group.base}")
             moved = self._move(connection, group, head)
             if moved is not None:
                 self.offer(group.execution_id, moved)
-                return group.answers(moved)
-            head = None
+                group.written(moved)
+                return
         raise StoreBusy(f"others write to execution `{group.execution_id}` without a pause; try again", path=self._name)
 
     def create(
@@ -123,18 +150,15 @@ class Changes:
         """The new head, or None where the row is not what `head` and the lease say."""
         query, change, moved = group.statement(head)
         group.sent.append(moved)
-        try:
-            row = connection.execute(query, {"change": change}, prepare=True).fetchone()
-        except psycopg.Error as error:
-            if not lost(error):
-                group.sent.pop()
-            if settled(error):
-                raise Stale(
-                    f"a step or an approval of execution `{group.execution_id}` has settled meanwhile"
-                ) from None
-            raise
+        (answer,) = pipelined(connection, [(query, change)])
+        if isinstance(answer, psycopg.Error) and lost(answer):
+            raise answer
         group.sent.pop()
-        return None if row is None else moved
+        if isinstance(answer, psycopg.Error):
+            if settled(answer):
+                raise Stale(f"a step or an approval of execution `{group.execution_id}` has settled meanwhile")
+            raise answer
+        return moved if answer else None
 
     def _row_head(self, connection: Connection, group: Group) -> tuple[Head, bool]:
         """The execution's head, and whether it shows that the group is written already: then it is the group's own."""

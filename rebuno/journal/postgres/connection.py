@@ -9,9 +9,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from rebuno.errors import SchemaTooNew, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.migrate import migrations
 from rebuno.journal.postgres.failures import lost, typed, unreachable
+from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.sql import SQL
-
-Connection = psycopg.Connection[tuple[Any, ...]]
 
 OLDEST_SERVER: Final = 14
 _MIGRATIONS: Final = migrations(__package__)
@@ -72,7 +71,7 @@ def connect(to: Target, patience: float) -> Connection:
         StoreError: what it calls committed might be lost, or it is too old, or it cannot hold all texts.
     """
     try:
-        connection = psycopg.connect(to.conninfo, autocommit=True)
+        connection = Connection.connect(to.conninfo, autocommit=True)
     except psycopg.OperationalError as error:
         raise unreachable(error, to.name) from None
     try:

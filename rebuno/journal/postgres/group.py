@@ -43,13 +43,15 @@ class Change:
 
 @dataclass(slots=True)
 class Group:
-    """Changes for one statement; `at` is their time. `sent` are the heads that statements whose answer was lost would
-    have moved the execution to: one that is in the log was ours."""
+    """Changes for one statement; `at` is their time. `sent` are the heads that statements without an answer would have
+    moved the execution to: one that is in the log was ours. `numbers` are those of the batches' last events, once it is
+    written."""
 
     changes: Sequence[Change]
     at: float
     base: int | None = field(init=False)
     sent: list[Head] = field(init=False, default_factory=list)
+    numbers: list[int] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.base = _base(self.changes)
@@ -67,15 +69,15 @@ class Group:
         """What becomes of the execution's row: only the last batch may say."""
         return self.changes[-1].batch.execution
 
-    def answers(self, head: Head) -> list[int]:
-        """The numbers of the batches' last events, where the head is what the last one led to."""
-        seq, found = head.seq, []
+    def written(self, head: Head) -> None:
+        """The last batch led to this head."""
+        seq, numbers = head.seq, []
         for change in reversed(self.changes):
-            found.append(seq)
+            numbers.append(seq)
             seq -= len(change.events)
-        return found[::-1]
+        self.numbers = numbers[::-1]
 
-    def statement(self, head: Head) -> tuple[str, str, Head]:
+    def statement(self, head: Head) -> tuple[str, bytes, Head]:
         """The statement that adds the changes after a head, its parameter, and the head that it leads to."""
         id, at, lease = self.execution_id, self.at, self.first.lease
         events, moved = chained(id, head, [event for change in self.changes for event in change.events], rfc3339(at))
@@ -94,11 +96,11 @@ class Group:
             "steps": step_objects(steps),
         }
         if self.row is None and not asked:
-            return _WRITE_STEPS, packed(value), moved
+            return _WRITE_STEPS, packed(value).encode(), moved
         value["approvals"] = approval_objects(asked)
         if self.row is not None:
             value.update(_row(self.row))
-        return _WRITE, packed(value), moved
+        return _WRITE, packed(value).encode(), moved
 
     def _steps(self) -> list[StepWrite]:
         if len(self.changes) == 1:

@@ -3,9 +3,13 @@
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Final
 
 from rebuno.journal.postgres.group import Change, together
 from rebuno.journal.postgres.work import Ask
+
+# So many executions are written to in one round trip at most.
+MOST_LANES: Final = 16
 
 
 @dataclass(slots=True)
@@ -77,14 +81,17 @@ class Queue:
         for id in [id for id, due in self._waiting.items() if due <= now]:
             self._line_up(id, self._lanes[id])
 
-    def take(self) -> "Ask | list[Change] | None":
-        """What a worker does next; None where there is nothing that may be done now."""
+    def take(self, workers: int) -> "Ask | list[list[Change]] | None":
+        """What one of so many workers does next: a question, or a group of each of some executions; None where there is
+        nothing that may be done now."""
         for ask in self._asks:
             if self._may(ask):
                 self._asks.remove(ask)
                 return ask
-        if not self._ready:
-            return None
+        share = -(-len(self._ready) // workers)
+        return [self._group() for _ in range(min(share, MOST_LANES))] or None
+
+    def _group(self) -> list[Change]:
         lane = self._lanes[self._ready.popleft()]
         lane.ready = False
         lane.taken = lane.changes[0].number

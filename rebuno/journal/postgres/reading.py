@@ -8,8 +8,8 @@ from rebuno.errors import NotFoundError
 from rebuno.journal import rows
 from rebuno.journal.chain import Head
 from rebuno.journal.postgres.changes import Changes
-from rebuno.journal.postgres.connection import Connection
 from rebuno.journal.postgres.failures import UNFIT, damaged
+from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, row_told
 from rebuno.journal.postgres.work import Ask

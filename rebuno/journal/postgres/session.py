@@ -8,8 +8,9 @@ from typing import Final, TypeVar
 import psycopg
 
 from rebuno.errors import StoreBusy, StoreError, StoreUnreachable
-from rebuno.journal.postgres.connection import Connection, Target, clock, connect
+from rebuno.journal.postgres.connection import Target, clock, connect
 from rebuno.journal.postgres.failures import conflict, lost, typed
+from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.server_clock import ServerClock
 
 T = TypeVar("T")
@@ -38,6 +39,16 @@ class Session:
                 raise typed(error, self._to.name) from error
             self._connection = connection
         return self._connection
+
+    def once(self, unit: Callable[[Connection], T]) -> T:
+        """Does a unit of work without repeating it. Raises a `StoreError`."""
+        connection = self.open()
+        try:
+            return unit(connection)
+        except psycopg.Error as error:
+            if connection.closed or lost(error):
+                self.close()
+            raise typed(error, self._to.name) from error
 
     def run(self, unit: Callable[[Connection], T]) -> T:
         """Does a unit of work: again where it gave way to another transaction, again on a new connection where the old

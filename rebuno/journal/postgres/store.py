@@ -27,7 +27,7 @@ from rebuno.model.clock import Clock
 # How long a deferred outcome may wait for the next submission of its execution.
 DEFER_SECONDS: Final = 0.002
 # How many connections one open store has at most.
-CONNECTIONS: Final = 8
+CONNECTIONS: Final = 4
 
 
 class PostgresStore(Reading):

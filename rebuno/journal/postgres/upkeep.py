@@ -5,7 +5,7 @@ Each is a unit of work that may be repeated after it was done.
 
 from collections.abc import Callable, Sequence
 
-from rebuno.journal.postgres.connection import Connection
+from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held
 from rebuno.journal.records import Full, Spend, Tombstone

@@ -7,8 +7,8 @@ from typing import Any
 
 from rebuno.errors import LeaseSuperseded, Stale
 from rebuno.journal.answers import Answer
-from rebuno.journal.postgres.connection import Connection
 from rebuno.journal.postgres.group import Change
+from rebuno.journal.postgres.pipeline import Connection
 
 
 @dataclass(slots=True)

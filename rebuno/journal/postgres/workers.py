@@ -5,6 +5,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
 
@@ -12,9 +13,10 @@ from rebuno.errors import RebunoError, StoreError
 from rebuno.journal.answers import Answer, give
 from rebuno.journal.leases import LEASE_SECONDS
 from rebuno.journal.postgres.changes import Changes
-from rebuno.journal.postgres.connection import Connection, clock
+from rebuno.journal.postgres.connection import clock
 from rebuno.journal.postgres.failures import UNFIT, unfit
 from rebuno.journal.postgres.group import Change, Group
+from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.queue import Queue
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
@@ -157,10 +159,10 @@ class Workers:
                 return self._alive == 1
         return True
 
-    def _next(self) -> Ask | list[Change] | None:
+    def _next(self) -> Ask | list[list[Change]] | None:
         while True:
             with self._lock:
-                work = self._queue.take()
+                work = self._queue.take(self._size)
                 if work is not None:
                     return work
                 if self._stopping and self._queue.empty:
@@ -187,40 +189,51 @@ class Workers:
             if ask.answer is not None:
                 give([(ask.answer, value, error)])
 
-    def _write(self, session: Session, changes: list[Change]) -> None:
-        answers: list[Answer] | None = None
+    def _write(self, session: Session, groups: list[list[Change]]) -> None:
+        answers: list[Answer] = []
         try:
-            answers = self._written(session, changes)
+            answers = self._written(session, groups)
         finally:
             with self._lock:
-                self._queue.done(changes[0].batch.execution_id)
+                for changes in groups:
+                    self._queue.done(changes[0].batch.execution_id)
                 # This thread takes one itself.
                 if self._queue.runnable > 1:
                     self._tokens.put(None)
                 if self._queue.due < self._wakes_at:
                     self._time.notify()
-            give(answers or [failed(change, self._closed()) for change in changes])
+            give(answers or [failed(change, self._closed()) for changes in groups for change in changes])
 
-    def _written(self, session: Session, changes: list[Change]) -> list[Answer]:
-        lease = changes[0].batch.lease
+    def _written(self, session: Session, lanes: list[list[Change]]) -> list[Answer]:
+        at = self._changes.now()
+        groups = [Group(changes, at) for changes in lanes]
+        sound = [group for group in groups if group.first.lease is None or group.first.lease.poison is None]
+        # What goes wrong here is told by each group's own attempt.
+        with suppress(StoreError):
+            session.once(lambda connection: self._changes.write_all(connection, sound))
+        return [answer for group in groups for answer in self._answers(session, group)]
+
+    def _answers(self, session: Session, group: Group) -> list[Answer]:
+        lease = group.first.lease
         failure: Exception
-        if lease is not None and lease.poison is not None:
-            failure = lease.poison
+        try:
+            if group.numbers is None:
+                if lease is not None and lease.poison is not None:
+                    raise lease.poison
+                session.run(lambda connection: self._changes.write(connection, group))
+        except RebunoError as error:
+            failure = error
+        except UNFIT as error:
+            failure = unfit(error, self._name)
         else:
-            group = Group(changes, self._changes.now())
-            try:
-                numbers = session.run(lambda connection: self._changes.write(connection, group))
-            except RebunoError as error:
-                failure = error
-            except UNFIT as error:
-                failure = unfit(error, self._name)
-            else:
-                return [(change.batch.committed, n, None) for change, n in zip(changes, numbers, strict=True)]
+            numbers = group.numbers or []
+            return [(each.batch.committed, n, None) for each, n in zip(group.changes, numbers, strict=True)]
         # What is wrong with the server is wrong for each of them.
-        if len(changes) == 1 or (isinstance(failure, StoreError) and type(failure) is not StoreError):
-            return [failed(change, failure) for change in changes]
+        if len(group.changes) == 1 or (isinstance(failure, StoreError) and type(failure) is not StoreError):
+            return [failed(change, failure) for change in group.changes]
         # One of them failed: each by itself gets its own answer.
-        return [answer for change in changes for answer in self._written(session, [change])]
+        each = [Group([change], group.at) for change in group.changes]
+        return [answer for one in each for answer in self._answers(session, one)]
 
     def _leave(self) -> None:
         answers: list[Answer] = []
