@@ -31,6 +31,7 @@ async def step(
         NotJSON: an argument is something that JSON cannot hold (a `TypeError`; it names the path to the value).
         ToolError: `fn` raised, now or on the recorded run; where its result was not JSON, also a `TypeError`.
         PolicyError: a rule or a person denied the step.
+        RateLimited: a limit is used up; nothing was recorded, and a later try may be let in.
         Blocked: a person must decide first; let it pass.
     """
     execution = context.required(f"step(`{name}`)")
