@@ -1,29 +1,28 @@
-"""What a second process does to a store in the tests: `python other_process.py DEED PATH`."""
+"""What a second process does to a store in the tests: `python other_process.py DEED WHERE`."""
 
 import asyncio
 import os
 import signal
 import sys
 import time
-from pathlib import Path
 
 import apsw
 
-from rebuno.journal.sqlite import SQLiteStore
+from rebuno.journal.opening import open_store
 from tests.journal.builders import batch, event, started, written
 
 
-async def hold(path: Path) -> None:
+async def hold(where: str) -> None:
     """Holds an execution until it is killed."""
-    store = await SQLiteStore.open(path)
+    store = await open_store(where)
     store.keep(await started(store))
     say("held")
     await asyncio.sleep(60)
 
 
-async def leave(path: Path) -> None:
+async def leave(where: str) -> None:
     """Holds an execution and is killed, while a child that it forked lives on."""
-    store = await SQLiteStore.open(path)
+    store = await open_store(where)
     await started(store)
     if os.fork() == 0:
         say("child")
@@ -32,9 +31,9 @@ async def leave(path: Path) -> None:
     await asyncio.sleep(60)
 
 
-async def compute(path: Path) -> None:
+async def compute(where: str) -> None:
     """Hands over a deferred batch, lets no other task run for 50 ms, and dies."""
-    store = await SQLiteStore.open(path)
+    store = await open_store(where)
     lease = await started(store)
     await written(store, batch("e1", lease=lease))
     store.write(batch("e1", event("step.succeeded"), lease=lease, deferred=True))
@@ -45,17 +44,25 @@ async def compute(path: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def answer(path: Path) -> None:
+async def answer(where: str) -> None:
     """Says the number of each batch as soon as it is answered, until it is killed."""
-    store = await SQLiteStore.open(path)
+    store = await open_store(where)
     lease = await started(store)
     while True:
         say(str(await written(store, batch("e1", lease=lease))))
 
 
-async def lock(path: Path) -> None:
+async def lead(where: str) -> None:
+    """Leads for an hour, or until it is told to close."""
+    store = await open_store(where)
+    say("leads" if await store.lead("sweep", 3600) else "follows")
+    sys.stdin.readline()
+    await store.close()
+
+
+async def lock(where: str) -> None:
     """Keeps a transaction open until it is told to let go."""
-    connection = apsw.Connection(str(path))
+    connection = apsw.Connection(where)
     connection.execute("BEGIN IMMEDIATE")
     say("locked")
     sys.stdin.readline()
@@ -63,9 +70,9 @@ async def lock(path: Path) -> None:
     connection.close()
 
 
-async def append(path: Path) -> None:
+async def append(where: str) -> None:
     """Adds 100 events to an execution that others write to."""
-    store = await SQLiteStore.open(path)
+    store = await open_store(where)
     say("ready")
     sys.stdin.readline()
     for n in range(100):
@@ -80,5 +87,5 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    deeds = (hold, leave, compute, answer, lock, append)
-    asyncio.run({deed.__name__: deed for deed in deeds}[sys.argv[1]](Path(sys.argv[2])))
+    deeds = (hold, leave, compute, answer, lead, lock, append)
+    asyncio.run({deed.__name__: deed for deed in deeds}[sys.argv[1]](sys.argv[2]))
