@@ -176,9 +176,9 @@ def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: 
         )
     for earlier in question.votes:
         if folded(earlier.decided_by) == folded(vote.decided_by):
+            alike = f", and {vote.decided_by!r} may be the same person" if vote.decided_by != earlier.decided_by else ""
             raise ConflictError(
-                f"`{earlier.decided_by}` has answered the approval `{question.id}` already;"
-                f" it waits for somebody else than {vote.decided_by!r}"
+                f"`{earlier.decided_by}` has answered the approval `{question.id}` already{alike}; others must answer"
             )
     if scope is not GrantScope.ONCE and (question.cause != "policy" or question.rule_id == DIVERGED):
         raise ValidationError(f"a grant of `{question.id}` covers this one step; leave the scope `{scope}` out")
