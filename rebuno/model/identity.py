@@ -227,8 +227,16 @@ def step_id(scope_id: str, kind: str, target: str, args_hash: str, occurrence: i
     identical submissions before it in that scope, from 0. Each field is hashed as its length in bytes, a colon, and
     its bytes, so that no two lists of fields run together.
     """
+    number = str(occurrence)
+    text = (
+        f"{len(scope_id)}:{scope_id}{len(kind)}:{kind}{len(target)}:{target}"
+        f"{len(args_hash)}:{args_hash}{len(number)}:{number}"
+    )
+    if text.isascii():
+        # As many bytes as characters.
+        return sha256(text.encode()).hexdigest()
     digest = sha256()
-    for field in (scope_id, kind, target, args_hash, str(occurrence)):
+    for field in (scope_id, kind, target, args_hash, number):
         data = field.encode()
         digest.update(b"%d:%b" % (len(data), data))
     return digest.hexdigest()

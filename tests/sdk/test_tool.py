@@ -228,3 +228,44 @@ def test_a_failed_tool_raises() -> None:
     target = name()
     ended = outcome(lambda: rebuno.tool(target)(lambda: 1 // 0)())
     assert ended.failure_reason == f"tool_error: {target}: integer division or modulo by zero"
+
+
+def simple(a: int, b: int = 2, *, c: int, d: int = 4) -> list[int]:
+    return [a, b, c, d]
+
+
+def nothing() -> None:
+    return
+
+
+@pytest.mark.parametrize("function", [simple, nothing, lambda a=1: [a], lambda *, a: [a]])
+def test_calls_are_bound_as_python_binds_them(function: Callable[..., Any]) -> None:
+    """Whatever is given by position or name: the same arguments, or the same refusal."""
+    signature = inspect.signature(function)
+    tool = rebuno.tool(name())(function)
+
+    def bound(args: tuple[int, ...], kwargs: dict[str, int]) -> dict[str, Any] | str:
+        try:
+            found = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            return f"agent_error: TypeError: {error}"
+        found.apply_defaults()
+        return dict(found.arguments)
+
+    calls = [
+        ((10, 20, 30)[:given], {key: 7 for key in ("a", "b", "c", "d", "e") if key in named})
+        for given in range(4)
+        for named in ("", "c", "cd", "abcd", "bc", "ac", "a", "ce", "e", "b")
+    ]
+    assert len({str(bound(*call)) for call in calls}) > 2
+
+    def as_handler(args: tuple[int, ...], kwargs: dict[str, int]) -> Callable[[], Any]:
+        return lambda: tool(*args, **kwargs)
+
+    async def scenario(kernel: rebuno.Kernel) -> None:
+        for args, kwargs in calls:
+            ended = await kernel.run(as_handler(args, kwargs), agent="agent")
+            steps = await kernel.operator.steps(ended.id)
+            assert (parse(steps[0].args) if steps else ended.failure_reason) == bound(args, kwargs)
+
+    play(scenario)
