@@ -3,6 +3,7 @@
 What comes from a row raises a `ValueError`, `TypeError` or `OverflowError` where the store was damaged.
 """
 
+import json
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
@@ -15,6 +16,11 @@ from rebuno.model.step import Idempotency, Kind, StepStatus
 
 Row = tuple[Any, ...]
 
+_KINDS: Final = {kind.value: kind for kind in Kind}
+_IDEMPOTENCIES: Final = {idempotency.value: idempotency for idempotency in Idempotency}
+_STATUSES: Final = {status.value: status for status in StepStatus}
+# Finds what is damaged; makes no numbers, since whoever uses a text parses it.
+_scan: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str).decode
 _LATEST: Final = 253_402_300_800.0  # the end of the year 9999, in seconds since 1970
 
 
@@ -43,9 +49,17 @@ def event(row: Row) -> Event:
 
 def step(row: Row) -> Step:
     """A row of `steps` without its `n`."""
-    _check_json(row[5], row[16], row[17])
+    try:
+        for text in (row[5], row[16], row[17]):
+            if text is not None:
+                _scan(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
     _check_times(*row[22:25])
-    fields: Row = (*row[:3], Kind(row[3]), *row[4:8], Idempotency(row[8]), StepStatus(row[9]), *row[10:])
+    kind, idempotency, status = _KINDS.get(row[3]), _IDEMPOTENCIES.get(row[8]), _STATUSES.get(row[9])
+    if kind is None or idempotency is None or status is None:
+        raise ValueError(f"`{row[3]}`, `{row[8]}` and `{row[9]}` are no step's kind, idempotency and status")
+    fields: Row = (*row[:3], kind, *row[4:8], idempotency, status, *row[10:])
     return Step(*fields)
 
 
