@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 from rebuno.policy import syntax
@@ -17,14 +18,8 @@ class LooksBack:
     __slots__ = ("_known", "_subjects")
 
     def __init__(self, policy: Policy) -> None:
-        self._subjects: list[Pattern] = []
+        self._subjects = _patterns(policy)
         self._known: dict[tuple[str, str], bool] = {}
-        for bundle in policy.bundles:
-            found = list(_subjects(bundle.statements))
-            if found:
-                values = names_of(bundle).values
-                for subject in found:
-                    self._subjects += patterns(subject, values)
 
     def about(self, kind: str, target: str) -> bool:
         """Whether a test may ask about steps of this kind and target."""
@@ -35,6 +30,19 @@ class LooksBack:
         if found is None:
             found = self._known[key] = about(self._subjects, kind, target)
         return found
+
+
+# A policy is made for many executions, and walking through a hundred rules takes as long as a hundred steps.
+@lru_cache(maxsize=16)
+def _patterns(policy: Policy) -> list[Pattern]:
+    found: list[Pattern] = []
+    for bundle in policy.bundles:
+        subjects = list(_subjects(bundle.statements))
+        if subjects:
+            values = names_of(bundle).values
+            for subject in subjects:
+                found += patterns(subject, values)
+    return found
 
 
 def _subjects(statements: Any) -> Iterator[syntax.Subject]:
