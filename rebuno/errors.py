@@ -229,7 +229,8 @@ class StoreCorrupt(StoreError):
 
 
 class StoreUnreachable(StoreError):
-    """The store cannot be opened: it is a directory, its folder is missing, the server is away."""
+    """The store cannot be reached: it is a directory, its folder is missing, the server is away, or it was moved or
+    deleted while it was open."""
 
 
 class SchemaTooNew(StoreError):
