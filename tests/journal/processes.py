@@ -10,9 +10,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def process(deed: str, path: Path) -> Iterator["subprocess.Popen[str]"]:
+def process(deed: str, where: str | Path) -> Iterator["subprocess.Popen[str]"]:
     """`other_process.py`, killed at the end."""
-    command = [sys.executable, "-m", "tests.journal.other_process", deed, str(path)]
+    command = [sys.executable, "-m", "tests.journal.other_process", deed, str(where)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
         try:
             yield running

@@ -85,6 +85,5 @@ def damaged(error: Exception, name: str) -> StoreCorrupt:
 
 
 def first_line(error: psycopg.Error) -> str:
-    """What the server said, on one line and not longer than a line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1][:300] if lost(error) and lines else (lines or ["no reason given"])[0][:300]
+    """What the server or the client library said, on one line and not longer than a few."""
+    return next((line.strip()[:300] for line in str(error).splitlines() if line.strip()), "no reason given")

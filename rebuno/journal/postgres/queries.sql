@@ -318,6 +318,11 @@ WITH gone AS (
 )
 SELECT id FROM gone
 
+-- name: buried
+-- Whether this very tombstone is there.
+SELECT id FROM rebuno.executions
+WHERE id = %(id)s AND output_hash = %(output_hash)s AND head_hash = %(head_hash)s AND ended_at = %(ended_at)s
+
 -- name: tombstone
 -- What is left of an agent's execution under this key, or else of any agent's with this id.
 SELECT id, agent_id, key, status, output_hash, head_hash, ended_at

@@ -146,7 +146,7 @@ class PostgresStore(Reading):
 
     async def bury(self, tombstone: Tombstone) -> bool:
         """Removes an ended execution with all its rows and leaves the tombstone."""
-        return await self._ask(partial(upkeep.bury, tombstone=tombstone), tombstone.id)
+        return await self._ask(upkeep.Burial(tombstone), tombstone.id)
 
     # ---------------------------------------------------------------- leases
 

@@ -39,16 +39,28 @@ def spend(connection: Connection, step_id: str, spends: Sequence[Spend], clock: 
     return None
 
 
-def bury(connection: Connection, tombstone: Tombstone) -> bool:
-    """Puts a tombstone in the place of an ended execution; False where there is none."""
-    values = {
-        "id": tombstone.id,
-        "status": tombstone.status.value,
-        "output_hash": tombstone.output_hash,
-        "head_hash": tombstone.head_hash,
-        "ended_at": tombstone.ended_at,
-    }
-    return connection.execute(SQL["bury"], asked(values)).fetchone() is not None
+class Burial:
+    """Puts a tombstone in the place of an ended execution; called, it says whether it did, or False where there was
+    none to bury."""
+
+    def __init__(self, tombstone: Tombstone) -> None:
+        self._values = asked(
+            {
+                "id": tombstone.id,
+                "status": tombstone.status.value,
+                "output_hash": tombstone.output_hash,
+                "head_hash": tombstone.head_hash,
+                "ended_at": tombstone.ended_at,
+            }
+        )
+        self._tried = False
+
+    def __call__(self, connection: Connection) -> bool:
+        again, self._tried = self._tried, True
+        if connection.execute(SQL["bury"], self._values).fetchone() is not None:
+            return True
+        # The answer to the call before may have been lost.
+        return again and connection.execute(SQL["buried"], self._values).fetchone() is not None
 
 
 def lead(connection: Connection, role: str, owner: str, now: float, seconds: float) -> bool:
