@@ -49,7 +49,6 @@ async def resolve(
         ValidationError: the name could be taken for another one, or there is no such scope here.
         StoreError
     """
-    check_name(decided_by)
     vote = Vote(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
     wanted = _scope(scope)
     while True:
@@ -167,6 +166,9 @@ def _check_open(question: Approval) -> None:
 
 
 def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: GrantScope) -> None:
+    # A name that the rule itself writes is what that person is called.
+    if vote.decided_by not in question.approvers:
+        check_name(vote.decided_by)
     if not any(panel.seats(vote.decided_by) for panel in panels):
         named = ", ".join(f"`{name}`" for name in question.approvers)
         hint = "; names are compared letter by letter"
@@ -176,9 +178,9 @@ def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: 
         )
     for earlier in question.votes:
         if folded(earlier.decided_by) == folded(vote.decided_by):
-            alike = f", and {vote.decided_by!r} may be the same person" if vote.decided_by != earlier.decided_by else ""
+            same = f", and {vote.decided_by!r} may be the same person" if vote.decided_by != earlier.decided_by else ""
             raise ConflictError(
-                f"`{earlier.decided_by}` has answered the approval `{question.id}` already{alike}; others must answer"
+                f"`{earlier.decided_by}` has answered the approval `{question.id}` already{same}; others must answer"
             )
     if scope is not GrantScope.ONCE and (question.cause != "policy" or question.rule_id == DIVERGED):
         raise ValidationError(f"a grant of `{question.id}` covers this one step; leave the scope `{scope}` out")

@@ -190,6 +190,32 @@ def test_a_name_that_could_be_another_one_is_refused(play: Play) -> None:
     play(scenario)
 
 
+def test_whoever_a_rule_names_can_answer(play: Play) -> None:
+    """However strangely it spells the name; and two spellings of one name are one person all the same."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, 'approvers "ana  b", "ana b", "ben" quorum 2')
+        assert (await b.answer(approval_id, granted=True, by="ana  b")).status == "pending"
+        with pytest.raises(ConflictError, match="may be the same person"):
+            await b.answer(approval_id, granted=True, by="ana b")
+        assert (await b.answer(approval_id, granted=True, by="ben")).status == "granted"
+
+    play(scenario)
+
+
+def test_what_people_write_is_kept_to_the_letter(play: Play) -> None:
+    """Of any script, with line breaks and NUL."""
+
+    async def scenario(b: Bench) -> None:
+        why = 'no: \0 \n "\u2028" \U0001f600 <b>'
+        answered = await b.answer(await ask(b, ""), granted=False, rationale=why)
+        assert (answered.rationale, answered.votes[0].rationale) == (why, why)
+        await b.begin(asking(""))
+        assert (await b.submit()).reason == why
+
+    play(scenario)
+
+
 def test_two_votes_at_once_both_count(play: Play) -> None:
     """Neither is lost, and the second one decides."""
 
