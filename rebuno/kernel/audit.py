@@ -1,12 +1,14 @@
 """Holds an execution's rows against its log: whatever the hashes in the events speak of must be what the rows say."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rebuno.journal.chain import Chain, verify
 from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.kernel.grants import GrantScope
 from rebuno.model import identity
+from rebuno.model.clock import from_rfc3339
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, StepStatus
 
@@ -19,6 +21,8 @@ _STANDS: Final = {
     "failed": ExecutionStatus.FAILED,
     "cancelled": ExecutionStatus.CANCELLED,
 }
+# In seconds, and a little more than one: floats of our time are that coarse.
+_MICROSECOND: Final = 2e-6
 _ANSWERS: Final = frozenset({"granted", "denied", "expired", "withdrawn"})
 _STATES: Final = frozenset(StepStatus)
 
@@ -26,7 +30,8 @@ _STATES: Final = frozenset(StepStatus)
 @dataclass(slots=True)
 class _Mark:
     """What the log says of a step: the payload of its first event, of its first decision and of its newest outcome, how
-    it stands, and the numbers of the events that decided, started and settled it."""
+    it stands, the numbers of the events that decided, first started and settled it, and when it was decided, last
+    started and settled."""
 
     first: dict[str, Any]
     decided: int
@@ -35,6 +40,9 @@ class _Mark:
     status: str = ""
     started: int = 0
     settled: int = 0
+    decided_at: str = ""
+    started_at: str = ""
+    settled_at: str = ""
     once: bool = False
 
 
@@ -46,7 +54,10 @@ class _Question:
     requested: int
     status: str = "pending"
     resolved: int = 0
-    said: dict[str, Any] | None = None
+    asked: dict[str, Any] = field(default_factory=dict)
+    said: dict[str, Any] = field(default_factory=dict)
+    asked_at: str = ""
+    resolved_at: str = ""
 
 
 class Audit:
@@ -93,24 +104,27 @@ class Audit:
         elif family == "step" and what in _STATES:
             self._step_event(event, what)
         elif family == "approval" and what == "requested":
-            self._questions[said["approval_id"]] = _Question(said["step_id"], event.event_seq)
+            self._questions[said["approval_id"]] = _Question(
+                said["step_id"], event.event_seq, asked=said, asked_at=event.occurred_at
+            )
         elif family == "approval" and what in _ANSWERS:
             question = self._questions[said["approval_id"]]
             question.status, question.resolved, question.said = what, event.event_seq, said
+            question.resolved_at = event.occurred_at
 
     def _step_event(self, event: Event, what: str) -> None:
         said, seq = event.payload, event.event_seq
         mark = self._marks.get(said["step_id"])
         if mark is None:
-            mark = self._marks[said["step_id"]] = _Mark(said, seq)
+            mark = self._marks[said["step_id"]] = _Mark(said, seq, decided_at=event.occurred_at)
         mark.status = what
         if mark.decision is None and "rule_id" in said:
             mark.decision = said
         if what == StepStatus.EXECUTING:
-            mark.started = mark.started or seq
+            mark.started, mark.started_at = mark.started or seq, event.occurred_at
             mark.once = mark.once or said["idempotency"] == Idempotency.ONCE
         elif StepStatus(what).terminal:
-            mark.settled, mark.outcome = seq, said
+            mark.settled, mark.outcome, mark.settled_at = seq, said, event.occurred_at
 
     # ------------------------------------------------------------ rows
 
@@ -150,6 +164,8 @@ class Audit:
         execution, created = self.execution, self._created
         if created is None:
             return "the log does not begin with `execution.created`"
+        if created.get("digest", execution.digest) != execution.digest:
+            return "the policy of its start is not the one of event 1"
         if created.get("input_hash") != _hash(execution.input):
             return "the input is not the one that event 1 speaks of"
         if (created.get("agent_id"), created.get("key")) != (execution.agent_id, execution.key):
@@ -187,6 +203,12 @@ def _step_fault(row: Step, mark: _Mark) -> str:
         return "its id is not the one of what it does"
     if (row.decided_seq, row.started_seq, row.outcome_seq) != (mark.decided, mark.started, mark.settled):
         return "the row names other events"
+    if not (
+        _at(row.decided_at, mark.decided_at)
+        and _at(row.started_at, mark.started_at)
+        and _at(row.completed_at, mark.settled_at)
+    ):
+        return "the times are not those of its events"
     if row.status != mark.status:
         return f"it is {row.status.value}, and {mark.status} by its events"
     if mark.once and row.idempotency is not Idempotency.ONCE:
@@ -214,6 +236,25 @@ def _approval_fault(row: Approval, question: _Question) -> str:
         return "it is about another step or event"
     if row.status != question.status or row.resolved_seq != question.resolved:
         return f"it is {row.status}, and {question.status} by its events"
-    if question.said is not None and question.said.get("decided_by", row.decided_by) != row.decided_by:
+    if question.said.get("decided_by", row.decided_by) != row.decided_by:
         return "another person has answered"
+    # In a fork a grant covers its one step only, whatever it covered in the source.
+    wider = row.scope not in (GrantScope.ONCE, question.said.get("scope", row.scope))
+    if wider or (row.cause, row.rationale) != (
+        question.asked.get("cause", row.cause),
+        question.said.get("rationale", "" if "decided_by" in question.said else row.rationale),
+    ):
+        return "what was asked or answered is another thing"
+    if not (_at(row.created_at, question.asked_at) and _at(row.decided_at, question.resolved_at)):
+        return "the times are not those of its events"
     return ""
+
+
+def _at(seconds: float, occurred_at: str) -> bool:
+    """Whether a row's time (0: none) is that of an event (empty: none), to the microsecond."""
+    if not occurred_at or not seconds:
+        return not occurred_at and not seconds
+    try:
+        return abs(seconds - from_rfc3339(occurred_at)) < _MICROSECOND
+    except ValueError:
+        return False

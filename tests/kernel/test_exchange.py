@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ import pytest
 
 import rebuno
 from rebuno.errors import ConflictError, StoreCorrupt
-from rebuno.kernel.exchange import Recording, lines, read
+from rebuno.kernel.exchange import Recording, lines, read, record, restore
+from rebuno.kernel.verify import check
+from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_text
+from tests.kernel.support import Opener
 
 POLICY = compile_text('bundle tests\ndefault allow\nrule ask { require approval for tool "pay" message "é?" }\n')
 
@@ -66,6 +70,23 @@ def test_what_is_imported_is_what_was_exported(tmp_path: Path, ended: bool) -> N
         assert there.approvals == recording.approvals
         assert there.bundles == recording.bundles
         assert there.execution.created_at == recording.execution.created_at
+
+    asyncio.run(through())
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_every_store_takes_what_another_gave(tmp_path: Path, opener: Opener, ended: bool) -> None:
+    """What a store gives out again is what it was given, its clock not asked."""
+
+    async def through() -> None:
+        recording = await _recorded(tmp_path / "one.db", ended=ended)
+        async with opener(FixedClock()) as store:
+            await restore(store, recording)
+            found = await check(store, recording.execution.id, head=recording.execution.head_hash.hex())
+            assert found.fault == ""
+            there = await record(store, recording.execution.id)
+        updated = there.execution.updated_at
+        assert there == replace(recording, execution=replace(recording.execution, updated_at=updated))
 
     asyncio.run(through())
 
@@ -168,7 +189,6 @@ def _with(file: list[bytes], sort: bytes, old: bytes, new: bytes) -> list[bytes]
             b'"execution":{"holder":{"owner":"a","host":"b","pid":1},',
             "`Execution.holder` is",
         ),
-        (b"execution", b'"execution":{', b'"execution":{"lease_until":1e12,', "runs the execution"),
         (b"execution", b'"execution":{', b'"execution":{"lease_until":1e12,', "runs the execution"),
         (b"execution", b'"history":1', b'"history":2', "upgrade rebuno"),
         (b"execution", b'"history":1', b'"history":true', "begins with its version"),

@@ -131,7 +131,13 @@ STEP = "UPDATE steps SET {} WHERE target = '{}'"
         (STEP.format("digest = 'other'", "pay"), "the decision is not the one"),
         ("UPDATE approvals SET decided_by = 'bob'", "another person"),
         ("UPDATE approvals SET status = 'denied'", "granted by its events"),
+        ("UPDATE approvals SET scope = 'rule'", "what was asked or answered"),
+        ("UPDATE approvals SET rationale = 'fine'", "what was asked or answered"),
+        ("UPDATE approvals SET decided_at = decided_at + 1", "the times are not those"),
         ("DELETE FROM approvals", "is missing"),
+        # When it was decided: rules look at the time.
+        (STEP.format("decided_at = decided_at - 3600", "pay"), "the times are not those"),
+        (STEP.format("completed_at = 0", "pay"), "the times are not those"),
         # Rows without events, and events without rows.
         ("DELETE FROM steps WHERE target = 'rm'", "is missing"),
         (STEP.format("step_id = 'x'", "rm"), "no event speaks of the step"),
