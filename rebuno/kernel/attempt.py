@@ -133,6 +133,12 @@ class Attempt:
         self._counts[key] += 1
         return occurrence
 
+    def next_number(self, scope: str, kind: str, target: str, args_hash: str) -> int:
+        """The number that `count` would give; counts nothing."""
+        key = (scope, kind, target, args_hash)
+        freed = self._freed.get(key)
+        return freed[0] if freed else self._counts[key]
+
     def uncount(self, scope: str, kind: str, target: str, args_hash: str, occurrence: int) -> None:
         """Takes back a submission that was not recorded: the next identical one gets its number."""
         heappush(self._freed.setdefault((scope, kind, target, args_hash), []), occurrence)
@@ -201,6 +207,11 @@ class Attempt:
             raise LeaseSuperseded
         if self.ended:
             raise Terminated("the handler has ended; nothing can be submitted by what outlived it")
+
+    def undisturbed(self) -> bool:
+        """Whether `check` has nothing to say and `current` nothing to wait for."""
+        lease = self.lease
+        return lease.poison is None and not lease.lost and not self.ended and not self._stale
 
     def write(
         self,

@@ -13,8 +13,8 @@ from rebuno.model.step import Idempotency, StepStatus
 
 # How much of a step's arguments a person is shown, in characters.
 _MOST_SHOWN: Final = 2000
-# How often the handler's other branches are let on, to come to their recorded steps first.
-_MOST_TURNS: Final = 100
+# After so many turns of the event loop in which no recorded step came, none is on its way.
+_IDLE_TURNS: Final = 20
 
 
 def unvisited(attempt: Attempt) -> Iterator[Step]:
@@ -32,10 +32,12 @@ def unvisited(attempt: Attempt) -> Iterator[Step]:
 async def others_first(attempt: Attempt, step: Identified) -> None:
     """Before a step that a person would be asked about, lets the handler's other branches go on as far as they can
     without waiting: in parallel branches the order of steps is no divergence."""
-    for _ in range(_MOST_TURNS):
-        if _instead_of(attempt, step) is None:
-            return
+    visited = attempt.recorded.visited
+    idle = 0
+    while idle < _IDLE_TURNS and _instead_of(attempt, step) is not None:
+        seen = len(visited)
         await asyncio.sleep(0)
+        idle = idle + 1 if len(visited) == seen else 0
 
 
 def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
@@ -73,13 +75,14 @@ def diverged(attempt: Attempt) -> NewEvent | None:
 
 
 def _instead_of(attempt: Attempt, step: Identified) -> Step | None:
-    """The recorded step in whose place a new one seems to come, where that is a reason to ask."""
+    """The recorded step in whose place a new one seems to come, where that is a reason to ask. It was submitted in the
+    same body, or likewise outside of all: a body that runs again may be long before the steps in it."""
     once = step.idempotency is Idempotency.ONCE
     if not (once or attempt.block_diverged):
         return None
     for recorded in unvisited(attempt):
-        if recorded.status is StepStatus.DENIED:
-            # It did nothing, and will not.
+        # What was denied did nothing, and will not.
+        if recorded.parent_id != step.parent_id or recorded.status is StepStatus.DENIED:
             continue
         if attempt.block_diverged:
             return recorded

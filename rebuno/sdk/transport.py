@@ -8,6 +8,11 @@ from rebuno.model.answer import Answer, Submission
 class Transport(Protocol):
     """One attempt's connection to its kernel. Every method may raise a `RebunoError` that ends the attempt."""
 
+    def recorded(self, submission: Submission) -> Answer | None:
+        """The answer, if it is a recorded end and known here without asking, counted as `submit` counts it; else None,
+        and nothing is counted."""
+        ...
+
     async def submit(self, submission: Submission) -> Answer:
         """Asks what to do. Counts the submission before it awaits anything."""
         ...

@@ -1,0 +1,41 @@
+"""The short way of a replay: most of what a resumed handler asks for is in memory already, and nothing is awaited."""
+
+from rebuno.kernel.attempt import Attempt
+from rebuno.model import identity
+from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.decision import Verdict
+from rebuno.model.step import StepStatus
+
+
+def recorded(attempt: Attempt, submission: Submission) -> Answer | None:
+    """The recorded end of the step that this is, where its row has been read and today's policy does not deny it; what
+    `submit` would say after a turn of the event loop. None, and nothing is counted, where `submit` must be asked.
+
+    INVARIANT: only a step that was submitted in this very way has this id, so what `submit` checks was checked then.
+    """
+    if not attempt.undisturbed():
+        return None
+    scope = submission.parent_id or attempt.execution.id
+    args_hash = identity.args_hash(submission.args)
+    occurrence = attempt.next_number(scope, submission.kind, submission.target, args_hash)
+    try:
+        step_id = identity.step_id(scope, submission.kind, submission.target, args_hash, occurrence)
+    except UnicodeEncodeError:
+        return None
+    known = attempt.steps.get(step_id)
+    # One that is read again for its texts has none here.
+    if known is None or not known.args:
+        return None
+    if known.status is StepStatus.SUCCEEDED:
+        answer = Answer(Say.REPLAY, step_id, known.result)
+    elif known.status is StepStatus.FAILED and known.error is not None and "policy_revoked" not in known.error:
+        answer = Answer(Say.REPLAY, step_id, None, known.error)
+    else:
+        return None
+    # The recorded verdict let it run, and stands while the digest does.
+    if known.digest != attempt.policy.digest and attempt.today(known).verdict is Verdict.DENY:
+        return None
+    attempt.count(scope, submission.kind, submission.target, args_hash)
+    attempt.replayed += 1
+    attempt.visit(step_id)
+    return answer
