@@ -44,7 +44,11 @@ def replay(
     run = _handler(handler)
     recording = _recording(source, db)
     judged = _judged(recording, policy) if policy else None
-    found = asyncio.run(through(recording, run))
+    try:
+        found = asyncio.run(through(recording, run))
+    except SystemExit:
+        # Its code would be taken for ours.
+        raise ValidationError(f"`{handler}` ended the interpreter (`sys.exit`); let it return or raise") from None
     if as_json:
         output.write_json({**found.to_json(), "policy": None if judged is None else judged.to_json()})
     else:
@@ -85,7 +89,7 @@ def _handler(named: str) -> Callable[..., Any]:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, SyntaxError) as error:
         raise ValidationError(f"`--handler {named}` cannot be loaded: {error}") from None
     if not callable(found):
         raise ValidationError(f"`--handler {named}` is no function")

@@ -1,6 +1,7 @@
 """`rebuno exec replay`: a handler against a recording, from a file, a pipe or a store."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ async def changed(input: dict[str, str]) -> str:
 async def louder(input: dict[str, str]) -> str:
     """The same steps, another end."""
     return (await agent(input)).upper()
+
+
+async def leaves(input: dict[str, str]) -> None:
+    """Ends the interpreter with the code of success."""
+    sys.exit(0)
 
 
 NAMED = "tests.cli.test_replay"
@@ -119,6 +125,7 @@ def test_a_handler_is_found_in_this_folder(folder: Path, monkeypatch: pytest.Mon
         ("run.jsonl", "no_such_module:run", 2, "no_such_module"),
         ("run.jsonl", f"{NAMED}:nothing", 2, "nothing"),
         ("run.jsonl", f"{NAMED}:NAMED", 2, "is no function"),
+        ("run.jsonl", f"{NAMED}:leaves", 2, "ended the interpreter"),
         ("gone.jsonl", f"{NAMED}:agent", 2, "`gone.jsonl` is no file"),
         ("agent.db", f"{NAMED}:agent", 3, "no history"),
     ],

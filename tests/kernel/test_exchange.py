@@ -11,6 +11,7 @@ import pytest
 
 import rebuno
 from rebuno.errors import ConflictError, StoreCorrupt
+from rebuno.kernel import exchange
 from rebuno.kernel.exchange import Recording, lines, read, record, restore
 from rebuno.kernel.verify import check
 from rebuno.model.clock import FixedClock
@@ -227,3 +228,13 @@ def test_other_files_are_refused(garbage: bytes) -> None:
     """In one sentence."""
     with pytest.raises(StoreCorrupt, match="no history that can be read"):
         read(garbage.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(("bound", "most"), [("LONGEST_LINE", 300), ("LARGEST_FILE", 2000)])
+def test_what_is_too_large_is_refused(
+    file: list[bytes], monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    """Before it is parsed."""
+    monkeypatch.setattr(exchange, bound, most)
+    with pytest.raises(StoreCorrupt, match=f"more than .*{most:,}"):
+        read(file)
