@@ -71,8 +71,11 @@ def _covers(attempt: Attempt, grant: Approval, step: Identified | Step, decision
     same_rule = (grant.bundle, grant.rule_id) == (decision.bundle, decision.rule_id)
     if not same_rule or grant.digest != attempt.policy.digest:
         return False
-    given_for = attempt.steps[grant.step_id]
-    return grant.scope == GrantScope.RULE or (given_for.kind, given_for.target) == (step.kind, step.target)
+    if grant.scope == GrantScope.RULE:
+        return True
+    # A page further on than the handler has come yet: what was not read covers nothing.
+    given_for = attempt.steps.get(grant.step_id)
+    return given_for is not None and (given_for.kind, given_for.target) == (step.kind, step.target)
 
 
 def _good(attempt: Attempt, grant: Approval, wanted: Terms, *, lasts: float | None) -> bool:
