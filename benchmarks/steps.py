@@ -27,14 +27,13 @@ from typing import Any, Final
 from benchmarks.steps_plan import Bench, Sizes
 
 WIDTHS: Final = (1, 8, 32)
-STORES: Final = ("sqlite", "postgres")
 
 
-def measure(sizes: Sizes, stores: tuple[str, ...], *, peers: bool, said: bool) -> dict[str, Any]:
+def measure(sizes: Sizes, *, postgres: bool, peers: bool, said: bool) -> dict[str, Any]:
     """Every figure, by the names that the JSON has."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        bench = Bench(folder, sizes, stack, peers=peers, postgres="postgres" in stores, said=said)
+        bench = Bench(folder, sizes, stack, peers=peers, postgres=postgres, said=said)
         bench.rounds(WIDTHS)
         return bench.report(WIDTHS)
 
@@ -42,7 +41,7 @@ def measure(sizes: Sizes, stores: tuple[str, ...], *, peers: bool, said: bool) -
 def table(report: dict[str, Any]) -> str:
     """The report as lines of text: one a runtime and width, then the rest as it is."""
     lines = [f"{'':<28}{'executions':>10}{'steps/s':>10}{'× floor':>9}{'syncs/step':>11}{'times':>24}"]
-    for name in ("sqlite", "postgres", "floor", "slow_disk", *(f"{kind}" for kind in report if kind == "peers")):
+    for name in ("sqlite", "postgres", "floor", "slow_disk", "peers"):
         for label, widths in _rows(name, report.get(name, {})):
             for width, found in widths.items():
                 times = "  ".join(f"{key[6:]} {value}" for key, value in found.items() if key.startswith("times_"))
@@ -68,14 +67,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200, help="steps an execution (default 200)")
     parser.add_argument("--long", type=int, default=10_000, help="steps of the long execution (default 10000)")
     parser.add_argument("--rounds", type=int, default=3, help="timed rounds a figure (default 3)")
-    parser.add_argument("--store", choices=STORES, help="one store only")
+    parser.add_argument("--no-postgres", action="store_true", help="SQLite only; no server is started")
     parser.add_argument("--no-peers", action="store_true", help="this runtime and the floors only")
     options = parser.parse_args()
     if options.steps < 10 or options.long < 20 or options.rounds < 1:
         parser.error("at least 10 steps, 20 steps of the long execution and 1 round")
-    stores = (options.store,) if options.store else STORES
     sizes = Sizes(options.steps, options.long, options.rounds)
-    report = measure(sizes, stores, peers=not options.no_peers, said=not options.json)
+    report = measure(sizes, postgres=not options.no_postgres, peers=not options.no_peers, said=not options.json)
     sys.stdout.write((json.dumps(report) if options.json else table(report)) + "\n")
 
 

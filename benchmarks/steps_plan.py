@@ -86,12 +86,14 @@ class Bench:
             self._time(f"floor_{store}", worker, width, 1 if store == "sqlite" else width, steps)
         for store, worker in self._ours.items():
             for workload in WORKLOADS:
-                # Beside the main one the others are there for their order of magnitude.
-                each = steps if workload == MAIN else max(10, steps // width)
-                self._time(store, worker, width, width, each, workload)
+                self._time(store, worker, width, width, self._each(width, workload), workload)
         for name, worker in self._peers.items():
             # They take minutes otherwise.
             self._time(name, worker, width, width, max(10, steps * 2 // (width + 1)))
+
+    def _each(self, width: int, workload: str) -> int:
+        # Beside the main workload the others are there for their order of magnitude.
+        return self._sizes.steps if workload == MAIN else max(10, self._sizes.steps // width)
 
     def _time(self, name: str, worker: Worker, width: int, executions: int, each: int, workload: str = MAIN) -> None:
         found = worker.ask("steps", executions, each, workload)
@@ -103,8 +105,9 @@ class Bench:
         steps = self._sizes.steps
         with Worker("steps_kernel", "kernel", str(self._folder / "counted.db"), "--count") as worker:
             for width, workload in product(widths, WORKLOADS):
-                found = worker.ask("steps", width, steps, workload)
-                self._syncs["sqlite", width, workload] = found["syncs"] / (width * steps)
+                each = self._each(width, workload)
+                found = worker.ask("steps", width, each, workload)
+                self._syncs["sqlite", width, workload] = found["syncs"] / (width * each)
         with Worker("steps_kernel", "kernel", str(self._folder / "slow.db"), "--slow") as worker:
             for width in widths:
                 self._time("slow_disk", worker, width, width, steps)

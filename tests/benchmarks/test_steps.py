@@ -17,7 +17,7 @@ WORKLOADS = {"tool_at_most_once", "strict", "local_safe"}
 
 def test_the_smallest_run_prints_every_figure() -> None:
     """Rates at each width, beside the floor, with the syncs counted; and what a long execution costs."""
-    command = ["benchmarks/steps.py", "--store", "sqlite", "--no-peers", "--steps", "10", "--long", "20"]
+    command = ["benchmarks/steps.py", "--no-postgres", "--no-peers", "--steps", "10", "--long", "20"]
     ran = subprocess.run(
         [sys.executable, *command, "--rounds", "1", "--json"],
         cwd=ROOT,
