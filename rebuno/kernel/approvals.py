@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rebuno.errors import ConflictError, ForbiddenError, Stale, StoreCorrupt, Terminated, ValidationError
+from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, StoreCorrupt, Terminated, ValidationError
 from rebuno.journal.records import Approval, ApprovalWrite, Batch, Execution, ExecutionWrite, Step, StepWrite, Vote
 from rebuno.journal.store import Store
 from rebuno.kernel import words
@@ -114,14 +114,15 @@ async def expire(store: Store, execution_id: str) -> int:
 
 
 async def expire_due(store: Store) -> int:
-    """Ends every overdue question of the store; how many. One execution that is damaged keeps no other from it."""
+    """Ends every overdue question of the store; how many. An execution that is damaged, or was removed meanwhile, keeps
+    no other from it."""
     total = 0
     while due := await store.approvals_due(store.now()):
         ended = 0
         for execution_id in dict.fromkeys(question.execution_id for question in due):
             try:
                 ended += await expire(store, execution_id)
-            except StoreCorrupt:
+            except (StoreCorrupt, NotFoundError):
                 continue
         if not ended:
             break

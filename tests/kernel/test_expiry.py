@@ -1,19 +1,25 @@
 """Questions that nobody answers in time, and grants that grow old."""
 
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from rebuno.errors import ConflictError
 from rebuno.journal.records import ApprovalWrite, Batch, Execution
+from rebuno.journal.sqlite import SQLiteStore
+from rebuno.journal.store import Store
 from rebuno.kernel import approvals
 from rebuno.kernel.operator import Operator
 from rebuno.model.answer import Say
-from rebuno.model.clock import rfc3339
+from rebuno.model.clock import FixedClock, rfc3339
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import Source
-from tests.kernel.support import Bench, Play, policy
+from tests.kernel.support import Bench, Play, player, policy
 
 MINUTE = 60.0
 
@@ -119,6 +125,35 @@ def test_everything_overdue_expires_at_once(play: Play) -> None:
         assert {row.status for row in await b.store.executions(limit=100)} == {"running"}
 
     play(scenario)
+
+
+def test_a_damaged_execution_keeps_no_other_from_expiring(tmp_path: Path) -> None:
+    """Its own question stays as it is."""
+    path = tmp_path / "a.db"
+
+    @asynccontextmanager
+    async def on_disk(clock: FixedClock) -> AsyncIterator[Store]:
+        store = await SQLiteStore.open(path, clock=clock)
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    async def two(b: Bench) -> None:
+        for key in ("damaged", "sound"):
+            await b.begin(asking("expires 10m"), key=key)
+            await b.submit()
+            await b.suspend()
+
+    async def later(b: Bench) -> None:
+        b.clock.advance(11 * MINUTE)
+        assert await approvals.expire_due(b.store) == 1
+        assert [question.status for question in await b.store.approvals()] == ["pending", "expired"]
+
+    player(on_disk)(two)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE steps SET args = '{' WHERE n = (SELECT min(n) FROM steps)")
+    player(on_disk)(later)
 
 
 def test_an_operator_sees_what_is_over(play: Play) -> None:
