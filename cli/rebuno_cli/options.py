@@ -7,7 +7,7 @@ import typer
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Db: TypeAlias = Annotated[
     str | None,
-    typer.Option("--db", metavar="PATH", help="The store's file; else REBUNO_DB_URL says where it is."),
+    typer.Option("--db", metavar="PATH", help="The store's file, or its URL; else REBUNO_DB_URL."),
 ]
 Layers: TypeAlias = Annotated[
     list[str] | None,

@@ -15,17 +15,13 @@ T = TypeVar("T")
 
 
 def path(db: str | None) -> str:
-    """The store's file: `--db`, else REBUNO_DB_URL.
+    """The store's file or URL: `--db`, else REBUNO_DB_URL.
 
     Raises:
-        ValidationError: neither is given, or what is given is not built yet.
+        ValidationError: neither is given, or only what is not built yet.
     """
     given = db or os.environ.get("REBUNO_DB_URL", "")
     if given:
-        scheme, found, _ = given.partition("://")
-        if found:
-            # The rest may hold a password.
-            raise ValidationError(f"`{scheme}://…` is not built yet; give the path of a SQLite file")
         return given
     if os.environ.get("REBUNO_URL"):
         raise ValidationError("served kernels are not built yet (REBUNO_URL); give `--db PATH` or set REBUNO_DB_URL")

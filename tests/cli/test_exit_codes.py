@@ -111,7 +111,8 @@ def test_with_json_errors_are_json_too(tmp_path: Path, argv: tuple[str, ...], co
         ({}, "give `--db PATH`, or set REBUNO_DB_URL or REBUNO_URL"),
         ({"REBUNO_URL": "http://127.0.0.1:1"}, "served kernels are not built yet"),
         ({"REBUNO_DB_URL": "nowhere.db", "REBUNO_URL": "x"}, "nowhere.db"),  # the file comes first
-        ({"REBUNO_DB_URL": "postgresql://u:secret@h/d"}, "`postgresql://…` is not built yet"),
+        ({"REBUNO_DB_URL": "postgresql://u:secret@127.0.0.1:1/d"}, "`postgresql://u@127.0.0.1:1/d` cannot be reached"),
+        ({"REBUNO_DB_URL": "mysql://u:secret@h/d"}, "no store is known for URLs of `mysql`"),
     ],
 )
 def test_where_the_store_is(tmp_path: Path, env: dict[str, str], said: str) -> None:
