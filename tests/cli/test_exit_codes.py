@@ -56,7 +56,7 @@ SEND = ("policy", "explain", "pay.rbp", "--target", "send_money")
         (("policy", "explain", "broken.rbp", "--target", "x"), 2),
         (("policy", "explain", "nowhere.rbp", "--target", "x"), 2),
         (("exec", "ls"), 2),  # no store is named
-        (("exec", "ls", "--db", "postgresql://user:secret@host/db"), 2),
+        (("exec", "ls", "--db", "postgresql://user:secret@127.0.0.1:1/db"), 3),
         (("exec", "ls", "--db", "nowhere.db"), 3),
         (("exec", "ls", "--db", "pay.rbp"), 3),  # no store
         (("exec", "ls", "--db", "nowhere.db", "--status", "runing"), 2),
