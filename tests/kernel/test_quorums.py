@@ -1,10 +1,12 @@
 """Who may answer a question, and how many must agree."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from rebuno.errors import ConflictError, ForbiddenError, ValidationError
+from rebuno.kernel.panels import granters
 from rebuno.model.answer import Say
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.decide import Policy
@@ -214,6 +216,17 @@ def test_what_people_write_is_kept_to_the_letter(play: Play) -> None:
         assert (await b.submit()).reason == why
 
     play(scenario)
+
+
+def test_a_grant_without_votes_is_that_of_who_decided(judge: Play) -> None:
+    """An earlier version recorded none."""
+
+    async def scenario(b: Bench) -> None:
+        answered = await b.answer(await ask(b, ""), granted=True)
+        assert granters(replace(answered, votes=())) == ("ana",)
+        assert granters(replace(answered, votes=(), status="denied")) == ()
+
+    judge(scenario)
 
 
 def test_two_votes_at_once_both_count(play: Play) -> None:

@@ -3,6 +3,8 @@
 import pytest
 
 from rebuno.errors import ValidationError
+from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.forks import fork
 from rebuno.model.answer import Say
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.decide import Policy
@@ -190,6 +192,33 @@ def test_what_comes_instead_of_a_recorded_step_is_not_covered(play: Play) -> Non
         assert (other.say, other.rule_id) == (Say.BLOCKED, "__diverged")
         with pytest.raises(ValidationError, match="leave the scope `rule` out"):
             await b.answer(other.approval_id, granted=True, scope="rule")
+
+    play(scenario)
+
+
+def test_the_effects_of_a_fork_can_be_granted_together(play: Play) -> None:
+    """With one answer to the kernel's question; what a rule asks about in a fork is asked about each time."""
+
+    async def scenario(b: Bench) -> None:
+        once = "at_most_once"
+        source = await b.begin(rules())
+        assert isinstance(source, Attempt)
+        key = (await fork(b.store, source.execution, source.execution.head_seq)).id
+        await b.begin(rules(), key=key)
+        asked = await b.submit(target="outer", idempotency=once)
+        assert (asked.say, asked.rule_id) == (Say.BLOCKED, "__fork_effect")
+        await b.suspend()
+        await b.answer(asked.approval_id, granted=True, scope="rule")
+        await b.begin(rules(), key=key)
+        for number in range(3):
+            args = {} if number == 0 else {"n": number}
+            assert (await b.submit(target="outer", args=args, idempotency=once)).say is Say.PROCEED
+        asked = await b.submit(target="pay", idempotency=once)
+        await b.suspend()
+        await b.answer(asked.approval_id, granted=True, scope="rule")
+        await b.begin(rules(), key=key)
+        assert (await b.submit(target="pay", idempotency=once)).say is Say.PROCEED
+        assert (await b.submit(target="pay", args={"n": 1}, idempotency=once)).say is Say.BLOCKED
 
     play(scenario)
 
