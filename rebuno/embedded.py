@@ -27,6 +27,7 @@ from rebuno.kernel.cancel import DEADLINE_EXCEEDED
 from rebuno.kernel.drift import Watch
 from rebuno.kernel.kernel import Kernel as Core
 from rebuno.kernel.operator import Operator
+from rebuno.kernel.replay import recorded
 from rebuno.kernel.sweeps import keep_sweeping
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
@@ -104,7 +105,7 @@ class _Direct:
         self._attempt = attempt
 
     def recorded(self, submission: Submission) -> Answer | None:
-        return self._core.recorded(self._attempt, submission)
+        return recorded(self._attempt, submission)
 
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -83,7 +82,7 @@ class Attempt:
         self.parked: dict[str, float] | None = None
         # Numbers that submissions gave back, the lowest first.
         self._freed: dict[tuple[str, str, str, str], list[int]] = {}
-        self._counts: Counter[tuple[str, str, str, str]] = Counter()
+        self._counts: dict[tuple[str, str, str, str], int] = {}
         self._judged: dict[str, Decision] = {}
         self._stale = False
         self._writes = 0
@@ -126,18 +125,20 @@ class Attempt:
 
     def count(self, scope: str, kind: str, target: str, args_hash: str) -> int:
         """How many identical submissions came before this one; counts it."""
-        key = (scope, kind, target, args_hash)
-        if freed := self._freed.get(key):
+        return self.take_number((scope, kind, target, args_hash))
+
+    def take_number(self, key: tuple[str, str, str, str]) -> int:
+        """`count` of a scope, kind, target and hash of arguments."""
+        if self._freed and (freed := self._freed.get(key)):
             return heappop(freed)
-        occurrence = self._counts[key]
-        self._counts[key] += 1
+        occurrence = self._counts.get(key, 0)
+        self._counts[key] = occurrence + 1
         return occurrence
 
-    def next_number(self, scope: str, kind: str, target: str, args_hash: str) -> int:
-        """The number that `count` would give; counts nothing."""
-        key = (scope, kind, target, args_hash)
-        freed = self._freed.get(key)
-        return freed[0] if freed else self._counts[key]
+    def next_number(self, key: tuple[str, str, str, str]) -> int:
+        """The number that `take_number` would give; counts nothing."""
+        freed = self._freed.get(key) if self._freed else None
+        return freed[0] if freed else self._counts.get(key, 0)
 
     def uncount(self, scope: str, kind: str, target: str, args_hash: str, occurrence: int) -> None:
         """Takes back a submission that was not recorded: the next identical one gets its number."""

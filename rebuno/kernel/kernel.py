@@ -6,7 +6,7 @@ from dataclasses import replace
 from rebuno.errors import NotFoundError
 from rebuno.journal.records import Execution, Step, StepWrite
 from rebuno.journal.store import Store
-from rebuno.kernel import executions, replay, submit, words
+from rebuno.kernel import executions, submit, words
 from rebuno.kernel.attempt import Attempt
 from rebuno.model import usage
 from rebuno.model.answer import Answer, Submission
@@ -62,10 +62,6 @@ class Kernel:
     async def submit(self, attempt: Attempt, submission: Submission, *, wait: bool = True) -> Answer:
         """Identifies, decides, settles one submission; see `submit.submit`."""
         return await submit.submit(attempt, submission, wait=wait)
-
-    def recorded(self, attempt: Attempt, submission: Submission) -> Answer | None:
-        """Answers a submission from memory, where that can be; see `replay.recorded`."""
-        return replay.recorded(attempt, submission)
 
     async def succeed(self, attempt: Attempt, step_id: str, result: str, value: object) -> None:
         """Records the result of a body, `result` as canonical JSON text and `value` as what that text reads as."""

@@ -17,7 +17,8 @@ def recorded(attempt: Attempt, submission: Submission) -> Answer | None:
         return None
     scope = submission.parent_id or attempt.execution.id
     args_hash = identity.args_hash(submission.args)
-    occurrence = attempt.next_number(scope, submission.kind, submission.target, args_hash)
+    key = (scope, submission.kind, submission.target, args_hash)
+    occurrence = attempt.next_number(key)
     try:
         step_id = identity.step_id(scope, submission.kind, submission.target, args_hash, occurrence)
     except UnicodeEncodeError:
@@ -35,7 +36,7 @@ def recorded(attempt: Attempt, submission: Submission) -> Answer | None:
     # The recorded verdict let it run, and stands while the digest does.
     if known.digest != attempt.policy.digest and attempt.today(known).verdict is Verdict.DENY:
         return None
-    attempt.count(scope, submission.kind, submission.target, args_hash)
+    attempt.take_number(key)
     attempt.replayed += 1
     attempt.visit(step_id)
     return answer

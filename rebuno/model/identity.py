@@ -6,6 +6,7 @@ whatever was written can be read again.
 
 import json
 import re
+from _json import encode_basestring, make_encoder
 from hashlib import sha256
 from itertools import accumulate
 from math import isfinite
@@ -23,9 +24,11 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _ESCAPED: Final = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 _SHORT: Final = re.compile(r"\\[bf\\]")
 _SHORT_TO: Final = {"\\b": "\\u0008", "\\f": "\\u000c", "\\\\": "\\\\"}
-_encode: Final = json.JSONEncoder(
+_encoder: Final = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-).encode
+)
+# What `_encoder` would make anew for each value.
+_made: Final = make_encoder(None, _encoder.default, encode_basestring, None, ":", ",", True, False, False)
 
 
 def canonical(value: object, root: str = "$") -> str:
@@ -70,7 +73,7 @@ def _plain(value: object, levels: int) -> bool:
 def _fast(value: object) -> str | None:
     """The text of plain values, or None where the slow writer must look: NaN, a long integer, a lone surrogate."""
     try:
-        text = _encode(value)
+        text = "".join(_made(value, 0))
         if not text.isascii():
             text.encode()
     except ValueError:
@@ -127,7 +130,7 @@ def _write_object(value: dict[Any, Any], path: str, levels: int) -> str:
 
 
 def _write_string(value: str, path: str) -> str:
-    text = _escape(_encode(str.__str__(value)))
+    text = _escape(_encoder.encode(str.__str__(value)))
     if not text.isascii():
         try:
             text.encode()
@@ -176,6 +179,15 @@ def parse(text: str | bytes, most: int = MAX_BYTES) -> Any:
     return value
 
 
+def reread(text: str) -> Any:
+    """The value of a text that was written here by `canonical`: what `parse` gives, found faster."""
+    try:
+        return _PLAIN_DECODER.decode(text)
+    except ValueError:
+        # An integer of very many digits, or a text that was damaged since.
+        return parse(text)
+
+
 def _depth(data: bytes) -> int:
     brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
     return max(accumulate(_STEP[byte] for byte in brackets), default=0)
@@ -211,6 +223,8 @@ def _constant(text: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_float=_real, parse_int=_integer, parse_constant=_constant
 )
+
+_PLAIN_DECODER: Final = json.JSONDecoder()
 
 # ---------------------------------------------------------------- identity
 

@@ -109,6 +109,11 @@ class ExecutionContext:
         self._replayed = 0
         self._ending = False
 
+    @property
+    def settling(self) -> bool:
+        """Whether what is under way goes on, or has been stopped, without regard to those who wait for it."""
+        return self.blocked or self._ending
+
     async def run(self, handler: Callable[[], Any]) -> Any:
         """Runs the handler, in a thread if it is no coroutine function, with this context in force."""
         _scope.set(_Scope(self))
@@ -170,7 +175,7 @@ class ExecutionContext:
             answer = await asyncio.shield(task)
         except asyncio.CancelledError:
             # Once: a second cancellation would interrupt what the body does to clean up.
-            if not self.blocked and not self._ending:
+            if not self.settling:
                 task.cancel()
             raise
         return await _read(target, answer)
@@ -284,7 +289,7 @@ def _asked_to_stop() -> bool:
 
 async def _read(target: str, answer: Answer) -> Any:
     if answer.error is None:
-        return identity.parse(answer.result or "null")
+        return identity.reread(answer.result or "null")
     error = identity.parse(answer.error)
     if error.get("reason") == "cancelled":
         # The first run was cancelled here; another exception now would send the handler down another path.
