@@ -1,0 +1,96 @@
+"""A long recorded run, made at once, and a process that resumes it: `python -m tests.embedded.long_run PATH STEPS`.
+
+It prints the peak of its memory in KiB, how many steps it replayed, and the processor time of that in seconds.
+"""
+
+import asyncio
+import resource
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import rebuno
+from rebuno.journal.records import Copied, Execution, Step
+from rebuno.journal.sqlite import SQLiteStore
+from rebuno.kernel import words
+from rebuno.model import identity
+from rebuno.model.decision import Decision, Verdict
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import Idempotency, Kind, StepStatus
+from rebuno.policy.compile import compile_text
+
+POLICY = compile_text(
+    'bundle b\ndefault deny\nknown seen = result of tool "watched" at result.n\n'
+    + "".join(f'rule r{n} {{ deny tool "t{n}" when args.n == {n} }}\n' for n in range(100))
+    + 'rule all { allow tool "*" unless args.n in seen }\n'
+)
+TEXT = "x" * 2000
+
+
+async def made(path: Path, count: int, *, execution_id: str = "long") -> None:
+    """A store with a run of so many succeeded steps, as it stands after its process died."""
+    store = await SQLiteStore.open(path)
+    decision = Decision(Verdict.ALLOW, "all", bundle="b", digest=POLICY.digest)
+    run = Execution(execution_id, "agent", "run", ExecutionStatus.RUNNING, "null", POLICY.digest, attempt=1)
+    events, steps = [words.created(run)], []
+    for n in range(count):
+        args = identity.canonical({"n": n, "text": TEXT})
+        hashed = identity.args_hash(args)
+        step = Step(
+            identity.step_id(run.id, Kind.TOOL, "work", hashed, 0),
+            run.id,
+            "",
+            Kind.TOOL,
+            "work",
+            args,
+            hashed,
+            0,
+            Idempotency.SAFE,
+            StepStatus.EXECUTING,
+            "allow",
+            "all",
+            "b",
+            POLICY.digest,
+            "",
+            attempt=1,
+            decided_seq=len(events) + 1,
+            started_seq=len(events) + 1,
+            outcome_seq=len(events) + 2,
+            decided_at=1.0,
+            started_at=1.0,
+            completed_at=1.0,
+        )
+        events.append(words.executing(step, decision, first=True))
+        step = replace(step, status=StepStatus.SUCCEEDED, result=args)
+        events.append(words.succeeded(step))
+        steps.append(step)
+    await store.create(run, events, Copied(tuple(steps)))
+    await store.close()
+
+
+@rebuno.tool
+def work(n: int, text: str) -> None:
+    """Never runs: every step is recorded."""
+    raise AssertionError(n)
+
+
+async def resumed(path: Path, count: int) -> tuple[rebuno.Execution, float]:
+    """How the run ended, and the processor time that it took in seconds."""
+
+    async def handler() -> int:
+        total = 0
+        for n in range(count):
+            total += (await work(n, TEXT))["n"]
+        return total
+
+    async with rebuno.open(path, policy=POLICY) as kernel:
+        began = time.process_time()
+        ended = await kernel.run(handler, id="run", agent="agent")
+        return ended, time.process_time() - began
+
+
+if __name__ == "__main__":
+    execution, seconds = asyncio.run(resumed(Path(sys.argv[1]), int(sys.argv[2])))
+    assert execution.output == sum(range(int(sys.argv[2])))
+    sys.stdout.write(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss} {execution.replayed} {seconds}\n")
