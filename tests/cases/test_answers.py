@@ -59,7 +59,9 @@ class Agent:
 
             if name == self.dies_before:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return str(await rebuno.tool(name, idempotency="at_most_once")(body)(argument))
+            # One name has one idempotency in a process.
+            idempotency = "safe_to_retry" if name == "shell" else "at_most_once"
+            return str(await rebuno.tool(name, idempotency=idempotency)(body)(argument))
 
         async def handler(input: Any) -> list[str]:
             if together:
