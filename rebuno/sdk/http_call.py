@@ -47,7 +47,7 @@ class Call:
             raise
         if self._began.done():
             live: http_stream.Live = self._began.result()
-            live.follow(step)
+            live.follow(step, context)
             return self._stream(live.status, live.headers, live)
         try:
             return self._recorded(await step)

@@ -11,7 +11,7 @@ import httpx2
 from rebuno.errors import NotJSON, ToolError
 from rebuno.model import identity
 from rebuno.sdk import http_record
-from rebuno.sdk.context import BodyError
+from rebuno.sdk.context import BodyError, ExecutionContext
 
 _TOO_LONG: Final = {
     "reason": "too_large",
@@ -89,10 +89,12 @@ class Live(httpx2.AsyncByteStream):
         self._closed = False
         self._reader: asyncio.Task[None] | None = None
         self._step: asyncio.Task[Any] | None = None
+        self._context: ExecutionContext | None = None
 
-    def follow(self, step: "asyncio.Task[Any]") -> None:
+    def follow(self, step: "asyncio.Task[Any]", context: ExecutionContext) -> None:
         """Names the step that this stream is the body of: the caller sees the stream's end when that is recorded."""
         self._step = step
+        self._context = context
         step.add_done_callback(self._settled)
 
     # ------------------------------------------------------------ the step's side
@@ -157,6 +159,9 @@ class Live(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         if self._step is None or self._step.done():
+            return
+        if self._context is not None and self._context.settling:
+            # The handler is unwound, which says nothing about what it will want when it is resumed.
             return
         self._closed = True
         if self._reader is not None:

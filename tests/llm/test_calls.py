@@ -196,7 +196,16 @@ def test_a_body_that_is_no_text_is_replayed_to_the_byte() -> None:
     assert played.first == played.second == ["audio/wav", list(sound)]
 
 
-def test_a_response_that_no_step_can_hold_is_a_failure() -> None:
+@pytest.mark.parametrize(
+    ("status", "body", "why"),
+    [
+        (200, b'"' + b"x" * identity.MAX_BYTES + b'"', "too_large"),
+        (500, b"<" * (identity.MAX_BYTES // 5), "too_large"),
+        (200, b'"' + b"<" * (identity.MAX_BYTES // 5) + b'"', "`result` takes 12,583,"),
+    ],
+    ids=["too long", "an error, too long as JSON", "too long as JSON"],
+)
+def test_a_response_that_no_step_can_hold_is_a_failure(status: int, body: bytes, why: str) -> None:
     """At most 10 MiB are recorded; the call is not repeated for it."""
 
     async def call(c: Clients) -> Any:
@@ -204,9 +213,11 @@ def test_a_response_that_no_step_can_hold_is_a_failure() -> None:
         return [answer.status_code, answer.json()["error"]["message"]]
 
     with provider() as stub:
-        stub.manners.append(Manner(body=b'"' + b"x" * identity.MAX_BYTES + b'"'))
+        stub.manners.append(Manner(status=status, body=body))
         played = twice(call, stub)
-    assert played.first == played.second == [409, "rebuno_refusal: failed reason=too_large"]
+    assert played.first == played.second
+    code, message = played.first
+    assert (code, message.startswith(f"rebuno_refusal: failed reason={why}")) == (409, True), message
     assert len(stub.requests) == 1
 
 

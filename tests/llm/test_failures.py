@@ -113,8 +113,9 @@ def test_a_broken_response_breaks_again(manner: Manner, raised: str, recorded: s
     assert len(stub.requests) == 1
 
 
-def test_a_provider_that_cannot_be_reached_is_a_recorded_failure() -> None:
-    """The client's own error for it comes back on the replay."""
+@pytest.mark.parametrize("idempotency", ["safe_to_retry", "at_most_once"])
+def test_a_provider_that_cannot_be_reached_is_a_recorded_failure(idempotency: str) -> None:
+    """The client's own error for it comes back on the replay. It has done nothing, whoever may be asked only once."""
 
     async def call(c: Clients) -> Any:
         try:
@@ -124,7 +125,7 @@ def test_a_provider_that_cannot_be_reached_is_a_recorded_failure() -> None:
 
     with provider() as stub:
         pass
-    played = twice(call, stub)
+    played = twice(call, stub, idempotency=idempotency)
     assert played.first == played.second == ["APIConnectionError", "ConnectError"]
     assert identity.parse(played.steps[0].error or "")["type"] == "ConnectError"
 
@@ -144,6 +145,7 @@ def test_a_call_that_took_too_long_takes_too_long_again() -> None:
         played = twice(call, stub)
         manner.go.set()
     assert (played.first, played.second, len(stub.requests)) == ("too long", "too long", 1)
+    assert identity.parse(played.steps[0].error or "")["reason"] == "cancelled"
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rebuno
 from rebuno.model import identity
+from rebuno.policy.compile import compile_text
 from rebuno.sdk.http_record import Pieces, is_whole, pieces
 from tests.llm.provider import Manner, provider
-from tests.llm.support import HELLO, Clients, twice
+from tests.llm.support import HELLO, Clients, clients, twice
 
+ASK = 'bundle tests\ndefault allow\nrule ask { require approval for tool "*" }\n'
+CHAT = "/v1/chat/completions"
 STREAM: dict[str, Any] = {"model": "gpt-5", "messages": HELLO, "stream": True}
 
 
-async def chunks(c: Clients, said: dict[str, Any] = STREAM, path: str = "/v1/chat/completions") -> list[str]:
+async def chunks(c: Clients, said: dict[str, Any] = STREAM, path: str = CHAT) -> list[str]:
     """The raw chunks of a stream, and how it ended."""
     seen = []
     try:
@@ -46,7 +50,7 @@ def test_a_stream_is_handed_on_while_it_comes() -> None:
 
     async def call(c: Clients) -> int:
         read = 0
-        async with c.plain.stream("POST", "/v1/chat/completions", json=STREAM) as response:
+        async with c.plain.stream("POST", CHAT, json=STREAM) as response:
             async for _ in response.aiter_raw():
                 read += 1
                 if read == 2:
@@ -91,7 +95,7 @@ def test_a_stream_that_its_caller_leaves_is_no_success(waits: bool) -> None:
 
     async def call(c: Clients) -> list[str]:
         seen: list[str] = []
-        async with c.plain.stream("POST", "/v1/chat/completions", json=STREAM) as response:
+        async with c.plain.stream("POST", CHAT, json=STREAM) as response:
             read = response.aiter_raw()
             try:
                 while waits or len(seen) < 2:
@@ -120,7 +124,7 @@ def test_a_caller_that_reads_on_where_it_left_gets_an_error() -> None:
     async def call(c: Clients) -> list[str]:
         runs.append(1)
         seen = []
-        async with c.plain.stream("POST", "/v1/chat/completions", json=STREAM) as response:
+        async with c.plain.stream("POST", CHAT, json=STREAM) as response:
             async for chunk in response.aiter_raw():
                 seen.append(chunk.decode())
                 if len(seen) == 2 and len(runs) == 1:
@@ -141,7 +145,7 @@ def test_a_caller_that_leaves_after_the_last_event_has_it_all() -> None:
 
     async def call(c: Clients) -> list[str]:
         seen = []
-        async with c.plain.stream("POST", "/v1/chat/completions", json=STREAM) as response:
+        async with c.plain.stream("POST", CHAT, json=STREAM) as response:
             async for chunk in response.aiter_raw():
                 seen.append(chunk.decode())
                 if "stop" in chunk.decode():
@@ -157,11 +161,82 @@ def test_a_caller_that_leaves_after_the_last_event_has_it_all() -> None:
     assert [step.status for step in played.steps] == ["succeeded"]
 
 
+def test_a_stream_that_is_under_way_when_its_run_is_stopped_is_asked_for_again() -> None:
+    """Half a stream is no outcome, and that the handler is unwound does not make it one."""
+    manner = Manner(hold=2)
+
+    async def play() -> rebuno.Execution:
+        async def handler() -> list[str]:
+            seen = []
+            async with c.plain.stream("POST", CHAT, json=STREAM) as response:
+                async for chunk in response.aiter_raw():
+                    seen.append(chunk.decode())
+                    if len(seen) == 2:
+                        halfway.set()
+            return seen
+
+        halfway = asyncio.Event()
+        async with clients(stub) as c, rebuno.open(":memory:", policy=rebuno.PERMISSIVE) as kernel:
+            run = asyncio.create_task(kernel.run(handler, id="run"))
+            await halfway.wait()
+            run.cancel()
+            await asyncio.wait({run})
+            (step,) = await kernel.operator.steps((await kernel.operator.execution("run")).id)
+            assert (run.cancelled(), step.status, step.error) == (True, "executing", None)
+            manner.go.set()
+            return await kernel.run(handler, id="run")
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        ended = asyncio.run(play())
+    assert (ended.status, len(ended.output), len(stub.requests)) == ("completed", 5, 2)
+
+
+def test_a_stream_goes_on_while_its_handler_is_unwound_by_a_question() -> None:
+    """A sibling waits for a person: what was asked for is recorded whole, for the run that comes after the answer."""
+    manner = Manner(hold=2)
+
+    async def play() -> rebuno.Execution:
+        halfway = asyncio.Event()
+        pay = rebuno.tool("pay beside a stream")(lambda: "paid")
+
+        async def read() -> int:
+            seen = 0
+            try:
+                async with c.plain.stream("POST", CHAT, json=STREAM) as response:
+                    async for _ in response.aiter_raw():
+                        seen += 1
+                        if seen == 2:
+                            halfway.set()
+            finally:
+                manner.go.set()
+            return seen
+
+        async def later() -> object:
+            await halfway.wait()
+            return await pay()
+
+        async def handler() -> list[object]:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(read()), group.create_task(later())]
+            return [task.result() for task in tasks]
+
+        async with clients(stub) as c, rebuno.open(":memory:", policy=compile_text(ASK)) as kernel:
+            (question,) = (await kernel.run(handler, id="run")).approvals
+            await kernel.operator.grant(question.id, decided_by="ana")
+            return await kernel.run(handler, id="run")
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        ended = asyncio.run(play())
+    assert (ended.output, len(stub.requests)) == ([5, "paid"], 1)
+
+
 def test_a_stream_that_nobody_reads_is_recorded() -> None:
     """The step ends when the provider is done."""
 
     async def call(c: Clients) -> bool:
-        response = await c.plain.send(c.plain.build_request("POST", "/v1/chat/completions", json=STREAM), stream=True)
+        response = await c.plain.send(c.plain.build_request("POST", CHAT, json=STREAM), stream=True)
         second = await c.plain.post("/v1/messages", json={"model": "m"})
         await response.aclose()
         return second.is_success
