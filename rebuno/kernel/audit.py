@@ -75,11 +75,6 @@ class Audit:
         self._end: dict[str, Any] = {}
         self._stands: ExecutionStatus | None = None
 
-    @property
-    def seq(self) -> int:
-        """The number of the last event that was found good."""
-        return self._chain.seq
-
     def events(self, page: Iterable[Event]) -> None:
         """Takes in the next events of the log."""
         for event in page:
