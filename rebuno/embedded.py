@@ -429,11 +429,31 @@ def run_sync(
     policy: PolicyLike | None = None,
     id: str | None = None,
     agent: str | None = None,
+    pin: bool = False,
+    deadline: float | None = None,
+    on_divergence: Literal["record", "block"] = "record",
 ) -> Execution:
-    """`Kernel.run` for programs without an event loop: opens the kernel, runs, closes. Raises what both raise."""
+    """`Kernel.run` for programs without an event loop: opens the kernel, runs, closes.
+
+    Raises:
+        RuntimeError: it was called where an event loop runs.
+        Also whatever `open` and `Kernel.run` raise.
+    """
+    if _loop_runs():
+        raise RuntimeError("`run_sync` was called where an event loop runs; open a kernel there and await its `run`")
 
     async def once() -> Execution:
         async with open(path, policy=policy) as kernel:
-            return await kernel.run(handler, input, id=id, agent=agent)
+            return await kernel.run(
+                handler, input, id=id, agent=agent, pin=pin, deadline=deadline, on_divergence=on_divergence
+            )
 
     return asyncio.run(once())
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
