@@ -83,6 +83,7 @@ class Live(httpx2.AsyncByteStream):
         self._request = request
         self._response = response
         self._body = bytearray()
+        self._cut = http_record.Pieces(events=http_record.is_event_stream(headers))
         self._ready: deque[bytes] = deque()
         self._more = asyncio.Event()
         self._waiting = False
@@ -113,31 +114,32 @@ class Live(httpx2.AsyncByteStream):
                 raise
             if not http_record.is_whole(self._body):
                 message = "the caller closed the stream before its end"
-                raise failure(message, response=self._record(), reason="abandoned", waiting=self._waiting) from None
+                raise failure(message, response=self._half(), reason="abandoned", waiting=self._waiting) from None
         except httpx2.RequestError as error:
-            raise failure(str(error), response=self._record(), type=type(error).__name__) from error
-        return self._record()
+            raise failure(str(error), response=self._half(), type=type(error).__name__) from error
+        return http_record.record(self.status, self.headers, bytes(self._body))
 
     async def _read(self) -> None:
-        cut = http_record.Pieces(events=http_record.is_event_stream(self.headers))
         async for data in self._response.aiter_bytes():
             self._body += data
             _check(self._body)
-            self._hand_on(*cut.add(data))
-        self._hand_on(*filter(None, (cut.last(),)))
+            self._hand_on(*self._cut.add(data))
         if (
             _unframed(self._response)
             and http_record.is_event_stream(self.headers)
             and not http_record.is_whole(self._body)
         ):
             raise httpx2.RemoteProtocolError("the connection closed before the stream's last event")
+        self._hand_on(*filter(None, (self._cut.last(),)))
 
     def _hand_on(self, *pieces: bytes) -> None:
         self._ready.extend(pieces)
         self._more.set()
 
-    def _record(self) -> dict[str, Any]:
-        return http_record.record(self.status, self.headers, bytes(self._body))
+    def _half(self) -> dict[str, Any]:
+        """What was handed on: half an event was not, and would be on a replay."""
+        whole = len(self._body) - len(self._cut.last())
+        return http_record.record(self.status, self.headers, bytes(self._body[:whole]))
 
     # ------------------------------------------------------------ the caller's side
 

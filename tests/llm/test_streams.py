@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -86,6 +87,24 @@ def test_a_stream_that_is_cut_is_no_success(manner: Manner, left: int, error: st
     said = identity.parse(step.error or "")
     assert (step.status, said["type"], step.result) == ("failed", error, None)
     assert len(stub.requests) == 1
+
+
+class Cut(httpx2.AsyncByteStream):
+    """A stream that breaks in the middle of an event."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in (b"data: \xc3", b"\xa9\n\ndata: \xc3"):
+            yield part
+        raise httpx2.ReadError("broken")
+
+
+def test_half_an_event_is_handed_on_in_neither_run() -> None:
+    """A replay has not more than the first run had."""
+    kind = {"content-type": "text/event-stream"}
+    broken = httpx2.MockTransport(lambda request: httpx2.Response(200, headers=kind, stream=Cut()))
+    with provider() as stub:
+        played = twice(chunks, stub, transport=broken)
+    assert played.first == played.second == ["data: é\n\n", "ReadError"]
 
 
 @pytest.mark.parametrize("waits", [False, True], ids=["closed", "cancelled while it waited"])
