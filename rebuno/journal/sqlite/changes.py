@@ -22,6 +22,9 @@ from rebuno.model.clock import Clock, rfc3339
 from rebuno.model.execution import ExecutionStatus
 
 _ADVANCE, _ADD_EVENT, _PUT_STEP = SQL["advance"], SQL["add-event"], SQL["put-step"]
+# A batch with its events as they are written.
+Part = tuple[Batch, Sequence[Written]]
+
 # Heads are a few hundred bytes each.
 _MOST_HEADS: Final = 10_000
 
@@ -91,6 +94,32 @@ class Changes:
         self._put_rows(batch, moved_to.seq - len(rows) + 1, now)
         self._moved[execution_id] = moved_to
         return moved_to.seq
+
+    def write_in_one(self, parts: Sequence[Part]) -> list[int] | None:
+        """Writes several batches of one execution as if they were one: its head moves once. The number of each one's
+        last event; None, and nothing is written, where they have to be written one by one."""
+        first = parts[0][0]
+        execution_id = first.execution_id
+        head = self._moved.get(execution_id) or self._heads.get(execution_id)
+        if head is None or any(batch.execution is not None for batch, _ in parts[:-1]):
+            return None
+        last_seqs: list[int] = []
+        seq = head.seq
+        for batch, events in parts:
+            if batch.base not in (None, seq) or batch.lease is not first.lease:
+                return None
+            seq += len(events)
+            last_seqs.append(seq)
+        now = round(self._clock.now(), 6)
+        moved = self._advance(first, head, [event for _, events in parts for event in events], now, rfc3339(now))
+        if moved is None:
+            return None
+        for row in moved[0]:
+            self._execute(_ADD_EVENT, row)
+        for (batch, events), last in zip(parts, last_seqs, strict=True):
+            self._put_rows(batch, last - len(events) + 1, now)
+        self._moved[execution_id] = moved[1]
+        return last_seqs
 
     def renew(self, lease: Lease, until: float) -> bool:
         """Extends a lease; False if the attempt does not have it any more."""

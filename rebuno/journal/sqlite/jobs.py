@@ -6,18 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebuno.journal.records import Lease
+from rebuno.journal.sqlite.changes import Part
 
 
 @dataclass(slots=True)
 class Change:
     """One member of a group: `run` writes inside the transaction, `answer` gets what it returns. With `due` it may wait
-    for the next change of its execution, until then on the monotonic clock."""
+    for the next change of its execution, until then on the monotonic clock. `part` is what it writes, where that is a
+    batch."""
 
     run: Callable[[], Any]
     answer: "asyncio.Future[Any]"
     execution_id: str = ""
     lease: Lease | None = None
     due: float | None = None
+    part: Part | None = None
 
 
 @dataclass(slots=True)

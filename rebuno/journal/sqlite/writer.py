@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from itertools import chain
+from itertools import chain, groupby
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -146,7 +146,9 @@ class Writer:
             if self._gone is not None:
                 raise self._gone
             self._connection.execute(SQL["begin"])
-            answers = [self._member(change, alone=len(group) == 1) for change in group]
+            for _, run in groupby(group, key=_execution_of):
+                changes = list(run)
+                answers += self._in_one(changes) or [self._member(c, alone=len(group) == 1) for c in changes]
             if self._connection.in_transaction:
                 self._connection.execute(SQL["commit"])
             self._changes.keep()
@@ -156,6 +158,24 @@ class Writer:
             answers = [_failed(change, failure) for change in group]
         self._ready = []
         give(answers)
+
+    def _in_one(self, changes: list[Change]) -> list[Answer]:
+        """Runs changes of one execution that follow each other as one change. None of it is left, and nobody answered,
+        where that is not to be done or fails: each of them then fails or not by itself."""
+        parts = [change.part for change in changes if change.part is not None]
+        lease = changes[0].lease
+        if len(changes) == 1 or len(parts) < len(changes) or (lease is not None and lease.poison is not None):
+            return []
+        self._connection.execute(SQL["savepoint"])
+        try:
+            seqs = self._changes.write_in_one(parts)
+        except (apsw.Error, RebunoError, *UNFIT):
+            if not self._connection.in_transaction:
+                raise
+            self._connection.execute(SQL["undo"])
+            seqs = None
+        self._connection.execute(SQL["release"])
+        return [(change.answer, seq, None) for change, seq in zip(changes, seqs or (), strict=False)]
 
     def _member(self, change: Change, *, alone: bool) -> Answer:
         """Runs one change so that, failing, it takes back its own rows only. The answer is not given yet.
@@ -256,6 +276,10 @@ class Writer:
             if not isinstance(job, Keep):
                 waiting.append(job)
         give([(job.answer, None, error) for job in waiting])
+
+
+def _execution_of(change: Change) -> str:
+    return change.execution_id
 
 
 def _failed(change: Change, error: Exception) -> Answer:
