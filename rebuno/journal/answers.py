@@ -17,10 +17,11 @@ def give(answers: Iterable[Answer]) -> None:
     for loop, part in by_loop.items():
         # A loop that is closed has nobody left who waits.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(_set, part)
+            loop.call_soon_threadsafe(settle, part)
 
 
-def _set(answers: list[Answer]) -> None:
+def settle(answers: Iterable[Answer]) -> None:
+    """Sets the futures. In the thread of their event loop."""
     for future, value, error in answers:
         if future.done():
             continue

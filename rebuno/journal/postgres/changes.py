@@ -1,7 +1,6 @@
 """What one group of batches does: moves the head in one statement, and finds out why where it could not."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
 import psycopg
@@ -45,6 +44,17 @@ class Changes:
             self._heads.clear()
         self._heads[execution_id] = head
 
+    def offered(self, group: Group) -> tuple[str, bytes, Head] | None:
+        """The statement for a group, its parameter and the head that it leads to, after the head that is known here;
+        None where none is known, or the group does not fit to it or in a statement."""
+        head = self._heads.pop(group.execution_id, None)
+        if head is None or group.base not in (None, head.seq):
+            return None
+        try:
+            return group.statement(head)
+        except UNFIT:
+            return None
+
     def write_all(self, connection: Connection, groups: Sequence[Group]) -> None:
         """Writes groups of different executions in one round trip, each whole or not at all. One that does not go
         through has no `numbers` then: `write` says why, or does it.
@@ -55,14 +65,11 @@ class Changes:
         sending: list[tuple[Group, Head]] = []
         statements: list[tuple[str, bytes]] = []
         for group in groups:
-            head = self._heads.pop(group.execution_id, None)
-            if head is None or group.base not in (None, head.seq):
-                continue
-            with suppress(*UNFIT):
-                query, change, moved = group.statement(head)
-                statements.append((query, change))
-                sending.append((group, moved))
-                group.sent.append(moved)
+            ready = self.offered(group)
+            if ready is not None:
+                statements.append(ready[:2])
+                sending.append((group, ready[2]))
+                group.sent.append(ready[2])
         if not sending:
             return
         for answer, (group, moved) in zip(pipelined(connection, statements), sending, strict=True):
@@ -155,9 +162,7 @@ class Changes:
             raise answer
         group.sent.pop()
         if isinstance(answer, psycopg.Error):
-            if settled(answer):
-                raise Stale(f"a step or an approval of execution `{group.execution_id}` has settled meanwhile")
-            raise answer
+            raise overtaken(group) if settled(answer) else answer
         return moved if answer else None
 
     def _row_head(self, connection: Connection, group: Group) -> tuple[Head, bool]:
@@ -194,3 +199,8 @@ class Changes:
         if row is None or write is None or row[:3] != (sent.seq, sent.hash, write.status.value):
             return False
         return write.attempt is None or row[3:] == (write.attempt, holder_values(write.holder)[0])
+
+
+def overtaken(group: Group) -> Stale:
+    """The error where a row that is to be put cannot be any more."""
+    return Stale(f"a step or an approval of execution `{group.execution_id}` has settled meanwhile")

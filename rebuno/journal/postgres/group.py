@@ -13,6 +13,8 @@ from rebuno.model.clock import rfc3339
 
 _WRITE: Final = SQL["write"]
 _WRITE_STEPS: Final = SQL["write-steps"]
+# What may be sent for a group.
+STATEMENTS: Final = (_WRITE, _WRITE_STEPS)
 # So many batches go together at most: one statement has to end, too.
 MOST: Final = 100
 
@@ -45,13 +47,14 @@ class Change:
 class Group:
     """Changes for one statement; `at` is their time. `sent` are the heads that statements without an answer would have
     moved the execution to: one that is in the log was ours. `numbers` are those of the batches' last events, once it is
-    written."""
+    written; `failure` is why it was not, where that is known."""
 
     changes: Sequence[Change]
     at: float
     base: int | None = field(init=False)
     sent: list[Head] = field(init=False, default_factory=list)
     numbers: list[int] | None = field(init=False, default=None)
+    failure: Exception | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.base = _base(self.changes)

@@ -10,7 +10,7 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-_FATAL: Final = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
+FATAL: Final = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
@@ -29,11 +29,11 @@ def pipelined(connection: Connection, statements: Sequence[tuple[str, bytes]]) -
         psycopg.Error: the connection is lost; statements without an answer may have been carried out, or not.
     """
     for sql in {sql for sql, _ in statements} - connection.prepared:
-        _prepare(connection, sql)
+        prepare(connection, sql)
     pgconn = connection.pgconn
     with _pipeline(pgconn):
         for sql, change in statements:
-            pgconn.send_query_prepared(_name(sql), [change])
+            pgconn.send_query_prepared(name_of(sql), [change])
             # Ends the transaction: without it the statements would be one.
             pgconn.pipeline_sync()
         poller = select.poll()
@@ -45,7 +45,7 @@ def pipelined(connection: Connection, statements: Sequence[tuple[str, bytes]]) -
         for _ in statements:
             result = _result(pgconn, poller)
             assert result is not None
-            yield error_from_result(result) if result.status in _FATAL else result.ntuples > 0
+            yield error_from_result(result) if result.status in FATAL else result.ntuples > 0
             # The end of the statement, then the end of its transaction.
             while (result := _result(pgconn, poller)) is None or result.status != ExecStatus.PIPELINE_SYNC:
                 pass
@@ -70,12 +70,14 @@ def _result(pgconn: PGconn, poller: select.poll) -> PGresult | None:
     return result
 
 
-def _prepare(connection: Connection, sql: str) -> None:
-    result = connection.pgconn.prepare(_name(sql), sql.replace("%(change)s", "$1").encode())
-    if result.status in _FATAL:
+def prepare(connection: Connection, sql: str) -> None:
+    """Has the server prepare a statement of one text parameter, under `name_of` it."""
+    result = connection.pgconn.prepare(name_of(sql), sql.replace("%(change)s", "$1").encode())
+    if result.status in FATAL:
         raise error_from_result(result)
     connection.prepared.add(sql)
 
 
-def _name(sql: str) -> bytes:
+def name_of(sql: str) -> bytes:
+    """What a prepared statement is called."""
     return b"rebuno_%d" % (hash(sql) & 0xFFFFFFFF)

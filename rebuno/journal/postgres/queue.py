@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from rebuno.journal.postgres.group import Change, together
+from rebuno.journal.postgres.group import Change, Group, together
 from rebuno.journal.postgres.work import Ask
 
 # So many executions are written to in one round trip at most.
@@ -34,7 +34,9 @@ class Queue:
         self._lanes: dict[str, Lane] = {}
         self._ready: deque[str] = deque()
         self._waiting: dict[str, float] = {}
+        self._behind: dict[str, float] = {}
         self._asks: deque[Ask] = deque()
+        self._handed: deque[Group] = deque()
         self._number = 0
 
     @property
@@ -50,7 +52,12 @@ class Queue:
     @property
     def runnable(self) -> int:
         """About how many workers could find something to do."""
-        return len(self._ready) + len(self._asks)
+        return len(self._ready) + len(self._asks) + len(self._handed)
+
+    @property
+    def behind(self) -> float:
+        """When the first deferred change must go that waits for what is being written before it (infinity: none)."""
+        return next(iter(self._behind.values()), math.inf)
 
     def add(self, change: Change) -> None:
         """A change takes its place; it wakes what of its execution was deferred, unless it is deferred itself."""
@@ -63,7 +70,9 @@ class Queue:
         lane.changes.append(change)
         if change.due is None:
             self._line_up(id, lane)
-        elif lane.taken is None and not lane.ready:
+        elif lane.taken is not None:
+            self._behind.setdefault(id, change.due)
+        elif not lane.ready:
             self._waiting.setdefault(id, change.due)
 
     def ask(self, ask: Ask) -> None:
@@ -81,18 +90,31 @@ class Queue:
         for id in [id for id, due in self._waiting.items() if due <= now]:
             self._line_up(id, self._lanes[id])
 
-    def take(self, workers: int) -> "Ask | list[list[Change]] | None":
-        """What one of so many workers does next: a question, or a group of each of some executions; None where there is
-        nothing that may be done now."""
+    def hand(self, group: Group) -> None:
+        """A group that was taken is left to a worker."""
+        self._handed.append(group)
+
+    def take_lane(self, execution_id: str) -> list[Change] | None:
+        """The next group of one execution; None where it has none in line."""
+        lane = self._lanes.get(execution_id)
+        if lane is None or not lane.ready:
+            return None
+        self._ready.remove(execution_id)
+        return self._group(lane)
+
+    def take(self, workers: int) -> "Ask | Group | list[list[Change]] | None":
+        """What one of so many workers does next: a group that was taken, a question, or a new group of each of some
+        executions; None where there is nothing that may be done now."""
+        if self._handed:
+            return self._handed.popleft()
         for ask in self._asks:
             if self._may(ask):
                 self._asks.remove(ask)
                 return ask
         share = -(-len(self._ready) // workers)
-        return [self._group() for _ in range(min(share, MOST_LANES))] or None
+        return [self._group(self._lanes[self._ready.popleft()]) for _ in range(min(share, MOST_LANES))] or None
 
-    def _group(self) -> list[Change]:
-        lane = self._lanes[self._ready.popleft()]
+    def _group(self, lane: Lane) -> list[Change]:
         lane.ready = False
         lane.taken = lane.changes[0].number
         count = together(lane.changes)
@@ -102,6 +124,7 @@ class Queue:
         """What was taken of an execution is answered."""
         lane = self._lanes[execution_id]
         lane.taken = None
+        self._behind.pop(execution_id, None)
         if not lane.changes:
             del self._lanes[execution_id]
         elif any(change.due is None for change in lane.changes) or self._asked(execution_id):
@@ -111,11 +134,14 @@ class Queue:
 
     def drain(self) -> tuple[list[Change], list[Ask]]:
         """Everything that nobody will do any more."""
-        changes = [change for lane in self._lanes.values() for change in lane.changes]
+        changes = [change for group in self._handed for change in group.changes]
+        changes += [change for lane in self._lanes.values() for change in lane.changes]
         asks = list(self._asks)
+        self._handed.clear()
         self._lanes.clear()
         self._ready.clear()
         self._waiting.clear()
+        self._behind.clear()
         self._asks.clear()
         return changes, asks
 

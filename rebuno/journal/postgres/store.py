@@ -14,8 +14,9 @@ from rebuno.journal.leases import Leases
 from rebuno.journal.owners import Owner, own_folder
 from rebuno.journal.postgres import upkeep
 from rebuno.journal.postgres.changes import Changes
-from rebuno.journal.postgres.connection import migrate, target
+from rebuno.journal.postgres.connection import connect, migrate, target
 from rebuno.journal.postgres.group import Change
+from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.reading import Reading
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
@@ -41,6 +42,7 @@ class PostgresStore(Reading):
         self,
         session: Callable[[], Session],
         first: Session,
+        connect: Callable[[], Connection],
         server_clock: ServerClock,
         *,
         name: str,
@@ -57,6 +59,7 @@ class PostgresStore(Reading):
         self._workers = Workers(
             session,
             first,
+            connect,
             self._changes,
             server_clock,
             name=name,
@@ -105,6 +108,7 @@ class PostgresStore(Reading):
         return cls(
             session,
             first,
+            partial(connect, to, patience),
             server_clock,
             name=to.name,
             clock=clock or server_clock,
@@ -183,6 +187,7 @@ class PostgresStore(Reading):
             self._workers.ask(Ask(partial(upkeep.resign, owner=self.holder.owner), resigned))
             self._workers.stop(stopped)
             await asyncio.wait({resigned, stopped})
+            self._workers.close()
         finally:
             self._owner.close()
 

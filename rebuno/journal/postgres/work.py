@@ -7,7 +7,7 @@ from typing import Any
 
 from rebuno.errors import LeaseSuperseded, Stale
 from rebuno.journal.answers import Answer
-from rebuno.journal.postgres.group import Change
+from rebuno.journal.postgres.group import Change, Group
 from rebuno.journal.postgres.pipeline import Connection
 
 
@@ -30,3 +30,8 @@ def failed(change: Change, error: Exception) -> Answer:
         lease.poison = lease.poison or error
         lease.lost = lease.lost or isinstance(error, LeaseSuperseded)
     return change.batch.committed, None, error
+
+
+def answers_of(group: Group) -> list[Answer]:
+    """The answers to a group that is written."""
+    return [(each.batch.committed, n, None) for each, n in zip(group.changes, group.numbers or (), strict=True)]

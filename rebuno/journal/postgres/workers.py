@@ -4,26 +4,31 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
 
+import psycopg
+
 from rebuno.errors import RebunoError, StoreError
-from rebuno.journal.answers import Answer, give
+from rebuno.journal.answers import Answer, give, settle
 from rebuno.journal.leases import LEASE_SECONDS
-from rebuno.journal.postgres.changes import Changes
+from rebuno.journal.postgres.changes import Changes, overtaken
 from rebuno.journal.postgres.connection import clock
-from rebuno.journal.postgres.failures import UNFIT, unfit
+from rebuno.journal.postgres.express import Express, Outcome
+from rebuno.journal.postgres.failures import UNFIT, conflict, settled, typed, unfit
 from rebuno.journal.postgres.group import Change, Group
 from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.queue import Queue
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
-from rebuno.journal.postgres.work import Ask, failed
+from rebuno.journal.postgres.work import Ask, answers_of, failed
 from rebuno.journal.records import Lease
 
 RENEW_SECONDS: Final = 10.0
+# So often the watch looks for answers that the event loop has no time for.
+DRAIN_SECONDS: Final = 0.002
 # After a worker got no connection, none is added for so long.
 GROW_SECONDS: Final = 5.0
 
@@ -38,6 +43,7 @@ class Workers:
         self,
         session: Callable[[], Session],
         first: Session,
+        connect: Callable[[], Connection],
         changes: Changes,
         server_clock: ServerClock,
         *,
@@ -45,12 +51,14 @@ class Workers:
         size: int,
         renew_seconds: float,
     ) -> None:
-        """`session` makes one that is not open yet; `first` is open."""
+        """`session` makes one that is not open yet; `first` is open. `size` is how many connections there are at most,
+        half of them the workers'."""
         self._session = session
         self._changes = changes
         self._clock = server_clock
         self._name = name
-        self._size = size
+        self._size = max(1, size // 2)
+        self._express = Express(connect, changes, self._finished, size - self._size)
         self._renew_seconds = renew_seconds
         self._queue = Queue()
         self._leases: list[Lease] = []
@@ -76,10 +84,12 @@ class Workers:
         with self._lock:
             self._check()
             self._queue.add(change)
-            if change.due is None:
-                self._wake()
-            elif change.due < self._wakes_at:
+            # Where the lane is being written, whoever does goes on with the rest.
+            changes = self._queue.take_lane(change.batch.execution_id) if change.due is None else None
+            if change.due is not None and change.due < self._wakes_at:
                 self._time.notify()
+        if changes is not None:
+            self._send(changes)
 
     def ask(self, ask: Ask) -> None:
         """Hands over a question."""
@@ -87,6 +97,17 @@ class Workers:
             self._check()
             self._queue.ask(ask)
             self._wake()
+
+    def _send(self, changes: list[Change]) -> None:
+        group = Group(changes, self._changes.now())
+        lease = group.first.lease
+        if (lease is not None and lease.poison is not None) or not self._express.send(group):
+            with self._lock:
+                self._hand(group)
+
+    def _hand(self, group: Group) -> None:
+        self._queue.hand(group)
+        self._wake()
 
     def keep(self, lease: Lease) -> None:
         """Renews a lease from now on."""
@@ -113,6 +134,10 @@ class Workers:
             self._queue.release(math.inf)
             self._wake_all()
             self._time.notify()
+
+    def close(self) -> None:
+        """After the stop: lets go of what the event loop's thread has."""
+        self._express.close()
 
     def _check(self) -> None:
         if self._stopping or not self._alive:
@@ -141,10 +166,14 @@ class Workers:
         try:
             if self._connected(session):
                 while (work := self._next()) is not None:
-                    if isinstance(work, Ask):
-                        self._answer(session, work)
-                    else:
-                        self._write(session, work)
+                    match work:
+                        case Ask():
+                            self._answer(session, work)
+                        case Group():
+                            self._write(session, [work], self._answers)
+                        case _:
+                            at = self._changes.now()
+                            self._write(session, [Group(changes, at) for changes in work], self._written)
         finally:
             session.close()
             self._leave()
@@ -159,7 +188,7 @@ class Workers:
                 return self._alive == 1
         return True
 
-    def _next(self) -> Ask | list[list[Change]] | None:
+    def _next(self) -> Ask | Group | list[list[Change]] | None:
         while True:
             with self._lock:
                 work = self._queue.take(self._size)
@@ -189,35 +218,43 @@ class Workers:
             if ask.answer is not None:
                 give([(ask.answer, value, error)])
 
-    def _write(self, session: Session, groups: list[list[Change]]) -> None:
+    def _write(
+        self, session: Session, groups: list[Group], how: Callable[[Session, list[Group]], list[Answer]]
+    ) -> None:
         answers: list[Answer] = []
         try:
-            answers = self._written(session, groups)
+            answers = how(session, groups)
         finally:
+            # A fault of ours ends the thread; nobody may wait for it for ever.
+            answers = answers or [failed(change, self._closed()) for group in groups for change in group.changes]
             with self._lock:
-                for changes in groups:
-                    self._queue.done(changes[0].batch.execution_id)
+                self._done(groups)
                 # This thread takes one itself.
                 if self._queue.runnable > 1:
                     self._tokens.put(None)
-                if self._queue.due < self._wakes_at:
-                    self._time.notify()
-            give(answers or [failed(change, self._closed()) for changes in groups for change in changes])
+            give(answers)
 
-    def _written(self, session: Session, lanes: list[list[Change]]) -> list[Answer]:
-        at = self._changes.now()
-        groups = [Group(changes, at) for changes in lanes]
+    def _done(self, groups: Iterable[Group]) -> None:
+        for group in groups:
+            self._queue.done(group.execution_id)
+        if self._queue.due < self._wakes_at:
+            self._time.notify()
+
+    def _written(self, session: Session, groups: list[Group]) -> list[Answer]:
         sound = [group for group in groups if group.first.lease is None or group.first.lease.poison is None]
         # What goes wrong here is told by each group's own attempt.
         with suppress(StoreError):
             session.once(lambda connection: self._changes.write_all(connection, sound))
-        return [answer for group in groups for answer in self._answers(session, group)]
+        return self._answers(session, groups)
 
-    def _answers(self, session: Session, group: Group) -> list[Answer]:
+    def _answers(self, session: Session, groups: list[Group]) -> list[Answer]:
+        return [answer for group in groups for answer in self._of(session, group)]
+
+    def _of(self, session: Session, group: Group) -> list[Answer]:
         lease = group.first.lease
-        failure: Exception
+        failure = group.failure
         try:
-            if group.numbers is None:
+            if group.numbers is None and failure is None:
                 if lease is not None and lease.poison is not None:
                     raise lease.poison
                 session.run(lambda connection: self._changes.write(connection, group))
@@ -225,15 +262,52 @@ class Workers:
             failure = error
         except UNFIT as error:
             failure = unfit(error, self._name)
-        else:
-            numbers = group.numbers or []
-            return [(each.batch.committed, n, None) for each, n in zip(group.changes, numbers, strict=True)]
+        if failure is None:
+            return answers_of(group)
         # What is wrong with the server is wrong for each of them.
         if len(group.changes) == 1 or (isinstance(failure, StoreError) and type(failure) is not StoreError):
             return [failed(change, failure) for change in group.changes]
         # One of them failed: each by itself gets its own answer.
-        each = [Group([change], group.at) for change in group.changes]
-        return [answer for one in each for answer in self._answers(session, one)]
+        return self._answers(session, [Group([change], group.at) for change in group.changes])
+
+    # ---------------------------------------------------------------- what the express brings, in the loop's thread
+
+    def _finished(self, outcomes: list[Outcome], in_loop: bool) -> None:
+        """Or in the watch's thread, while the loop computes."""
+        written: list[Group] = []
+        following: list[list[Change]] = []
+        for outcome in outcomes:
+            group, answer = outcome.group, outcome.answer
+            if answer is not None:
+                group.sent.pop()
+            if answer is True:
+                self._changes.offer(group.execution_id, outcome.moved)
+                group.written(outcome.moved)
+                written.append(group)
+            elif isinstance(answer, psycopg.Error) and not conflict(answer):
+                group.failure = overtaken(group) if settled(answer) else typed(answer, self._name)
+        with self._lock:
+            self._done(written)
+            for outcome in outcomes:
+                if outcome.group.numbers is None:
+                    self._hand(outcome.group)
+            for group in written:
+                changes = self._queue.take_lane(group.execution_id)
+                if changes is not None:
+                    following.append(changes)
+            if self._queue.runnable or self._stopping:
+                self._wake_all()
+        answers = [answer for group in written for answer in answers_of(group)]
+        if in_loop:
+            settle(answers)
+        else:
+            give(answers)
+        for changes in following:
+            if in_loop:
+                self._send(changes)
+            else:
+                with self._lock:
+                    self._hand(Group(changes, self._changes.now()))
 
     def _leave(self) -> None:
         answers: list[Answer] = []
@@ -265,8 +339,18 @@ class Workers:
                 if now >= self._queue.due:
                     self._queue.release(now)
                     self._wake()
-                self._wakes_at = min(self._queue.due, self._renew_at)
+                if now >= self._queue.behind:
+                    self._drain()
+                self._wakes_at = min(self._queue.due, self._renew_at, max(self._queue.behind, now + DRAIN_SECONDS))
                 self._time.wait(None if self._wakes_at == math.inf else max(0.0, self._wakes_at - now))
+
+    def _drain(self) -> None:
+        """The loop has no time for an answer that a deferred change waits for."""
+        self._lock.release()
+        try:
+            self._express.drain()
+        finally:
+            self._lock.acquire()
 
     def _renew(self, connection: Connection) -> None:
         """Extends the leases, each in a transaction of its own."""

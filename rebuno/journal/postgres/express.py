@@ -1,0 +1,220 @@
+"""The short way to the server: the event loop's own thread sends a change, and takes the answer when it comes.
+
+It saves two changes of threads a step. Whatever does not go through at once is left to the workers.
+"""
+
+import asyncio
+import math
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+from psycopg.errors import error_from_result
+from psycopg.pq import ConnStatus, ExecStatus
+
+from rebuno.errors import StoreError
+from rebuno.journal.chain import Head
+from rebuno.journal.postgres.changes import Changes
+from rebuno.journal.postgres.failures import lost
+from rebuno.journal.postgres.group import STATEMENTS, Group
+from rebuno.journal.postgres.pipeline import FATAL, Connection, name_of, prepare
+
+# A line that owes more answers than this takes no more; one more is opened before.
+_MOST_OWED: Final = 32
+_BUSY: Final = 2
+# After no connection could be had, none is asked for so long, in seconds.
+_GROW_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a group: `answer` is whether it was written, the server's error, or None where nobody knows."""
+
+    group: Group
+    moved: Head
+    answer: bool | psycopg.Error | None
+
+
+class Line:
+    """A connection in pipeline mode, and the groups that it owes answers for, in their order.
+
+    INVARIANT: each statement is followed by a sync, so each is a transaction of its own.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        # The event loop's own: the library closes its socket as soon as it is lost, and another may get its number.
+        self.file = os.dup(connection.pgconn.socket)
+        self.lost = False
+        self.owed: deque[tuple[Group, Head]] = deque()
+        self._answer: bool | psycopg.Error | None = None
+        # The loop's thread and, while that computes, the watch.
+        self._lock = threading.Lock()
+
+    def send(self, sql: str, change: bytes, group: Group, moved: Head) -> bool:
+        """Sends a statement; whether some of it still has to be pushed. Raises `psycopg.Error`: the line is lost, which
+        `receive` will tell to all."""
+        with self._lock:
+            self.owed.append((group, moved))
+            pgconn = self.connection.pgconn
+            pgconn.send_query_prepared(name_of(sql), [change])
+            pgconn.pipeline_sync()
+            return pgconn.flush() != 0
+
+    def push(self) -> bool:
+        """Sends the rest; whether there still is one. Raises as `send`."""
+        with self._lock:
+            return self.connection.pgconn.flush() != 0
+
+    def receive(self) -> list[Outcome]:
+        """The answers that have come, or nobody knows any more."""
+        with self._lock:
+            found: list[Outcome] = []
+            try:
+                self._take(found)
+            except psycopg.Error:
+                self.lost = True
+                found += [Outcome(group, moved, None) for group, moved in self.owed]
+                self.owed.clear()
+            return found
+
+    def _take(self, found: list[Outcome]) -> None:
+        pgconn = self.connection.pgconn
+        pgconn.consume_input()
+        while self.owed and not pgconn.is_busy():
+            result = pgconn.get_result()
+            if result is None:
+                if pgconn.status == ConnStatus.BAD:
+                    raise psycopg.OperationalError("the connection is lost")
+            elif result.status == ExecStatus.PIPELINE_SYNC:
+                found.append(Outcome(*self.owed.popleft(), self._answer))
+                self._answer = None
+            elif result.status in FATAL:
+                error = error_from_result(result)
+                if lost(error):
+                    raise error
+                self._answer = error
+            else:
+                self._answer = result.ntuples > 0
+
+
+class Express:
+    """Lines of one store. Used from the event loop's thread, but for `drain`."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Connection],
+        changes: Changes,
+        finish: Callable[[list[Outcome], bool], None],
+        size: int,
+    ) -> None:
+        """`finish` is given outcomes, and whether it is called in the event loop's thread."""
+        self._loop = asyncio.get_running_loop()
+        self._connect = connect
+        self._changes = changes
+        self._finish = finish
+        self._size = size
+        self._lines: list[Line] = []
+        self._opening = False
+        self._grow_at = -math.inf
+        self._closed = False
+
+    def send(self, group: Group) -> bool:
+        """Sends a group; False where a worker has to."""
+        line = min(self._lines, key=lambda line: len(line.owed), default=None)
+        if line is None or len(line.owed) >= _BUSY:
+            self._grow()
+        if line is None or line.lost or len(line.owed) >= _MOST_OWED:
+            return False
+        ready = self._changes.offered(group)
+        if ready is None:
+            return False
+        sql, change, moved = ready
+        group.sent.append(moved)
+        try:
+            if line.send(sql, change, group, moved):
+                self._loop.add_writer(line.file, self._push, line)
+        except psycopg.Error:
+            self._loop.call_soon(self._receive, line)
+        return True
+
+    def drain(self) -> None:
+        """Takes the answers that have come while the event loop computes. From another thread."""
+        for line in list(self._lines):
+            found = line.receive()
+            if line.lost:
+                self._loop.call_soon_threadsafe(self._drop, line)
+            if found:
+                self._finish(found, False)
+
+    def close(self) -> None:
+        """Lets go of the connections."""
+        self._closed = True
+        for line in list(self._lines):
+            self._drop(line)
+
+    def _receive(self, line: Line) -> None:
+        if line not in self._lines:
+            return
+        found = line.receive()
+        if line.lost:
+            self._drop(line)
+        if found:
+            self._finish(found, True)
+
+    def _push(self, line: Line) -> None:
+        try:
+            if line.push():
+                return
+        except psycopg.Error:
+            self._loop.call_soon(self._receive, line)
+        self._loop.remove_writer(line.file)
+
+    def _drop(self, line: Line) -> None:
+        if line in self._lines:
+            self._lines.remove(line)
+            self._loop.remove_reader(line.file)
+            self._loop.remove_writer(line.file)
+            os.close(line.file)
+            line.connection.close()
+
+    def _grow(self) -> None:
+        if self._opening or len(self._lines) >= self._size or time.monotonic() < self._grow_at or self._closed:
+            return
+        self._opening = True
+        threading.Thread(target=self._open, name="rebuno-postgres-open", daemon=True).start()
+
+    def _open(self) -> None:
+        connection: Connection | None = None
+        try:
+            connection = self._connect()
+            for sql in STATEMENTS:
+                prepare(connection, sql)
+            connection.pgconn.enter_pipeline_mode()
+        except (StoreError, psycopg.Error):
+            # The workers say why, if they cannot have one either.
+            if connection is not None:
+                connection.close()
+            connection = None
+        try:
+            self._loop.call_soon_threadsafe(self._attach, connection)
+        except RuntimeError:
+            # The loop is closed, and with it goes the store.
+            if connection is not None:
+                connection.close()
+
+    def _attach(self, connection: Connection | None) -> None:
+        self._opening = False
+        if connection is None:
+            self._grow_at = time.monotonic() + _GROW_SECONDS
+        elif self._closed:
+            connection.close()
+        else:
+            line = Line(connection)
+            self._lines.append(line)
+            self._loop.add_reader(line.file, self._receive, line)
