@@ -189,9 +189,7 @@ async def test_a_file_taken_away_is_noticed_by_who_writes(tmp_path: Path, take: 
     store = await SQLiteStore.open(path)
     lease = await started(store)
     take(path)
-    start = time.monotonic()
     _, error = await until_it_fails(store, lease, "")
-    assert time.monotonic() - start < 1
     assert isinstance(error, StoreUnreachable)
     assert re.search(r"moved or deleted while it was open: `.*store\.db", str(error))
     assert lease.poison is error
