@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from rebuno.model.execution import ExecutionStatus
@@ -48,7 +49,11 @@ class Execution:
     own id (None: none given), `digest` that of the policy it started under, by which it is judged to its end if it is
     `pinned`; `attempt` counts its runs from 1 (0: none yet), `lease_until` is seconds since 1970, `head_seq` and
     `head_hash` are those of its newest event. It is cancelled at `deadline_at` (0: never); `forked_from` is the
-    execution whose first `fork_seq` events it took over, or empty."""
+    execution whose first `fork_seq` events it took over, or empty.
+
+    A `served` one is run by an agent that it is dispatched to. `continues` is the execution whose `state` (canonical
+    JSON, None: none was given) it goes on from, in a `session` or not; `spawned_execution_id` and `spawned_step_id` are
+    the step whose subagent it is; `created_by` and `on_behalf_of` say who asked for it. Empty where there is none."""
 
     id: str
     agent_id: str
@@ -69,6 +74,14 @@ class Execution:
     pinned: bool = False
     forked_from: str = ""
     fork_seq: int = 0
+    served: bool = False
+    session: str = ""
+    continues: str = ""
+    spawned_execution_id: str = ""
+    spawned_step_id: str = ""
+    created_by: str = ""
+    on_behalf_of: str = ""
+    state: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +91,8 @@ class Step:
     three numbers are those of the events that decided, first started and settled it (0: not yet), the three times those
     when it was decided, last started and settled, in seconds since 1970; `attempt` is the run that last started it;
     `approval_id` its newest approval, or the one whose scope covered it. `input_tokens` and `output_tokens` are what an
-    `llm_call` used (None: not known)."""
+    `llm_call` used (None: not known). Of a served execution `visited` is the run that last came to the step, and
+    `submission` the number of the request in which it did (0: neither; below 0: one that had no number)."""
 
     step_id: str
     execution_id: str
@@ -107,6 +121,8 @@ class Step:
     completed_at: float = 0.0
     input_tokens: int | None = None
     output_tokens: int | None = None
+    visited: int = 0
+    submission: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +240,78 @@ class ApprovalWrite:
     resolved: int | None = None
 
 
+class DispatchState(StrEnum):
+    """`queued`: an agent is to be told of an execution; `claimed`: a replica has told it, or is about to."""
+
+    QUEUED = "queued"
+    CLAIMED = "claimed"
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One delivery of an execution to its agent, for as long as it lives: until the execution ends, waits, or is
+    delivered anew. `attempt` counts its tries, `failures` those since the last outcome of a step; it is not tried
+    before `due_at`, in seconds since 1970."""
+
+    id: str
+    execution_id: str
+    agent_id: str
+    state: DispatchState = DispatchState.QUEUED
+    attempt: int = 0
+    failures: int = 0
+    due_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who runs executions, told of them at `webhook_url`. `lease` is how many seconds it may be silent (0: as the
+    server says); the schemas are canonical JSON. `secret` signs both ways and is shown to nobody."""
+
+    id: str
+    webhook_url: str
+    secret: str = field(repr=False)
+    lease: float = 0.0
+    registered_at: float = 0.0
+    description: str | None = None
+    input_schema: str | None = None
+    output_schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPolicy:
+    """The text of an agent's bundle; `version` counts its changes from 1."""
+
+    agent_id: str
+    version: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of the HTTP interface: what it may do, and the SHA-256 of its token. `revoked_at` is 0 while it is good."""
+
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    token_hash: bytes = field(repr=False)
+    created_at: float = 0.0
+    revoked_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many executions there are in each state, and dispatches that are due or delivered."""
+
+    executions: tuple[tuple[str, int], ...]
+    queued: int
+    claimed: int
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutionWrite:
     """What becomes of the execution's row, besides its head. `attempt`, `holder` and `lease_until` change together;
-    `attempt` None leaves the three as they are."""
+    `attempt` None leaves the three as they are. `dispatch` takes the place of the one that the execution has; one that
+    has ended or is blocked has none. `continues` and `state` are set where they are given."""
 
     status: ExecutionStatus
     output: str | None = None
@@ -235,14 +319,19 @@ class ExecutionWrite:
     attempt: int | None = None
     holder: Holder | None = None
     lease_until: float = 0.0
+    dispatch: Dispatch | None = None
+    continues: str = ""
+    state: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a fork or an import brings with its first events: rows as they shall be, numbers and times included."""
+    """What an execution brings with its first events: rows as they shall be, numbers and times included, and the
+    `dispatch` that it begins with."""
 
     steps: tuple[Step, ...] = ()
     approvals: tuple[Approval, ...] = ()
+    dispatch: Dispatch | None = None
 
 
 @dataclass(slots=True)
