@@ -6,6 +6,7 @@ results are there.
 import gzip
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,10 +47,11 @@ class Request:
 
 class Provider:
     """The running stub. `requests` are those that it got, `manners` how the next ones are answered, `turns` how many
-    results of tools an answer takes."""
+    results of tools an answer takes, `pace` for how many seconds it thinks before a body and before each event."""
 
-    def __init__(self, turns: int) -> None:
+    def __init__(self, turns: int, pace: float = 0.0) -> None:
         self.turns = turns
+        self.pace = pace
         self.requests: list[Request] = []
         self._arrived = threading.Condition()
         self.manners: deque[Manner] = deque()
@@ -70,9 +72,9 @@ class Provider:
 
 
 @contextmanager
-def provider(turns: int = 0) -> Iterator[Provider]:
+def provider(turns: int = 0, *, pace: float = 0.0) -> Iterator[Provider]:
     """A stub that is there for a test; `url` is its address."""
-    stub = Provider(turns)
+    stub = Provider(turns, pace)
 
     class Handler(_Handler):
         provider = stub
@@ -145,6 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
         if manner.hold is not None:
             manner.go.wait(10)
+        time.sleep(self.provider.pace)
         self._head(rest, kind, ("Content-Length", str(len(body))))
         self.wfile.write(body[: manner.cut])
         if manner.cut is not None:
@@ -155,6 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
         if manner.gzip:
             events = [gzip.compress(b"".join(events))]
         for number, event in enumerate(events):
+            time.sleep(self.provider.pace)
             if number == manner.hold:
                 manner.go.wait(10)
             if number == manner.cut:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -96,6 +97,33 @@ def test_an_identical_call_is_another_step() -> None:
         played = twice(call, stub)
     assert played.first == played.second == ["chat-1", "chat-2", "chat-3"]
     assert [step.occurrence for step in played.steps] == [0, 1, 2]
+
+
+def test_calls_side_by_side_get_their_own_answers_again() -> None:
+    """Which of them the provider answers first decides nothing."""
+
+    async def call(c: Clients) -> Any:
+        async def ask(number: int) -> str:
+            asked: list[Any] = [{"role": "user", "content": str(number)}]
+            return (await c.openai.chat.completions.create(model="gpt-5", messages=asked)).id
+
+        return await asyncio.gather(*(ask(number) for number in range(8)))
+
+    with provider() as stub:
+        slow = Manner(hold=0)
+        stub.manners.append(slow)
+
+        def release() -> None:
+            stub.wait_for(8)
+            slow.go.set()
+
+        released = threading.Thread(target=release)
+        released.start()
+        played = twice(call, stub)
+        released.join()
+    assert played.first == played.second
+    assert sorted(played.first) == [f"chat-{number}" for number in range(1, 9)]
+    assert len(stub.requests) == 8
 
 
 def test_a_call_in_a_tool_belongs_to_the_tool() -> None:
