@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from rebuno.errors import LeaseSuperseded, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.chain import verify
 from rebuno.journal.postgres import PostgresStore
+from rebuno.journal.postgres.express import Express
+from rebuno.journal.postgres.group import Group
 from rebuno.journal.records import Batch, ExecutionWrite, Lease, Spend, StepWrite, Tombstone
 from rebuno.journal.store import Store
 from rebuno.model.execution import ExecutionStatus
@@ -223,18 +226,67 @@ LOST: list[tuple[Callable[[Store, Lease], Any], str]] = [
 ]
 
 
+@pytest.mark.parametrize("way", ["short", "workers"])
 @pytest.mark.parametrize(("deed", "at"), LOST, ids=[deed.__name__ for deed, _ in LOST])
-def test_a_commit_whose_answer_is_lost_is_read_back(proxy: Proxy, deed: Callable[..., Any], at: str) -> None:
+def test_a_commit_whose_answer_is_lost_is_read_back(
+    proxy: Proxy, deed: Callable[..., Any], at: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The server committed and the line was cut before it could say so: the write is answered, and is there once."""
+    sent = ways(monkeypatch, short=way == "short")
 
     async def body() -> None:
         async with opened(proxy.url) as store:
+            await warm(store, sent, short=way == "short")
             lease = await started(store)
             proxy.cut(at)
             await deed(store, lease)
             assert proxy.cuts == 1
 
     asyncio.run(body())
+
+
+def ways(monkeypatch: pytest.MonkeyPatch, *, short: bool) -> list[bool]:
+    """Takes the short way where it is open, or never; the list says for each group whether it was taken."""
+    sent: list[bool] = []
+    original = Express.send
+
+    def send(express: Express, group: Group) -> bool:
+        sent.append(short and original(express, group))
+        return sent[-1]
+
+    monkeypatch.setattr(Express, "send", send)
+    return sent
+
+
+async def warm(store: Store, sent: list[bool], *, short: bool) -> None:
+    """Writes elsewhere until changes go the way that they are to go."""
+    await started(store, "warm")
+    async with asyncio.timeout(10):
+        while not sent or sent[-1] is not short:
+            await written(store, batch("warm"))
+
+
+@in_loop
+async def test_a_deferred_batch_does_not_wait_for_a_loop_that_computes(postgres: str) -> None:
+    """Not even behind a batch whose answer the loop has no time to take."""
+    with pytest.MonkeyPatch.context() as patch:
+        async with opened(postgres) as store:
+            sent = ways(patch, short=True)
+            await warm(store, sent, short=True)
+            lease = await started(store)
+            first, deferred = batch("e1", event(n=0), lease=lease), batch("e1", event(n=1), lease=lease, deferred=True)
+            store.write(first)
+            store.write(deferred)
+            assert sent[-1]
+            without_the_loop(lambda: do(postgres, "SELECT 1 FROM rebuno.events WHERE execution_id = 'e1'")[2:] != [])
+            assert [await first.committed, await deferred.committed] == [2, 3]
+
+
+def without_the_loop(happens: Callable[[], bool]) -> None:
+    """Waits so that no task of the event loop runs."""
+    until = time.monotonic() + 10
+    while not happens():
+        assert time.monotonic() < until
 
 
 @in_loop
