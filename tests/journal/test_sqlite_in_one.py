@@ -1,4 +1,5 @@
-"""Batches of one execution that meet in a group are written as one; what then happens is as if each came alone."""
+"""Batches of one execution that meet in a group are written as one; what then happens is as if each came alone. And
+the thread that writes need not be woken for each."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from rebuno.journal.chain import Written, verify
 from rebuno.journal.records import Batch, Lease, StepWrite
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.sqlite.changes import Changes
+from rebuno.journal.sqlite.writer import BUSY_SECONDS
 from rebuno.model.step import StepStatus
 from tests.journal.builders import approval, asking, batch, ending, event, in_loop, started, starting, step, written
 
@@ -128,4 +130,18 @@ async def test_rows_have_the_numbers_of_their_own_events(tmp_path: Path) -> None
     await one.committed
     rows = [(s.step_id, s.decided_seq, s.started_seq, s.outcome_seq) for s in await store.steps("e1")]
     assert rows == [("s1", 2, 2, 3), ("s2", 4, 4, 0)]
+    await store.close()
+
+
+@pytest.mark.parametrize("idle", [0.0, 0.01, 1.5 * BUSY_SECONDS])
+@in_loop
+async def test_a_deferred_batch_is_written_whether_or_not_the_thread_sleeps(tmp_path: Path, idle: float) -> None:
+    """Right after other work, while the thread looks for more of it, and long after."""
+    store = await SQLiteStore.open(tmp_path / "store.db")
+    lease = await started(store)
+    for number in range(2, 5):
+        await asyncio.sleep(idle)
+        late = batch("e1", lease=lease, deferred=True)
+        store.write(late)
+        assert await asyncio.wait_for(late.committed, 5) == number
     await store.close()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Self, TypeVar
 
 import apsw
 
@@ -21,13 +21,10 @@ from rebuno.journal.sqlite.jobs import Change, Keep, Stop
 from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.reading import Reading
 from rebuno.journal.sqlite.upkeep import Upkeep
-from rebuno.journal.sqlite.writer import RENEW_SECONDS, Writer
+from rebuno.journal.sqlite.writer import DEFER_SECONDS, RENEW_SECONDS, Writer
 from rebuno.model.clock import Clock, WallClock
 
 T = TypeVar("T")
-
-# How long a deferred outcome may wait for the next submission of its execution.
-DEFER_SECONDS: Final = 0.002
 
 
 class SQLiteStore(Reading):

@@ -3,6 +3,8 @@
 import math
 import threading
 import time
+from collections import deque
+from contextlib import suppress
 from itertools import chain, groupby
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -21,6 +23,10 @@ from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock
 
 RENEW_SECONDS: Final = 10.0
+# How long a batch may wait for the next of its execution.
+DEFER_SECONDS: Final = 0.002
+# How long after the last job the thread looks for the next by itself. To be woken costs more than to look.
+BUSY_SECONDS: Final = 0.1
 
 
 class Writer:
@@ -46,7 +52,11 @@ class Writer:
         self._look_at = 0.0
         self._gone: StoreUnreachable | None = None
         self._renew_seconds = renew_seconds
-        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._jobs: deque[Job] = deque()
+        self._wake: SimpleQueue[None] = SimpleQueue()
+        # Whether the thread looks for deferred changes by itself, and need not be woken for one.
+        self._looking = False
+        self._busy_until = 0.0
         self._ready: list[Change] = []
         self._deferred: dict[str, list[Change]] = {}
         self._due = math.inf
@@ -59,7 +69,10 @@ class Writer:
 
     def submit(self, job: Job) -> None:
         """Hands a job over. Its answer comes in the event loop of its future."""
-        self._jobs.put(job)
+        self._jobs.append(job)
+        # INVARIANT: the thread says that it stops looking before it looks a last time, so one of the two sees the job.
+        if not (self._looking and isinstance(job, Change) and job.due is not None):
+            self._wake.put(None)
         # INVARIANT: the thread sets `_ended` before it empties the queue a last time, so one of the two sees the job.
         if self._ended:
             self._refuse()
@@ -89,14 +102,25 @@ class Writer:
 
     def _take(self) -> None:
         """Waits for a job or for what is due, then takes all that is queued."""
-        due = min(self._due, self._renew_at if self._leases else math.inf)
-        try:
-            job = self._jobs.get(timeout=None if due == math.inf else max(0.0, due - time.monotonic()))
-            self._sort(job)
-            while self._stop is None:
-                self._sort(self._jobs.get_nowait())
-        except Empty:
-            return
+        if not self._jobs:
+            now = time.monotonic()
+            due = min(self._due, self._renew_at if self._leases else math.inf)
+            self._looking = now < self._busy_until
+            if self._looking:
+                due = min(due, now + DEFER_SECONDS)
+            if not self._jobs:
+                self._await_wake(None if due == math.inf else max(0.0, due - now))
+        # INVARIANT: first the wake-ups, then the jobs: each job was there before it woke anybody.
+        while not self._wake.empty():
+            self._await_wake(0.0)
+        if self._jobs:
+            self._busy_until = time.monotonic() + BUSY_SECONDS
+        while self._jobs and self._stop is None:
+            self._sort(self._jobs.popleft())
+
+    def _await_wake(self, timeout: float | None) -> None:
+        with suppress(Empty):
+            self._wake.get(timeout=timeout)
 
     def _sort(self, job: Job) -> None:
         match job:
@@ -268,13 +292,11 @@ class Writer:
         ]
         if self._stop is not None:
             waiting.append(self._stop)
-        while not self._jobs.empty():
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
-            if not isinstance(job, Keep):
-                waiting.append(job)
+        with suppress(IndexError):
+            while True:
+                job = self._jobs.popleft()
+                if not isinstance(job, Keep):
+                    waiting.append(job)
         give([(job.answer, None, error) for job in waiting])
 
 
