@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rebuno.embedded import PERMISSIVE, Execution, Kernel, Question, open, operate, run_sync
+    from rebuno.embedded import PERMISSIVE, Kernel, open, operate, run_sync
     from rebuno.errors import (
         APIError,
         Blocked,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         failure_reason,
     )
     from rebuno.kernel.operator import Operator
+    from rebuno.kernel.views import Execution, Question
     from rebuno.sdk.execution import execution
     from rebuno.sdk.http_client import RebunoTransport, http_client
     from rebuno.sdk.refusals import raise_for_refusal
@@ -47,10 +48,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_EMBEDDED = ("PERMISSIVE", "Execution", "Kernel", "Question", "open", "operate", "run_sync")
+_EMBEDDED = ("PERMISSIVE", "Kernel", "open", "operate", "run_sync")
 _HOMES = {
     **dict.fromkeys(_EMBEDDED, "rebuno.embedded"),
+    "Execution": "rebuno.kernel.views",
     "Operator": "rebuno.kernel.operator",
+    "Question": "rebuno.kernel.views",
     "RebunoTransport": "rebuno.sdk.http_client",
     "execution": "rebuno.sdk.execution",
     "http_client": "rebuno.sdk.http_client",

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -29,9 +28,9 @@ from rebuno.kernel.kernel import Kernel as Core
 from rebuno.kernel.operator import Operator
 from rebuno.kernel.replay import recorded
 from rebuno.kernel.sweeps import keep_sweeping
+from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
-from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import read
@@ -60,41 +59,6 @@ class Permissive(Enum):
 PERMISSIVE: Final = Permissive.PERMISSIVE
 
 PolicyLike = str | Path | Policy | Permissive | Sequence[str | Path]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a person is asked: the approval's `id`, and the step that it is about. `args` is a JSON value, `message`
-    what the rule says to show, `cause` is `policy`, or `revoked`: the step is done, and today's bundle denies it."""
-
-    id: str
-    step_id: str
-    kind: str
-    target: str
-    args: Any
-    message: str
-    rule_id: str
-    reason: str
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """How a run ended. `key` is the caller's own id, `output` a JSON value (None unless completed), `approvals` what it
-    waits for, `replayed` how many recorded steps this call answered from the journal, `head_hash` the hex hash of the
-    newest event."""
-
-    id: str
-    agent_id: str
-    key: str | None
-    status: ExecutionStatus
-    input: Any
-    output: Any
-    failure_reason: str
-    attempt: int
-    approvals: tuple[Question, ...]
-    replayed: int
-    head_hash: str
 
 
 class _Direct:
@@ -178,13 +142,13 @@ class Kernel:
         while True:
             begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
             if isinstance(begun, records.Execution):
-                return await self._view(begun, replayed)
+                return await view(self.operator, begun, replayed)
             id = id if id is not None else begun.execution.id
             begun.block_diverged = on_divergence == "block"
             ended = await self._attempt(begun, bind(handler, identity.parse(text)))
             replayed = begun.replayed
             if ended is not None:
-                return await self._view(ended, replayed)
+                return await view(self.operator, ended, replayed)
 
     async def cancel(self, ref: str, *, reason: str = "cancelled") -> records.Execution:
         """Cancels an execution, named as in `Operator.execution`, wherever it runs; a handler that runs in this kernel
@@ -298,39 +262,6 @@ class Kernel:
         # What ended the attempt is already on its way to the caller.
         with suppress(StoreError, LeaseSuperseded, Terminated):
             await asyncio.shield(self._core.abandon(attempt))
-
-    async def _view(self, row: records.Execution, replayed: int) -> Execution:
-        questions = []
-        if row.status is ExecutionStatus.BLOCKED:
-            steps = {step.step_id: step for step in await self.operator.steps(row.id)}
-            for asked in await self.operator.approvals(status="pending", execution_id=row.id):
-                step = steps[asked.step_id]
-                questions.append(
-                    Question(
-                        asked.id,
-                        asked.step_id,
-                        step.kind.value,
-                        step.target,
-                        identity.parse(step.args),
-                        asked.message,
-                        asked.rule_id,
-                        step.reason,
-                        asked.cause,
-                    )
-                )
-        return Execution(
-            row.id,
-            row.agent_id,
-            row.key,
-            row.status,
-            identity.parse(row.input),
-            identity.parse(row.output) if row.output is not None else None,
-            row.failure_reason,
-            row.attempt,
-            tuple(questions),
-            replayed,
-            row.head_hash.hex(),
-        )
 
     def shut(self) -> None:
         """Takes no more bodies; whoever opened the kernel closes its store."""

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rebuno.embedded import Execution
+from rebuno import Execution
 from rebuno.policy.compile import compile_text
 from rebuno.sdk.tool import tool
 from rebuno.testing import Evidence, FixedClock, History, assert_decision, memory_kernel

@@ -11,8 +11,8 @@ from rebuno.kernel import approvals, exchange, forks
 from rebuno.kernel.attempt import load
 from rebuno.kernel.cancel import cancel
 from rebuno.kernel.drift import changed
-from rebuno.kernel.panels import Panel
 from rebuno.kernel.judged import began_since, judged
+from rebuno.kernel.panels import Panel
 from rebuno.kernel.story import Story, tell
 from rebuno.kernel.sweeps import Swept, sweep
 from rebuno.kernel.verify import Verified, check
