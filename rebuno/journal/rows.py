@@ -7,7 +7,21 @@ import json
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
-from rebuno.journal.records import Approval, ApprovalWrite, Event, Execution, Holder, Step, StepWrite, Tombstone
+from rebuno.journal.records import (
+    Agent,
+    AgentPolicy,
+    ApiKey,
+    Approval,
+    ApprovalWrite,
+    Dispatch,
+    DispatchState,
+    Event,
+    Execution,
+    Holder,
+    Step,
+    StepWrite,
+    Tombstone,
+)
 from rebuno.journal.texts import names_from, names_text, votes_from, votes_text
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.execution import ExecutionStatus
@@ -25,13 +39,14 @@ _LATEST: Final = 253_402_300_800.0  # the end of the year 9999, in seconds since
 
 
 def execution(row: Row) -> Execution:
-    """A row of `execution_rows` without its `n` and `ended_at`."""
-    _check_json(row[4], row[6])
+    """A row of `execution_rows` without its `n`, `ended_at` and `told`."""
+    _check_json(row[4], row[6], row[28])
     _check_times(*row[12:13], *row[15:18])
     owner, host, pid = row[9:12]
     holder = None if owner is None else Holder(owner, host, pid)
-    fields: Row = (*row[:3], ExecutionStatus(row[3]), *row[4:9], holder, *row[12:18], row[18] != 0, *row[19:])
-    return Execution(*fields)
+    pinned, served = row[18] != 0, row[21] != 0
+    fields: Row = (*row[:3], ExecutionStatus(row[3]), *row[4:9], holder, *row[12:18], pinned, *row[19:21], served)
+    return Execution(*fields, *row[22:])
 
 
 def event(row: Row) -> Event:
@@ -77,6 +92,42 @@ def tombstone(row: Row) -> Tombstone:
     return Tombstone(*fields)
 
 
+def dispatch(row: Row) -> Dispatch:
+    """A row of `dispatches`."""
+    fields: Row = (*row[:3], DispatchState(row[3]), *row[4:])
+    return Dispatch(*fields)
+
+
+def dispatch_values(dispatch: Dispatch) -> Row:
+    """The parameters of `put-dispatch`."""
+    return (
+        dispatch.id,
+        dispatch.execution_id,
+        dispatch.agent_id,
+        dispatch.state,
+        dispatch.attempt,
+        dispatch.failures,
+        dispatch.due_at,
+    )
+
+
+def agent(row: Row) -> Agent:
+    """A row of `agents`."""
+    _check_json(row[6], row[7])
+    return Agent(*row)
+
+
+def policy(row: Row) -> AgentPolicy:
+    """A row of `policies`."""
+    return AgentPolicy(*row)
+
+
+def key(row: Row) -> ApiKey:
+    """A row of `api_keys` without its `n`."""
+    fields: Row = (*row[:2], names_from(row[2]), *row[3:])
+    return ApiKey(*fields)
+
+
 def source(row: Row) -> tuple[str, str]:
     """The path and the text of a row of `bundle_sources`."""
     return row[0], row[1]
@@ -117,6 +168,13 @@ def execution_values(execution: Execution, head_seq: int, head_hash: bytes, now:
         int(execution.pinned),
         execution.forked_from,
         execution.fork_seq,
+        int(execution.served),
+        execution.session,
+        execution.continues,
+        execution.spawned_execution_id,
+        execution.spawned_step_id,
+        execution.created_by,
+        execution.on_behalf_of,
     )
 
 
@@ -164,6 +222,8 @@ def _step_values(step: Step, numbers: tuple[int, int, int], times: tuple[float, 
         *times,
         step.input_tokens,
         step.output_tokens,
+        step.visited,
+        step.submission,
     )
 
 

@@ -38,20 +38,8 @@ class ServedStore(Store, Protocol):
         """
         ...
 
-    async def page(
-        self,
-        *,
-        agent_id: str | None = None,
-        session: str | None = None,
-        status: str | None = None,
-        before: str | None = None,
-        limit: int = 50,
-    ) -> list[Execution]:
-        """Executions, newest first, those older than the execution `before`."""
-        ...
-
-    async def session(self, agent_id: str, session: str, *, live: bool) -> list[Execution]:
-        """The newest execution of a session that has completed, or the oldest that has not ended (`live`); or none."""
+    async def session(self, agent_id: str, session: str, *, live: bool) -> Execution | None:
+        """The oldest execution of a session that has not ended (`live`), or the newest that has completed."""
         ...
 
     async def sessions_free(self, *, limit: int = 100) -> list[Execution]:
@@ -124,10 +112,10 @@ class ServedStore(Store, Protocol):
         """What there is."""
         ...
 
-    async def notify(self, channel: str, text: str) -> None:
-        """Hands a text of at most 7,900 bytes to whoever listens on a channel now, in any process. It may be lost."""
+    async def notify(self, text: str) -> None:
+        """Hands a text of at most 7,900 bytes to whoever listens now, in any process of a server. It may be lost."""
         ...
 
-    def listen(self, channel: str) -> AsyncIterator[str]:
-        """The texts handed to a channel from now on."""
+    def listen(self) -> AsyncIterator[str]:
+        """The texts handed over from now on."""
         ...

@@ -83,7 +83,13 @@ class Store(Protocol):
         ...
 
     async def executions(
-        self, *, agent_id: str | None = None, status: str | None = None, before: str | None = None, limit: int = 50
+        self,
+        *,
+        agent_id: str | None = None,
+        session: str | None = None,
+        status: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
     ) -> list[Execution]:
         """Newest first, those older than the execution `before`."""
         ...

@@ -87,7 +87,7 @@ def test_a_newer_schema_is_refused(postgres: str) -> None:
         connection.execute("INSERT INTO rebuno.schema_version (number) VALUES (99)")
     error = refused(postgres)
     assert isinstance(error, SchemaTooNew)
-    assert (error.found, error.known) == (99, 1)
+    assert (error.found, error.known) == (99, 2)
 
 
 async def opened_once(url: str, **options: Any) -> None:

@@ -8,7 +8,7 @@ import psycopg
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreBusy, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, Head, Written, chained
 from rebuno.journal.postgres.failures import UNFIT, lost, settled
-from rebuno.journal.postgres.group import Group, approval_objects, event_objects, step_objects
+from rebuno.journal.postgres.group import Group, approval_objects, dispatch_object, event_objects, step_objects
 from rebuno.journal.postgres.pipeline import Connection, pipelined
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, hexed, packed
@@ -129,15 +129,24 @@ class Changes:
             "pinned": execution.pinned,
             "forked_from": execution.forked_from,
             "fork_seq": execution.fork_seq,
+            "served": execution.served,
+            "session": execution.session,
+            "continues": execution.continues,
+            "spawned_execution_id": execution.spawned_execution_id,
+            "spawned_step_id": execution.spawned_step_id,
+            "created_by": execution.created_by,
+            "on_behalf_of": execution.on_behalf_of,
             "ended_at": at if execution.status.terminal else 0.0,
         }
         change = {
             "execution": row,
             "input": execution.input,
             "output": execution.output,
+            "state": execution.state,
             "events": event_objects(rows),
             "steps": step_objects([copied_step_values(step) for step in copied.steps]),
             "approvals": approval_objects([copied_approval_values(question) for question in copied.approvals]),
+            "dispatch": dispatch_object(copied.dispatch) if copied.dispatch is not None else None,
         }
         added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
         if added is None or not added[0]:

@@ -1,13 +1,13 @@
 """Batches of one execution that go to the server in one statement, and what that statement is given."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from rebuno.journal.chain import Head, Written, chained
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import hexed, packed
-from rebuno.journal.records import Batch, ExecutionWrite, StepWrite
+from rebuno.journal.records import Batch, Dispatch, ExecutionWrite, StepWrite
 from rebuno.journal.rows import Row, approval_values, holder_values, step_values
 from rebuno.model.clock import rfc3339
 
@@ -23,7 +23,7 @@ _STEP: Final = (
     *("step_id", "execution_id", "parent_id", "kind", "target", "args", "args_hash", "occurrence", "idempotency"),
     *("status", "verdict", "rule_id", "bundle", "digest", "reason", "attempt", "result", "error", "approval_id"),
     *("decided_seq", "started_seq", "outcome_seq", "decided_at", "started_at", "completed_at"),
-    *("input_tokens", "output_tokens"),
+    *("input_tokens", "output_tokens", "visited", "submission"),
 )
 _APPROVAL: Final = (
     *("id", "execution_id", "step_id", "cause", "status", "message", "rule_id", "digest", "scope", "decided_by"),
@@ -167,6 +167,11 @@ def approval_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [dict(zip(_APPROVAL, row, strict=True)) for row in rows]
 
 
+def dispatch_object(dispatch: Dispatch) -> dict[str, Any]:
+    """A row of dispatches as the server takes it."""
+    return asdict(dispatch)
+
+
 def _base(changes: Sequence[Change]) -> int | None:
     before = 0
     for change in changes:
@@ -191,7 +196,11 @@ def _row(write: ExecutionWrite) -> dict[str, Any]:
         "failure_reason": write.failure_reason,
         "ended": write.status.terminal,
         "output": write.output,
+        "state": write.state,
+        "continues": write.continues or None,
     }
+    if write.dispatch is not None:
+        value["dispatch"] = dispatch_object(write.dispatch)
     if write.attempt is not None:
         owner, host, pid = holder_values(write.holder)
         lease = {"owner": owner, "host": host, "pid": pid, "lease_until": write.lease_until}

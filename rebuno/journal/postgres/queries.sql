@@ -42,7 +42,8 @@ WITH given AS (
         id text, base_seq bigint, base_hash bytea, lease_attempt bigint, lease_owner text,
         head_seq bigint, head_hash bytea, at double precision, events json, steps json, approvals json,
         status text, failure_reason text, ended boolean, output text,
-        attempt bigint, owner text, host text, pid bigint, lease_until double precision
+        attempt bigint, owner text, host text, pid bigint, lease_until double precision,
+        dispatch json, continues text, state text
     )
 ), moved AS (
     UPDATE rebuno.executions AS e
@@ -54,17 +55,28 @@ WITH given AS (
         owner = CASE WHEN g.attempt IS NULL THEN e.owner ELSE g.owner END,
         host = CASE WHEN g.attempt IS NULL THEN e.host ELSE g.host END,
         pid = CASE WHEN g.attempt IS NULL THEN e.pid ELSE g.pid END,
-        lease_until = CASE WHEN g.attempt IS NULL THEN e.lease_until ELSE g.lease_until END
+        lease_until = CASE WHEN g.attempt IS NULL THEN e.lease_until ELSE g.lease_until END,
+        continues = coalesce(g.continues, e.continues)
     FROM given AS g
     WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
       AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
-    RETURNING g.id, g.output, g.events, g.steps, g.approvals
+    RETURNING g.id, g.output, g.events, g.steps, g.approvals, g.status, g.dispatch, g.state
 ), told AS (
     INSERT INTO rebuno.events
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.events, moved.events) AS x
 ), come_to AS (
-    UPDATE rebuno.contents AS c SET output = moved.output
-    FROM moved WHERE c.execution_id = moved.id AND moved.output IS NOT NULL
+    UPDATE rebuno.contents AS c SET output = coalesce(moved.output, c.output), state = coalesce(moved.state, c.state)
+    FROM moved WHERE c.execution_id = moved.id AND (moved.output IS NOT NULL OR moved.state IS NOT NULL)
+), dispatched AS (
+    INSERT INTO rebuno.dispatches
+    SELECT x.* FROM moved, json_populate_record(NULL::rebuno.dispatches, moved.dispatch) AS x
+    WHERE moved.dispatch IS NOT NULL
+    ON CONFLICT (execution_id) DO UPDATE
+    SET id = excluded.id, agent_id = excluded.agent_id, state = excluded.state, attempt = excluded.attempt,
+        failures = excluded.failures, due_at = excluded.due_at
+), over AS (
+    DELETE FROM rebuno.dispatches AS d USING moved
+    WHERE d.execution_id = moved.id AND moved.status IN ('blocked', 'completed', 'failed', 'cancelled')
 ), stepped AS (
     INSERT INTO rebuno.steps AS s
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.steps, moved.steps) AS x
@@ -77,7 +89,9 @@ WITH given AS (
         started_at = coalesce(nullif(excluded.started_at, 0), s.started_at),
         outcome_seq = coalesce(nullif(excluded.outcome_seq, 0), s.outcome_seq),
         completed_at = coalesce(nullif(excluded.completed_at, 0), s.completed_at),
-        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens
+        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+        visited = greatest(s.visited, excluded.visited),
+        submission = CASE WHEN excluded.visited > s.visited THEN excluded.submission ELSE s.submission END
     WHERE s.execution_id = excluded.execution_id AND s.status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
     RETURNING 1
 ), asked AS (
@@ -134,7 +148,9 @@ WITH given AS (
         started_at = coalesce(nullif(excluded.started_at, 0), s.started_at),
         outcome_seq = coalesce(nullif(excluded.outcome_seq, 0), s.outcome_seq),
         completed_at = coalesce(nullif(excluded.completed_at, 0), s.completed_at),
-        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens
+        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+        visited = greatest(s.visited, excluded.visited),
+        submission = CASE WHEN excluded.visited > s.visited THEN excluded.submission ELSE s.submission END
     WHERE s.execution_id = excluded.execution_id AND s.status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
     RETURNING 1
 )
@@ -155,20 +171,26 @@ SELECT hash FROM rebuno.events WHERE execution_id = %(id)s AND event_seq = %(seq
 -- those that retention took count too.
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
-        execution json, input text, output text, events json, steps json, approvals json
+        execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json
     )
 ), added AS (
     INSERT INTO rebuno.executions
            (id, agent_id, key, status, digest, failure_reason, attempt, owner, host, pid, lease_until, head_seq,
-            head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, ended_at)
+            head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session, continues,
+            spawned_execution_id, spawned_step_id, created_by, on_behalf_of, told, ended_at)
     SELECT x.id, x.agent_id, x.key, x.status, x.digest, x.failure_reason, x.attempt, x.owner, x.host, x.pid,
            x.lease_until, x.head_seq, x.head_hash, x.created_at, x.updated_at, x.deadline_at, x.pinned, x.forked_from,
-           x.fork_seq, x.ended_at
+           x.fork_seq, x.served, x.session, x.continues, x.spawned_execution_id, x.spawned_step_id, x.created_by,
+           x.on_behalf_of, false, x.ended_at
     FROM given AS g, json_populate_record(NULL::rebuno.executions, g.execution) AS x
     ON CONFLICT DO NOTHING
     RETURNING id
 ), held AS (
-    INSERT INTO rebuno.contents SELECT added.id, g.input, g.output FROM added, given AS g
+    INSERT INTO rebuno.contents SELECT added.id, g.input, g.output, g.state FROM added, given AS g
+), dispatched AS (
+    INSERT INTO rebuno.dispatches
+    SELECT x.* FROM added, given AS g, json_populate_record(NULL::rebuno.dispatches, g.dispatch) AS x
+    WHERE g.dispatch IS NOT NULL
 ), told AS (
     INSERT INTO rebuno.events
     SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.events, g.events) AS x
@@ -187,47 +209,54 @@ WITH given AS (
 SELECT count(*) FROM added
 
 -- name: renew
--- Extends a lease, if the attempt still has it.
+-- Extends a lease, if the attempt still has it and it is not over.
 UPDATE rebuno.executions SET lease_until = %(until)s
-WHERE id = %(id)s AND attempt = %(attempt)s AND owner = %(owner)s AND ended_at = 0
+WHERE id = %(id)s AND attempt = %(attempt)s AND owner = %(owner)s AND lease_until > 0 AND ended_at = 0
 
 -- name: execution
 -- One execution.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM rebuno.execution_rows WHERE id = %(id)s
 
 -- name: execution-by-key
 -- An agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM rebuno.execution_rows WHERE agent_id = %(agent_id)s AND key = %(key)s
 
 -- name: executions-by-key
 -- Every agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM rebuno.execution_rows WHERE key = %(key)s ORDER BY n
 
 -- name: executions-by-prefix
 -- The executions whose ids begin so; no character stands above U+10FFFF.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM rebuno.execution_rows WHERE id >= %(prefix)s AND id < %(prefix)s || chr(1114111) ORDER BY id LIMIT 10
 
 -- name: executions
 -- A page of executions, newest first; an empty filter takes all.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM rebuno.execution_rows
 WHERE (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s) AND (%(status)s::text IS NULL OR status = %(status)s)
+  AND (%(session)s::text IS NULL OR session = %(session)s)
   AND (%(before)s::text IS NULL OR n < (SELECT n FROM rebuno.executions WHERE id = %(before)s))
 ORDER BY n DESC LIMIT %(limit)s
 
 -- name: executions-due
 -- The executions whose time is up, the most overdue first.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM rebuno.execution_rows
 WHERE deadline_at > 0 AND deadline_at < %(before)s AND ended_at = 0
 ORDER BY deadline_at, n LIMIT %(limit)s
@@ -235,7 +264,8 @@ ORDER BY deadline_at, n LIMIT %(limit)s
 -- name: executions-ended
 -- The executions that ended before a time, oldest first.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM rebuno.execution_rows
 WHERE ended_at > 0 AND ended_at < %(before)s
 ORDER BY ended_at, n LIMIT %(limit)s

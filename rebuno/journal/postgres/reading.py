@@ -17,7 +17,7 @@ from rebuno.journal.postgres.workers import Workers
 from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
 
 T = TypeVar("T")
-Value = str | float | None
+Value = str | float | bytes | None
 
 
 class Reading:
@@ -52,11 +52,17 @@ class Reading:
         return await self._rows(rows.execution, "executions-by-prefix", prefix=prefix)
 
     async def executions(
-        self, *, agent_id: str | None = None, status: str | None = None, before: str | None = None, limit: int = 50
+        self,
+        *,
+        agent_id: str | None = None,
+        session: str | None = None,
+        status: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
     ) -> list[Execution]:
         """Newest first, those older than the execution `before`; none where that does not exist."""
-        values: dict[str, Value] = {"agent_id": agent_id, "status": status, "before": before, "limit": limit}
-        return await self._rows(rows.execution, "executions", None, **values)
+        values: dict[str, Value] = {"agent_id": agent_id, "session": session, "status": status}
+        return await self._rows(rows.execution, "executions", None, **values, before=before, limit=limit)
 
     async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Step]:
         """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`."""

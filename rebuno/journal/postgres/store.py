@@ -17,7 +17,7 @@ from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.connection import connect, migrate, target
 from rebuno.journal.postgres.group import Change
 from rebuno.journal.postgres.pipeline import Connection
-from rebuno.journal.postgres.reading import Reading
+from rebuno.journal.postgres.served import Served
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
 from rebuno.journal.postgres.work import Ask
@@ -31,7 +31,7 @@ DEFER_SECONDS: Final = 0.002
 CONNECTIONS: Final = 4
 
 
-class PostgresStore(Reading):
+class PostgresStore(Served):
     """A store in one database, in its schema `rebuno`. Open it with `open`; see `Store` for what the methods promise.
 
     Threads of its own speak to the server, so that a handler that computes holds up neither a deferred outcome nor the
@@ -45,12 +45,14 @@ class PostgresStore(Reading):
         connect: Callable[[], Connection],
         server_clock: ServerClock,
         *,
+        conninfo: str,
         name: str,
         clock: Clock,
         connections: int,
         renew_seconds: float,
     ) -> None:
         self.name = name
+        self._conninfo = conninfo
         self._clock = clock
         self._owner = _owner()
         self._process = os.getpid()
@@ -110,6 +112,7 @@ class PostgresStore(Reading):
             first,
             partial(connect, to, patience),
             server_clock,
+            conninfo=to.conninfo,
             name=to.name,
             clock=clock or server_clock,
             connections=connections,

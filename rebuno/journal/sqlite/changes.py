@@ -13,6 +13,7 @@ from rebuno.journal.rows import (
     approval_values,
     copied_approval_values,
     copied_step_values,
+    dispatch_values,
     execution_values,
     holder_values,
     step_values,
@@ -59,13 +60,15 @@ class Changes:
         rows, head = chained(execution.id, Head(0, START), events, rfc3339(now))
         if not self._execute(SQL["add-execution"], execution_values(execution, head.seq, head.hash, now)):
             return False
-        self._execute(SQL["add-contents"], (execution.input, execution.output))
+        self._execute(SQL["add-contents"], (execution.input, execution.output, execution.state))
         for row in rows:
             self._execute(_ADD_EVENT, row)
         for step in copied.steps:
             self._put_step(step.step_id, copied_step_values(step))
         for approval in copied.approvals:
             self._put_approval(approval.id, copied_approval_values(approval))
+        if copied.dispatch is not None:
+            self._execute(SQL["put-dispatch"], dispatch_values(copied.dispatch))
         self._moved[execution.id] = head
         return True
 
@@ -83,7 +86,7 @@ class Changes:
         if head is not None and batch.base in (None, head.seq):
             moved = self._advance(batch, head, events, now, at)
         if moved is None:
-            head = self._row_head(batch)
+            head = self._row_head(execution_id, batch.lease)
             if batch.base not in (None, head.seq):
                 raise Stale(f"execution `{execution_id}` is at event {head.seq}, the batch rests on {batch.base}")
             moved = self._advance(batch, head, events, now, at)
@@ -139,18 +142,24 @@ class Changes:
         values = (moved.seq, moved.hash, now, batch.execution_id, head.seq, head.hash, attempt, owner)
         return (rows, moved) if self._execute(_ADVANCE, values) else None
 
-    def _row_head(self, batch: Batch) -> Head:
-        row = self._connection.execute(SQL["head"], (batch.execution_id,)).fetchone()
+    def mark(self, lease: Lease, step_id: str, submission: int) -> bool:
+        """Notes that an attempt has come to a step; False if it had, under another number. Raises as `write`."""
+        self._row_head(lease.execution_id, lease)
+        values = (step_id, lease.execution_id, lease.attempt, submission)
+        return self._execute(SQL["mark-step"], values) == 1
+
+    def _row_head(self, execution_id: str, lease: Lease | None) -> Head:
+        row = self._connection.execute(SQL["head"], (execution_id,)).fetchone()
         if row is None:
-            raise NotFoundError(f"there is no execution `{batch.execution_id}`")
+            raise NotFoundError(f"there is no execution `{execution_id}`")
         seq, head_hash, status, attempt, owner = row
         try:
             ended = ExecutionStatus(status).terminal
         except ValueError as error:
-            raise StoreCorrupt(f"execution `{batch.execution_id}` is damaged: {error}; restore a copy") from None
+            raise StoreCorrupt(f"execution `{execution_id}` is damaged: {error}; restore a copy") from None
         if ended:
-            raise Terminated(f"execution `{batch.execution_id}` has ended: it is {status}")
-        if batch.lease is not None and (attempt, owner) != (batch.lease.attempt, batch.lease.owner):
+            raise Terminated(f"execution `{execution_id}` has ended: it is {status}")
+        if lease is not None and (attempt, owner) != (lease.attempt, lease.owner):
             raise LeaseSuperseded
         return Head(seq, head_hash)
 
@@ -174,6 +183,14 @@ class Changes:
         self._execute(SQL["set-status"], (execution_id, write.status, write.failure_reason))
         if write.output is not None:
             self._execute(SQL["set-output"], (execution_id, write.output))
+        if write.state is not None:
+            self._execute(SQL["set-state"], (execution_id, write.state))
+        if write.continues:
+            self._execute(SQL["set-continues"], (execution_id, write.continues))
+        if write.dispatch is not None:
+            self._execute(SQL["put-dispatch"], dispatch_values(write.dispatch))
+        elif write.status is not ExecutionStatus.RUNNING:
+            self._execute(SQL["drop-dispatch"], (execution_id,))
         if write.attempt is not None:
             holder = holder_values(write.holder)
             self._execute(SQL["set-lease"], (execution_id, write.attempt, *holder, write.lease_until))

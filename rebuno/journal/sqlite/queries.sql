@@ -43,15 +43,17 @@ SELECT head_seq, head_hash, status, attempt, owner FROM executions WHERE id = ?1
 -- Adds an execution, unless one with this id, or of this agent under this key, is there or was.
 INSERT INTO executions (id, agent_id, key, status, digest, failure_reason, attempt, owner, host, pid, lease_until,
                         head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq,
+                        served, session, continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of,
                         ended_at)
-SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
+       ?25, ?26,
        iif(?4 IN ('completed', 'failed', 'cancelled'), ?15, 0.0)
 WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE id = ?1 OR (agent_id = ?2 AND key = ?3))
 ON CONFLICT DO NOTHING
 
 -- name: add-contents
 -- Adds the input of the execution added last.
-INSERT INTO contents (n, input, output) VALUES (last_insert_rowid(), ?1, ?2)
+INSERT INTO contents (n, input, output, state) VALUES (last_insert_rowid(), ?1, ?2, ?3)
 
 -- name: add-event
 -- Adds one event.
@@ -61,15 +63,17 @@ INSERT INTO events (execution_id, event_seq, type, payload, occurred_at, hash) V
 -- Adds a step or changes it, unless it has settled; 0 leaves a number or a time; its first decision and first start stay.
 INSERT INTO steps (step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status,
                    verdict, rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq,
-                   started_seq, outcome_seq, decided_at, started_at, completed_at, input_tokens, output_tokens)
+                   started_seq, outcome_seq, decided_at, started_at, completed_at, input_tokens, output_tokens,
+                   visited, submission)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
-        ?25, ?26, ?27)
+        ?25, ?26, ?27, ?28, ?29)
 ON CONFLICT (step_id) DO UPDATE
 SET idempotency = ?9, status = ?10, verdict = ?11, rule_id = ?12, bundle = ?13, digest = ?14, reason = ?15,
     attempt = ?16, result = ?17, error = ?18, approval_id = ?19,
     started_seq = coalesce(nullif(started_seq, 0), ?21), started_at = coalesce(nullif(?24, 0.0), started_at),
     outcome_seq = coalesce(nullif(?22, 0), outcome_seq), completed_at = coalesce(nullif(?25, 0.0), completed_at),
-    input_tokens = ?26, output_tokens = ?27
+    input_tokens = ?26, output_tokens = ?27, visited = max(visited, ?28),
+    submission = iif(?28 > visited, ?29, submission)
 WHERE execution_id = ?2 AND status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
 
 -- name: put-approval
@@ -100,54 +104,61 @@ UPDATE contents SET output = ?2 WHERE n = (SELECT n FROM executions WHERE id = ?
 UPDATE executions SET attempt = ?2, owner = ?3, host = ?4, pid = ?5, lease_until = ?6 WHERE id = ?1
 
 -- name: renew
--- Extends a lease, if the attempt still has it.
+-- Extends a lease, if the attempt still has it and it is not over.
 UPDATE executions SET lease_until = ?4
-WHERE id = ?1 AND attempt = ?2 AND owner = ?3 AND status NOT IN ('completed', 'failed', 'cancelled')
+WHERE id = ?1 AND attempt = ?2 AND owner = ?3 AND lease_until > 0 AND status NOT IN ('completed', 'failed', 'cancelled')
 
 -- name: execution
 -- One execution.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM execution_rows WHERE id = ?1
 
 -- name: execution-by-key
 -- An agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM execution_rows WHERE agent_id = ?1 AND key = ?2
 
 -- name: executions-by-key
 -- Every agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM execution_rows WHERE key = ?1 ORDER BY n
 
 -- name: executions-by-prefix
 -- The executions whose ids begin so; no character stands above U+10FFFF.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM execution_rows WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT 10
 
 -- name: executions
 -- A page of executions, newest first; an empty filter takes all.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM execution_rows
-WHERE (?1 IS NULL OR agent_id = ?1) AND (?2 IS NULL OR status = ?2)
-  AND (?3 IS NULL OR n < (SELECT n FROM executions WHERE id = ?3))
-ORDER BY n DESC LIMIT ?4
+WHERE (?1 IS NULL OR agent_id = ?1) AND (?2 IS NULL OR session = ?2) AND (?3 IS NULL OR status = ?3)
+  AND (?4 IS NULL OR n < (SELECT n FROM executions WHERE id = ?4))
+ORDER BY n DESC LIMIT ?5
 
 -- name: executions-due
 -- The executions whose deadline has passed, the most overdue first.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM execution_rows
 WHERE deadline_at > 0 AND ended_at = 0 AND deadline_at < ?1 ORDER BY deadline_at LIMIT ?2
 
 -- name: executions-ended
 -- The executions that ended before a time, oldest first.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
-       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq
+       head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
 FROM execution_rows
 WHERE ended_at > 0 AND ended_at < ?1 ORDER BY ended_at LIMIT ?2
 
@@ -155,14 +166,16 @@ WHERE ended_at > 0 AND ended_at < ?1 ORDER BY ended_at LIMIT ?2
 -- A page of an execution's steps as they were decided.
 SELECT step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status, verdict,
        rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq, started_seq, outcome_seq,
-       decided_at, started_at, completed_at, input_tokens, output_tokens
+       decided_at, started_at, completed_at, input_tokens, output_tokens, visited,
+       submission
 FROM steps WHERE execution_id = ?1 AND decided_seq > ?2 ORDER BY decided_seq LIMIT ?3
 
 -- name: step
 -- One step.
 SELECT step_id, execution_id, parent_id, kind, target, args, args_hash, occurrence, idempotency, status, verdict,
        rule_id, bundle, digest, reason, attempt, result, error, approval_id, decided_seq, started_seq, outcome_seq,
-       decided_at, started_at, completed_at, input_tokens, output_tokens
+       decided_at, started_at, completed_at, input_tokens, output_tokens, visited,
+       submission
 FROM steps WHERE step_id = ?1
 
 -- name: events

@@ -15,7 +15,7 @@ from rebuno.journal.sqlite.sql import SQL
 from rebuno.journal.sqlite.writer import Writer
 
 T = TypeVar("T")
-Value = str | float | None
+Value = str | float | bytes | None
 
 
 class Reading:
@@ -47,10 +47,16 @@ class Reading:
         return await self._rows(rows.execution, "executions-by-prefix", prefix)
 
     async def executions(
-        self, *, agent_id: str | None = None, status: str | None = None, before: str | None = None, limit: int = 50
+        self,
+        *,
+        agent_id: str | None = None,
+        session: str | None = None,
+        status: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
     ) -> list[Execution]:
         """Newest first, those older than the execution `before`; none where that does not exist."""
-        return await self._rows(rows.execution, "executions", agent_id, status, before, limit)
+        return await self._rows(rows.execution, "executions", agent_id, session, status, before, limit)
 
     async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Step]:
         """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`."""

@@ -1,7 +1,7 @@
-"""The statements of `queries.sql` by their names."""
+"""The statements of `queries.sql` and `served.sql` by their names."""
 
 from typing import Final
 
 from rebuno.journal.migrate import queries
 
-SQL: Final = queries(__package__)
+SQL: Final = queries(__package__) | queries(__package__, "served.sql")

@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 import apsw
 
 from rebuno.errors import StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.chain import written
 from rebuno.journal.leases import Leases
 from rebuno.journal.owners import Owner
@@ -19,7 +20,7 @@ from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.connection import MEMORY, connect, owners_folder
 from rebuno.journal.sqlite.jobs import Change, Keep, Stop
 from rebuno.journal.sqlite.place import Place
-from rebuno.journal.sqlite.reading import Reading
+from rebuno.journal.sqlite.served import Served
 from rebuno.journal.sqlite.upkeep import Upkeep
 from rebuno.journal.sqlite.writer import DEFER_SECONDS, RENEW_SECONDS, Writer
 from rebuno.model.clock import Clock, WallClock
@@ -27,7 +28,7 @@ from rebuno.model.clock import Clock, WallClock
 T = TypeVar("T")
 
 
-class SQLiteStore(Reading):
+class SQLiteStore(Served):
     """A store in one file. Open it with `open`; see `Store` for what the methods promise.
 
     Not for network file systems: their locks cannot be trusted, and SQLite cannot tell.
@@ -46,6 +47,7 @@ class SQLiteStore(Reading):
         self._upkeep = Upkeep(connection, clock, self._leases)
         place = None if owner.file is None else Place(Path(path).resolve(), owner.file, path)
         self._writer = Writer(connection, self._changes, clock, path, place, renew_seconds)
+        self._broadcast = Broadcast()
         self._closed = False
 
     @classmethod
