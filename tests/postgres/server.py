@@ -63,8 +63,13 @@ class Server:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """`kill -9`: nothing is written any more."""
+        """`kill -9` of the server and of its processes: nothing is written any more."""
+        own = _children(self._running.pid) if self._running is not None else []
         self._end(signal.SIGKILL)
+        for pid in own:
+            # Without its server a process ends by itself, sooner or later.
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def stop(self) -> None:
         """Ends all connections and the server."""
@@ -128,6 +133,11 @@ class Server:
             running.wait(PATIENCE)
 
 
+def _children(pid: int) -> list[int]:
+    """The processes that a process has started and that live."""
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 @contextmanager
 def database(server: str) -> Iterator[str]:
     """A new database on the server at a URL, dropped at the end; yields its URL."""
@@ -140,6 +150,21 @@ def database(server: str) -> Iterator[str]:
         # Where the server is gone, so is the database.
         with suppress(psycopg.OperationalError), psycopg.connect(server, autocommit=True) as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(_name(name)))
+
+
+def emptied(url: str) -> None:
+    """Ends what speaks to a database and takes out of it what a store or a test has put there."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        # A test may have made it read-only.
+        connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE")
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        name = _name(connection.info.dbname)
+        connection.execute(sql.SQL("ALTER DATABASE {} RESET ALL").format(name))
+        connection.execute("SET client_min_messages = warning")
+        connection.execute("DROP SCHEMA IF EXISTS rebuno CASCADE")
 
 
 def named(url: str, name: str) -> str:

@@ -1,0 +1,172 @@
+"""Starts agents, kills them and the server beneath them, answers what they ask, and counts what is left."""
+
+import asyncio
+import multiprocessing
+import random
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Final
+
+import rebuno
+from rebuno.journal.records import Event
+from rebuno.kernel.operator import Operator
+from tests.acceptance.killing import points
+from tests.acceptance.killing.agent import UNUSABLE, Order, live
+from tests.acceptance.killing.aims import TICK, Aim, Watch, When, choose
+from tests.acceptance.killing.checks import Count
+from tests.acceptance.killing.program import PRIME
+from tests.acceptance.killing.trail import Trail, follow, noted
+from tests.llm.provider import Provider
+from tests.postgres.server import Server
+
+# Executions side by side in one process.
+ABREAST: Final = 3
+# How often a process of the same executions is killed before they may end.
+KILLS_A_ROUND: Final = 6
+# More processes than this for the same executions: they do not get on.
+PROCESSES: Final = 40
+# How many of the kills are the server's, where there is one, and every how many of them it stays away for longer than
+# a store waits.
+_SERVER_SHARE: Final = 0.25
+_AWAY: Final = 16
+
+
+class Killer:
+    """`longest` is how long a process works that nobody kills, in seconds; measured by the first round."""
+
+    def __init__(self, url: str, folder: Path, operator: Operator, stub: Provider, server: Server | None) -> None:
+        self.count = Count()
+        self._url = url
+        self._folder = folder
+        self._operator = operator
+        self._stub = stub
+        self._server = server
+        self._longest = 0.0
+        self._rounds = 0
+        self._seen: dict[str, tuple[Event, ...]] = {}
+        self._made = multiprocessing.get_context("forkserver")
+        self._made.set_forkserver_preload([live.__module__, "rebuno.embedded", "rebuno.journal.postgres"])
+
+    async def round(self, kills: int) -> None:
+        """Some executions: killed again and again while `kills` are not reached, then left to end, and checked."""
+        runs = tuple((f"run-{self._rounds}-{n}", random.randrange(PRIME)) for n in range(ABREAST))
+        self._rounds += 1
+        killed = 0
+        for _ in range(PROCESSES):
+            more = self._longest > 0 and killed < KILLS_A_ROUND and self.count.kills < kills
+            before = self.count.kills
+            trails = await self._process(runs, kill=more)
+            killed += self.count.kills - before
+            if all(trail.ended for trail in trails):
+                for trail in trails:
+                    self.count.at_the_end(trail)
+                return
+        raise SystemExit(f"`{runs[0][0]}` and those beside it do not end")
+
+    # ------------------------------------------------------------ one process
+
+    async def _process(self, runs: tuple[tuple[str, int], ...], *, kill: bool) -> list[Trail]:
+        """One process of these runs; what is left of them after it."""
+        server = self._server if kill and random.random() < _SERVER_SHARE else None
+        aim = choose(self._longest, server=server is not None) if kill else Aim(When.NEVER)
+        order = Order(self._url, self._folder, self._stub.url, runs, aim.moment, int(aim.number))
+        process = self._made.Process(target=live, args=(order,))
+        began = time.monotonic()
+        process.start()
+        notes = [self._folder / f"{run}.notes" for run, _ in runs]
+        watch = Watch(process, notes, lambda: len(self._stub.requests))
+        prefix = ""
+        async with self._person(watch, answers=aim.answers):
+            await watch.come(aim)
+            if server is not None and not watch.gone():
+                prefix = await self._kill_server(server, process, watch, runs)
+            elif kill:
+                process.kill()
+            await watch.end()
+        process.join()
+        self._longest = self._longest or time.monotonic() - began
+        self._ended(process)
+        return await self._look(runs, process, prefix)
+
+    async def _kill_server(
+        self, server: Server, process: BaseProcess, watch: Watch, runs: tuple[tuple[str, int], ...]
+    ) -> str:
+        """Kills the server, starts it again, and the process with it or not; how points are named then, if any."""
+        self.count.kills += 1
+        self.count.server_kills += 1
+        if self.count.server_kills % _AWAY == 0:
+            await asyncio.to_thread(server.kill)
+            await watch.end()
+            await asyncio.to_thread(server.start)
+            self.count.points["server killed: away until the process ended"] += 1
+            return ""
+        if random.random() < 0.5:
+            await asyncio.to_thread(server.kill)
+            process.kill()
+            await asyncio.to_thread(server.start)
+            return "server and process killed: "
+        await asyncio.to_thread(server.kill)
+        for run, start in runs:
+            trail = noted(run, start, self._folder)
+            self.count.points[f"server killed: {points.noted(trail, process.pid or 0)}"] += 1
+        await asyncio.to_thread(server.start)
+        # The person of the store answers again, and the process goes on, or ends with a typed error.
+        await watch.end()
+        return ""
+
+    def _ended(self, process: BaseProcess) -> None:
+        """Counts how a process ended, where it was not killed."""
+        path = self._folder / "stderr"
+        said = path.read_text() if path.exists() else ""
+        if process.exitcode == UNUSABLE:
+            self.count.store_errors += 1
+        if process.exitcode not in (0, -9, UNUSABLE) or said:
+            self.count.crashes += 1
+            self.count.said.append(f"exit code {process.exitcode}: {said}")
+            path.write_text("")
+
+    async def _look(self, runs: Sequence[tuple[str, int]], process: BaseProcess, prefix: str) -> list[Trail]:
+        """Reads what is left, and counts the points of a kill."""
+        requests = list(self._stub.requests)
+        trails = [await follow(self._operator, run, start, self._folder, requests) for run, start in runs]
+        killed = process.exitcode == -9
+        self.count.kills += killed and not prefix
+        for trail in trails:
+            self.count.on_the_way(trail, self._seen.get(trail.run, ()))
+            new = len(trail.events) > len(self._seen.get(trail.run, ())) or not trail.ended
+            self._seen[trail.run] = trail.events
+            if killed and new:
+                self.count.points[prefix + points.point(trail, process.pid or 0)] += 1
+        if random.random() < 0.5:
+            # A person answers while nobody runs.
+            for asked in await self._operator.approvals(status="pending"):
+                await self._operator.grant(asked.id, decided_by="ana")
+        return trails
+
+    # ------------------------------------------------------------ a person beside it
+
+    @asynccontextmanager
+    async def _person(self, watch: Watch, *, answers: bool) -> AsyncIterator[None]:
+        """Answers questions on the same store from this process, while the other runs."""
+        over = asyncio.Event()
+        answering = asyncio.create_task(self._answer(watch, over, answers))
+        try:
+            yield
+        finally:
+            over.set()
+            await answering
+
+    async def _answer(self, watch: Watch, over: asyncio.Event, answers: bool) -> None:
+        while not over.is_set():
+            # A server that is away: the question stands when it is back.
+            with suppress(rebuno.StoreError, rebuno.ConflictError):
+                for asked in await self._operator.approvals(status="pending"):
+                    watch.asked.set()
+                    if answers:
+                        await asyncio.sleep(random.random() * 0.02)
+                        await self._operator.grant(asked.id, decided_by="ana")
+                        watch.granted.set()
+            await asyncio.sleep(5 * TICK)
