@@ -85,9 +85,11 @@ def choose(longest: float, *, server: bool = False) -> Aim:
 
 
 class Watch:
-    """Sees how far a process has come. `asked` and `granted` say whether a question stands open, and was answered."""
+    """Sees how far a process has come. `answers` tells whether a person shall answer its questions now, `asked` whether
+    one stood open, `granted` whether one was answered."""
 
-    def __init__(self, process: BaseProcess, notes: list[Path], requests: Callable[[], int]) -> None:
+    def __init__(self, process: BaseProcess, notes: list[Path], requests: Callable[[], int], *, answers: bool) -> None:
+        self.answers = answers
         self._process = process
         self._notes = notes
         self._requests = requests

@@ -77,9 +77,9 @@ class Killer:
         began = time.monotonic()
         process.start()
         notes = [self._folder / f"{run}.notes" for run, _ in runs]
-        watch = Watch(process, notes, lambda: len(self._stub.requests))
+        watch = Watch(process, notes, lambda: len(self._stub.requests), answers=aim.answers)
         prefix = ""
-        async with self._person(watch, answers=aim.answers):
+        async with self._person(watch):
             await watch.come(aim)
             if server is not None and not watch.gone():
                 prefix = await self._kill_server(server, process, watch, runs)
@@ -97,6 +97,8 @@ class Killer:
         """Kills the server, starts it again, and the process with it or not; how points are named then, if any."""
         self.count.kills += 1
         self.count.server_kills += 1
+        # Where the process is left alone, it must come to its end.
+        watch.answers = True
         if self.count.server_kills % _AWAY == 0:
             await asyncio.to_thread(server.kill)
             await watch.end()
@@ -113,7 +115,7 @@ class Killer:
             trail = noted(run, start, self._folder)
             self.count.points[f"server killed: {points.noted(trail, process.pid or 0)}"] += 1
         await asyncio.to_thread(server.start)
-        # The person of the store answers again, and the process goes on, or ends with a typed error.
+        # The process goes on, or ends with a typed error.
         await watch.end()
         return ""
 
@@ -149,23 +151,23 @@ class Killer:
     # ------------------------------------------------------------ a person beside it
 
     @asynccontextmanager
-    async def _person(self, watch: Watch, *, answers: bool) -> AsyncIterator[None]:
+    async def _person(self, watch: Watch) -> AsyncIterator[None]:
         """Answers questions on the same store from this process, while the other runs."""
         over = asyncio.Event()
-        answering = asyncio.create_task(self._answer(watch, over, answers))
+        answering = asyncio.create_task(self._answer(watch, over))
         try:
             yield
         finally:
             over.set()
             await answering
 
-    async def _answer(self, watch: Watch, over: asyncio.Event, answers: bool) -> None:
+    async def _answer(self, watch: Watch, over: asyncio.Event) -> None:
         while not over.is_set():
             # A server that is away: the question stands when it is back.
             with suppress(rebuno.StoreError, rebuno.ConflictError):
                 for asked in await self._operator.approvals(status="pending"):
                     watch.asked.set()
-                    if answers:
+                    if watch.answers:
                         await asyncio.sleep(random.random() * 0.02)
                         await self._operator.grant(asked.id, decided_by="ana")
                         watch.granted.set()
