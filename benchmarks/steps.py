@@ -11,7 +11,8 @@ by side, and are compared by rates.
 What is on the disk before a body runs differs: here and in the floors the intent of every tool call is; DBOS, Absurd
 and LangGraph write outcomes only. LangGraph's may be lost with their process.
 
-Syncs of SQLite files are counted in a VFS below SQLite, those of PostgreSQL by the server, both in runs of their own.
+Syncs of SQLite files are counted in a VFS below SQLite, those of PostgreSQL by the server, both in runs of their own,
+and without those that begin and end an execution.
 `slow_disk` makes each sync take 2 ms longer in that VFS. The files of DBOS are out of its reach: its figure there is
 computed, from its time here and 2 ms for each sync that its commits cost in the journal mode that it uses.
 """

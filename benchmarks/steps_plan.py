@@ -106,19 +106,24 @@ class Bench:
         with Worker("steps_kernel", "kernel", str(self._folder / "counted.db"), "--count") as worker:
             for width, workload in product(widths, WORKLOADS):
                 each = self._each(width, workload)
-                found = worker.ask("steps", width, each, workload)
-                self._syncs["sqlite", width, workload] = found["syncs"] / (width * each)
+                # Less what as many executions without a step cost.
+                without = worker.ask("steps", width, 0, workload)["syncs"]
+                syncs = worker.ask("steps", width, each, workload)["syncs"] - without
+                self._syncs["sqlite", width, workload] = syncs / (width * each)
         with Worker("steps_kernel", "kernel", str(self._folder / "slow.db"), "--slow") as worker:
             for width in widths:
                 self._time("slow_disk", worker, width, width, steps)
         if self._server is not None:
             for width in widths:
-                # Connections report their syncs when they end.
                 with Worker("steps_kernel", "kernel", self._database()) as worker:
                     worker.ask("steps", 1, 1, MAIN)
-                    opened = self._server_syncs()
-                    worker.ask("steps", width, steps, MAIN)
-                self._syncs["postgres", width, MAIN] = (self._server_syncs() - opened) / (width * steps)
+                    counted = [self._server_syncs()]
+                    for each in (0, steps):
+                        # The store's connections report their syncs when they end.
+                        worker.ask("steps", width, each, MAIN)
+                        counted.append(self._server_syncs())
+                without, syncs = counted[1] - counted[0], counted[2] - counted[1]
+                self._syncs["postgres", width, MAIN] = (syncs - without) / (width * steps)
 
     def _server_syncs(self) -> int:
         assert self._server is not None
