@@ -17,6 +17,7 @@ from rebuno.kernel.grants import GrantScope
 from rebuno.kernel.known import refuse
 from rebuno.kernel.panels import DENY, GRANT, Panel, agreed, granters
 from rebuno.kernel.people import check_name, folded
+from rebuno.kernel.queueing import resumed
 from rebuno.model.clock import rfc3339
 from rebuno.model.decision import DIVERGED
 from rebuno.model.execution import ExecutionStatus
@@ -236,8 +237,9 @@ def _resume(execution: Execution, approvals: dict[str, Approval], changes: Chang
     waits = any(question.status == "pending" for question in approvals.values())
     if waits or execution.status is not ExecutionStatus.BLOCKED:
         return None
-    changes.add((words.execution("resumed"),))
-    return ExecutionWrite(ExecutionStatus.RUNNING, attempt=execution.attempt)
+    events, write = resumed(execution)
+    changes.add(events)
+    return write
 
 
 async def _end(

@@ -34,7 +34,7 @@ async def others_first(attempt: Attempt, step: Identified) -> None:
     without waiting: in parallel branches the order of steps is no divergence."""
     visited = attempt.recorded.visited
     idle = 0
-    while idle < _IDLE_TURNS and _instead_of(attempt, step) is not None:
+    while idle < _IDLE_TURNS and instead_of(attempt, step) is not None:
         seen = len(visited)
         await asyncio.sleep(0)
         idle = idle + 1 if len(visited) == seen else 0
@@ -45,11 +45,10 @@ def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
     person: in a fork about each `at_most_once` step, and about one that comes instead of a recorded one."""
     if decision.verdict is Verdict.DENY:
         return decision
-    instead_of = _instead_of(attempt, step)
-    if instead_of is not None:
+    missed = instead_of(attempt, step)
+    if missed is not None:
         message = (
-            f"the recorded run did {_shown(instead_of)} and has not come to it again;"
-            f" now it is about to do {_shown(step)}"
+            f"the recorded run did {_shown(missed)} and has not come to it again; now it is about to do {_shown(step)}"
         )
         reason = "the run has taken another way than the recorded one"
         return _asked(decision, DIVERGED, reason, f"{decision.message}\n{message}" if decision.message else message)
@@ -74,7 +73,7 @@ def diverged(attempt: Attempt) -> NewEvent | None:
     )
 
 
-def _instead_of(attempt: Attempt, step: Identified) -> Step | None:
+def instead_of(attempt: Attempt, step: Identified) -> Step | None:
     """The recorded step in whose place a new one seems to come, where that is a reason to ask. It was submitted in the
     same body, or likewise outside of all: a body that runs again may be long before the steps in it."""
     once = step.idempotency is Idempotency.ONCE

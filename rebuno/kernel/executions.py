@@ -162,7 +162,7 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
     changes = Changes()
     if any(approval.status == "pending" for approval in asked):
         steps, approvals = await load(store, execution.id)
-        changes = _judge_waiting(policy, execution, steps, approvals)
+        changes = judge_waiting(policy, execution, steps, approvals)
     gone = {write.approval.id for write in changes.approvals}
     waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())
     if waits:
@@ -199,7 +199,7 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
     return _attempt(store, policy, execution, asked)
 
 
-def _judge_waiting(
+def judge_waiting(
     policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval]
 ) -> Changes:
     """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies."""
@@ -228,28 +228,29 @@ async def finish(attempt: Attempt, *, output: str | None = None, failure_reason:
     Raises:
         Terminated, LeaseSuperseded, StoreError: it has ended otherwise, or could not be written.
     """
-    status = ExecutionStatus.FAILED if output is None else ExecutionStatus.COMPLETED
-    number, replayed = attempt.lease.attempt, attempt.replayed
     while True:
         await attempt.all_known()
         attempt.check()
-        changes = close(attempt.unsettled(), attempt.pending(), status)
-        if output is None:
-            end = words.execution("failed", attempt=number, reason=failure_reason, replayed=replayed)
-        else:
-            end = words.execution(
-                "completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed
-            )
-        other_way = diverged(attempt)
-        changes.add((end,) if other_way is None else (other_way, end))
-        write = ExecutionWrite(status, output=output, failure_reason=failure_reason, attempt=number)
-        try:
-            await attempt.write(
-                changes.events, steps=changes.steps, approvals=changes.approvals, execution=write, judged=True
-            )
-        except Stale:
-            continue
-        return await _let_go(attempt)
+        with suppress(Stale):
+            await end(attempt, output=output, failure_reason=failure_reason)
+            return await _let_go(attempt)
+
+
+async def end(
+    attempt: Attempt, *, output: str | None = None, failure_reason: str = "", state: str | None = None
+) -> None:
+    """Writes the end of an execution whose log is known. Raises `Stale` where it has grown meanwhile."""
+    status = ExecutionStatus.FAILED if output is None else ExecutionStatus.COMPLETED
+    number, replayed = attempt.lease.attempt, attempt.replayed
+    changes = close(attempt.unsettled(), attempt.pending(), status)
+    if output is None:
+        last = words.execution("failed", attempt=number, reason=failure_reason, replayed=replayed)
+    else:
+        last = words.execution("completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed)
+    other_way = diverged(attempt)
+    changes.add((last,) if other_way is None else (other_way, last))
+    write = ExecutionWrite(status, output=output, failure_reason=failure_reason, attempt=number, state=state)
+    await attempt.write(changes.events, steps=changes.steps, approvals=changes.approvals, execution=write, judged=True)
 
 
 async def suspend(attempt: Attempt) -> Execution | None:

@@ -10,6 +10,7 @@ from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent,
 from rebuno.journal.store import Store
 from rebuno.kernel import words
 from rebuno.kernel.attempt import load
+from rebuno.kernel.queueing import queued
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
@@ -18,13 +19,23 @@ from rebuno.model.step import StepStatus
 _OF_A_STEP: Final = ("tool_error", "policy_")
 
 
-async def fork(store: Store, source: Execution, at_seq: int, *, key: str | None = None) -> Execution:
+async def fork(
+    store: Store,
+    source: Execution,
+    at_seq: int,
+    *,
+    key: str | None = None,
+    session: str = "",
+    digest: str = "",
+    created_by: str = "",
+) -> Execution:
     """A new execution with the source's input and the steps that it had settled by its event `at_seq`, with their
-    verdicts, times and events. Nobody runs it yet. `key` is the caller's own id for it.
+    verdicts, times and events. Nobody runs it yet; that of a served execution is queued for its agent. `key` is the
+    caller's own id for it, `session` the served one's; with a `digest` it is pinned to the policy kept under that.
 
     Raises:
         ValidationError: the source has no such event.
-        ConflictError: the agent has an execution under this key already.
+        ConflictError: the agent has an execution under this key already, or one that runs in this session.
         StoreError
     """
     if not 1 <= at_seq <= source.head_seq:
@@ -36,10 +47,13 @@ async def fork(store: Store, source: Execution, at_seq: int, *, key: str | None 
         key=key,
         status=ExecutionStatus.RUNNING,
         input=source.input,
-        digest=source.digest,
-        pinned=source.pinned,
+        digest=digest or source.digest,
+        pinned=bool(digest) or source.pinned,
         forked_from=source.id,
         fork_seq=at_seq,
+        served=source.served,
+        session=session,
+        created_by=created_by,
     )
     copy = _Copy(new, at_seq, steps, approvals)
     copy.add(words.created(new))
@@ -59,7 +73,14 @@ async def fork(store: Store, source: Execution, at_seq: int, *, key: str | None 
         after = page[-1].event_seq
         if after >= at_seq:
             break
-    if not await store.create(new, copy.events, copy.rows()):
+    copied = copy.rows()
+    if new.served:
+        told, dispatch = queued(new)
+        copy.add(told)
+        copied = replace(copied, dispatch=dispatch)
+    if not await store.create(new, copy.events, copied):
+        if session:
+            raise ConflictError(f"the session `{session}` of the agent `{new.agent_id}` is in use; name a new one")
         raise ConflictError(f"the agent `{new.agent_id}` has an execution with the id `{key}` already; use another id")
     return await store.execution(new.id)
 

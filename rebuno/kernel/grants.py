@@ -17,6 +17,7 @@ from rebuno.policy.facts import Facts
 
 # What the kernel asks about besides, it asks about an allowed step too.
 _ALLOWED: Final = Decision(Verdict.ALLOW, "")
+_MICROSECOND: Final = 1e-6
 
 
 class GrantScope(StrEnum):
@@ -79,9 +80,9 @@ def _covers(attempt: Attempt, grant: Approval, step: Identified | Step, decision
 
 
 def _good(attempt: Attempt, grant: Approval, wanted: Terms, *, lasts: float | None) -> bool:
-    # Younger than nothing: a clock set back since must not let a grant live on.
+    # Younger than nothing: a clock set back since must not let a grant live on. What the journal holds is rounded.
     age = attempt.store.now() - grant.decided_at
-    fresh = lasts is None or 0 <= age <= lasts
+    fresh = lasts is None or -_MICROSECOND < age <= lasts
     return grant.status == "granted" and fresh and agreed(wanted.panels, granters(grant))
 
 

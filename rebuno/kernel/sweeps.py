@@ -124,7 +124,8 @@ class _Sweep:
         return released
 
     async def _release(self, execution: Execution) -> bool:
-        if execution.holder is None or await self.store.alive(execution):
+        # Of a served one the next delivery sees to that.
+        if execution.served or execution.holder is None or await self.store.alive(execution):
             return False
         write = ExecutionWrite(ExecutionStatus.RUNNING, attempt=execution.attempt)
         batch = Batch(execution.id, (), execution=write, base=execution.head_seq)
