@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Final
 
 from rebuno.errors import StoreError, StoreUnreachable
+from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.journal.store import Store
 
 # The shape of a URL. One letter is a drive's.
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 
 
-async def open_store(where: str | Path, *, create: bool = True) -> Store:
+async def open_store(where: str | Path, *, create: bool = True) -> ServedStore:
     """Opens the store at a path, or at a URL `sqlite:PATH` or `postgresql://…`, and brings its schema up to date.
 
     `create`: whether to make it where there is none.
@@ -28,7 +28,7 @@ async def open_store(where: str | Path, *, create: bool = True) -> Store:
     return await SQLiteStore.open(_file(where), create=create)
 
 
-async def _postgres(url: str, create: bool) -> Store:
+async def _postgres(url: str, create: bool) -> ServedStore:
     # Its driver is an extra, and heavy: who has a file does not load it.
     try:
         from rebuno.journal.postgres import PostgresStore

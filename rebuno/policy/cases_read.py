@@ -42,6 +42,19 @@ def read_cases(source: Source) -> CaseFile:
     return CaseFile(source.path, tuple(cases), tuple(reader.warnings))
 
 
+def cases_of(data: Any) -> CaseFile:
+    """The cases in JSON data: `{"agent_id"?, "at"?, "cases": […]}`.
+
+    Raises:
+        BundleError: with every mistake in it.
+    """
+    reader = _Reader("")
+    cases = reader.file(node_of(data, NOWHERE))
+    if reader.errors:
+        raise BundleError(ordered(reader.errors))
+    return CaseFile("", tuple(cases), tuple(reader.warnings))
+
+
 def read_submission(data: Any, where: str = "") -> Submission:
     """A submission given as JSON data: `{"target", "kind"?, "args"?, "input"?, "agent"?, "history"?, "at"?}`.
 

@@ -1,0 +1,163 @@
+"""The routes of agents: submissions, outcomes, and the end of an execution."""
+
+import logging
+from typing import Final
+
+from starlette.responses import Response
+
+from rebuno.errors import ForbiddenError, ValidationError
+from rebuno.kernel.serving import Delta
+from rebuno.model import identity
+from rebuno.model.answer import Answer, Submission
+from rebuno.server.routes import Call, Endpoint, Who, nothing, said
+from rebuno.server.wire import answers, requests
+from rebuno.server.wire.writing import obj
+
+# At debug level, one line a decision: whoever wants to follow an agent listens.
+decisions: Final = logging.getLogger("rebuno.server.decisions")
+
+_EXECUTION: Final = "/v0/executions/{id}"
+_STEP: Final = "/v0/executions/{id}/steps/{step_id}"
+
+
+async def submit(call: Call) -> Response:
+    """Submit a step"""
+    asked = call.body(requests.Submit)
+    submission = Submission(
+        asked.kind, asked.target, identity.canonical(asked.args, "args"), asked.idempotency, asked.parent_step_id or ""
+    )
+    answer = await call.serving.submit(
+        call.caller.agent_id, call.id, call.dispatch(), submission, asked.submission or 0
+    )
+    call.server.metrics.answered(answer)
+    _follow(call, submission, answer)
+    return said(answers.decision(answer))
+
+
+async def complete_step(call: Call) -> Response:
+    """Report the result of a step's body"""
+    body = call.body(requests.StepResult)
+    settled = await call.serving.complete_step(
+        call.caller.agent_id,
+        call.id,
+        call.dispatch(),
+        call.path["step_id"],
+        identity.canonical(body.result, "result"),
+    )
+    return said(answers.settled(settled, call.path["step_id"]))
+
+
+async def fail_step(call: Call) -> Response:
+    """Report that a step's body failed"""
+    error = call.body(requests.StepError).error
+    if not isinstance(error, dict):
+        error = {"message": error if isinstance(error, str) else identity.canonical(error, "error")}
+    settled = await call.serving.fail_step(
+        call.caller.agent_id, call.id, call.dispatch(), call.path["step_id"], identity.canonical(error, "error")
+    )
+    return said(answers.settled(settled, call.path["step_id"]))
+
+
+async def publish(call: Call) -> Response:
+    """Hand on a piece of a step's output"""
+    body = call.body(requests.DeltaBody)
+    delta = Delta(call.path["step_id"], body.seq, body.data)
+    await call.serving.publish(call.caller.agent_id, call.id, call.dispatch(), delta)
+    return nothing()
+
+
+async def heartbeat(call: Call) -> Response:
+    """Renew the lease"""
+    call.body(requests.Nothing)
+    await call.serving.heartbeat(call.caller.agent_id, call.id, call.dispatch())
+    return nothing()
+
+
+async def suspend(call: Call) -> Response:
+    """Let go of an execution that waits"""
+    call.body(requests.Nothing)
+    return said(obj(suspended=await call.serving.suspend(call.caller.agent_id, call.id, call.dispatch())))
+
+
+async def complete(call: Call) -> Response:
+    """End an execution with an output"""
+    body = call.body(requests.Complete)
+    state = identity.canonical(body.state, "state") if "state" in body.model_fields_set else None
+    output = identity.canonical(body.output, "output")
+    await call.serving.complete(call.caller.agent_id, call.id, call.dispatch(), output, state)
+    return nothing()
+
+
+async def fail(call: Call) -> Response:
+    """End an execution as failed"""
+    reason = call.body(requests.Fail).error
+    await call.serving.fail(call.caller.agent_id, call.id, call.dispatch(), reason)
+    return nothing()
+
+
+async def set_metadata(call: Call) -> Response:
+    """Publish what an agent takes and gives"""
+    if call.caller.agent_id != call.id:
+        raise ForbiddenError("an agent speaks for itself only")
+    body = call.body(requests.Metadata)
+    schemas = body.input_schema, body.output_schema
+    if any(schema is not None and not isinstance(schema, dict | bool) for schema in schemas):
+        raise ValidationError("a JSON Schema is an object")
+    taken, given = (None if one is None else identity.canonical(one, "schema") for one in schemas)
+    await call.serving.set_metadata(call.id, description=body.description, input_schema=taken, output_schema=given)
+    return nothing()
+
+
+def _follow(call: Call, submission: Submission, answer: Answer) -> None:
+    if decisions.isEnabledFor(logging.DEBUG):
+        more = {
+            "execution_id": call.id,
+            "step_id": answer.step_id,
+            "agent_id": call.caller.agent_id,
+            "kind": submission.kind,
+            "target": submission.target,
+            "decision": answer.say.value,
+            "rule_id": answer.rule_id,
+            "reason": answer.reason,
+        }
+        decisions.debug("%s %s", answer.say.value, submission.target, extra=more)
+
+
+# The busiest first: routes are tried in their order.
+ENDPOINTS: Final = (
+    Endpoint(
+        "POST",
+        f"{_EXECUTION}/steps",
+        submit,
+        Who.AGENT,
+        body=requests.Submit,
+        answer=answers.DecisionOut,
+        dispatched=True,
+    ),
+    Endpoint(
+        "POST",
+        f"{_STEP}/complete",
+        complete_step,
+        Who.AGENT,
+        body=requests.StepResult,
+        answer=answers.SettledOut,
+        dispatched=True,
+    ),
+    Endpoint(
+        "POST",
+        f"{_STEP}/fail",
+        fail_step,
+        Who.AGENT,
+        body=requests.StepError,
+        answer=answers.SettledOut,
+        dispatched=True,
+    ),
+    Endpoint("POST", f"{_STEP}/stream", publish, Who.AGENT, body=requests.DeltaBody, status=204, dispatched=True),
+    Endpoint("POST", f"{_EXECUTION}/heartbeat", heartbeat, Who.AGENT, status=204, dispatched=True),
+    Endpoint("POST", f"{_EXECUTION}/suspend", suspend, Who.AGENT, answer=answers.SuspendedOut, dispatched=True),
+    Endpoint(
+        "POST", f"{_EXECUTION}/complete", complete, Who.AGENT, body=requests.Complete, status=204, dispatched=True
+    ),
+    Endpoint("POST", f"{_EXECUTION}/fail", fail, Who.AGENT, body=requests.Fail, status=204, dispatched=True),
+    Endpoint("PUT", "/v0/agents/{id}/metadata", set_metadata, Who.AGENT, body=requests.Metadata, status=204),
+)

@@ -1,0 +1,63 @@
+"""The application: every route of the protocol around one replica's kernel."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rebuno.errors import RebunoError
+from rebuno.journal.served import ServedStore
+from rebuno.kernel.serving import Serving, Settings
+from rebuno.policy.source import Source
+from rebuno.server import agents, clients, openapi, operators
+from rebuno.server.auth import Tokens
+from rebuno.server.failures import answer, broken, not_served, refused
+from rebuno.server.metrics import Metrics
+from rebuno.server.routes import Server, served
+from rebuno.server.webhooks import AllowList
+
+ENDPOINTS: Final = (*agents.ENDPOINTS, *clients.ENDPOINTS, *operators.ENDPOINTS)
+
+
+def assemble(
+    store: ServedStore,
+    *,
+    bearer_token: str = "",
+    open_to_all: bool = False,
+    permissive: bool = False,
+    layers: Sequence[Source] = (),
+    allowed: AllowList | None = None,
+    settings: Settings | None = None,
+) -> Server:
+    """One replica over a store. Without a valid token nobody is let in, unless it is `open_to_all`: then who sends none
+    may do everything. The rest is as `Serving` and `AllowList` say.
+
+    Raises:
+        BundleError: a layer has errors.
+    """
+    metrics = Metrics()
+    serving = Serving(store, layers=layers, permissive=permissive, settings=settings, observer=metrics)
+    tokens = Tokens(serving, bearer_token, require=not open_to_all)
+    return Server(serving, tokens, metrics, allowed if allowed is not None else AllowList())
+
+
+def app(server: Server) -> Starlette:
+    """The ASGI application of a replica. Deliveries and sweeps are not in it: see `rebuno.server.run.serve`."""
+    routes = served(ENDPOINTS, server)
+    text = openapi.document(ENDPOINTS, version("rebuno-kernel"))
+
+    async def schema(request: Request) -> Response:
+        return answer(200, text)
+
+    made = Starlette(
+        routes=[*routes, Route("/openapi.json", schema)],
+        exception_handlers={RebunoError: refused, HTTPException: not_served, Exception: broken},
+    )
+    # What is not there is not there: nobody is sent elsewhere.
+    made.router.redirect_slashes = False
+    return made

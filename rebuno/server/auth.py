@@ -1,0 +1,148 @@
+"""Who calls: an operator with a token, or an agent with a signature."""
+
+import hashlib
+import hmac
+import re
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from starlette.datastructures import Headers
+
+from rebuno.errors import ForbiddenError, NotFoundError, UnauthorizedError, ValidationError
+from rebuno.kernel.serving import Dispatched, Serving
+
+# How far an agent's clock may be off, in seconds.
+WINDOW: Final = 300
+BOOTSTRAP: Final = "bootstrap"
+ANYONE: Final = "anyone"
+
+_SIGNATURE: Final = re.compile(r"v1=[0-9a-f]{64}")
+_SECONDS: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
+_DISPATCH: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ATTEMPT: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+
+
+class Scope(StrEnum):
+    """What a key may do. To write does not include to read."""
+
+    EXECUTIONS_READ = "executions:read"
+    EXECUTIONS_WRITE = "executions:write"
+    APPROVALS_READ = "approvals:read"
+    APPROVALS_WRITE = "approvals:write"
+    AGENTS_READ = "agents:read"
+    AGENTS_WRITE = "agents:write"
+    POLICIES_WRITE = "policies:write"
+    API_KEYS_MANAGE = "api_keys:manage"
+
+
+ALL: Final = frozenset(Scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: an operator's key by its `name` and scopes, or an agent by its id."""
+
+    name: str = ""
+    scopes: frozenset[str] = frozenset()
+    agent_id: str = ""
+
+    def need(self, *scopes: Scope) -> None:
+        """Raises `ForbiddenError` where the key lacks a scope."""
+        for scope in scopes:
+            if scope not in self.scopes:
+                raise ForbiddenError(f"this key has no scope `{scope.value}`")
+
+
+def signature(
+    secret: str, *, method: str, target: str, timestamp: str, dispatch_id: str, attempt: str, body: bytes
+) -> str:
+    """The `Rebuno-Signature` of an agent's request; `target` is the path as sent, with its query."""
+    fields = ("rebuno-request-v1", method, target, timestamp, dispatch_id, attempt, "")
+    message = "\n".join(fields).encode("utf-8", "surrogateescape") + body
+    return "v1=" + hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()
+
+
+def webhook_signature(secret: str, body: bytes) -> str:
+    """The `Rebuno-Signature` of a webhook."""
+    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def is_agent(headers: Headers) -> bool:
+    """Whether a request comes with an agent's credentials."""
+    return "rebuno-signature" in headers or "rebuno-agent-id" in headers
+
+
+async def agent(serving: Serving, headers: Headers, *, method: str, target: str, body: bytes) -> Caller:
+    """The agent that has signed this request.
+
+    Raises:
+        UnauthorizedError: a header is missing or malformed, the clock is off by more than 300 s, or the signature is
+            not this agent's.
+    """
+    agent_id, stamp = headers.get("rebuno-agent-id", ""), headers.get("rebuno-timestamp", "")
+    given = headers.get("rebuno-signature", "")
+    if not agent_id or not _SIGNATURE.fullmatch(given):
+        raise UnauthorizedError("sign the request: `Rebuno-Agent-Id` and `Rebuno-Signature: v1=…` are needed here")
+    if not _SECONDS.fullmatch(stamp) or abs(time.time() - int(stamp)) > WINDOW:
+        raise UnauthorizedError(f"`Rebuno-Timestamp` is not within {WINDOW} seconds of this server's clock")
+    try:
+        known = await serving.agent(agent_id)
+    except NotFoundError:
+        known = None
+    expected = signature(
+        known.secret if known is not None else "",
+        method=method,
+        target=target,
+        timestamp=stamp,
+        dispatch_id=headers.get("rebuno-dispatch-id", ""),
+        attempt=headers.get("rebuno-dispatch-attempt", ""),
+        body=body,
+    )
+    if not hmac.compare_digest(expected, given) or known is None:
+        raise UnauthorizedError("the signature is not this agent's")
+    return Caller(agent_id=agent_id)
+
+
+def dispatched(headers: Headers) -> Dispatched:
+    """Which delivery an agent acts under; `ValidationError` where the headers do not say."""
+    id, attempt = headers.get("rebuno-dispatch-id", ""), headers.get("rebuno-dispatch-attempt", "")
+    if not _DISPATCH.fullmatch(id):
+        raise ValidationError("`Rebuno-Dispatch-Id` is missing or no dispatch's id; send what the webhook said")
+    if not _ATTEMPT.fullmatch(attempt):
+        raise ValidationError("`Rebuno-Dispatch-Attempt` is missing or no number; send what the webhook said")
+    return Dispatched(id.lower(), int(attempt))
+
+
+class Tokens:
+    """Operators by their tokens: the bootstrap token, and the keys of the store. Without one to `require`, who sends
+    none may do everything."""
+
+    def __init__(self, serving: Serving, bootstrap: str, *, require: bool) -> None:
+        self._serving = serving
+        self._bootstrap = _hashed(bootstrap) if bootstrap else None
+        self._require = require
+
+    async def caller(self, headers: Headers) -> Caller:
+        """Whose token this is; `UnauthorizedError` where it is nobody's."""
+        given = headers.get("authorization")
+        if given is None:
+            if self._require:
+                raise UnauthorizedError("send `Authorization: Bearer TOKEN`")
+            return Caller(ANYONE, ALL)
+        scheme, _, token = given.partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise UnauthorizedError("send `Authorization: Bearer TOKEN`")
+        if self._bootstrap is not None and hmac.compare_digest(_hashed(token), self._bootstrap):
+            return Caller(BOOTSTRAP, ALL)
+        key = await self._serving.key(token)
+        if key is None:
+            raise UnauthorizedError("this token is not known here, or was revoked")
+        return Caller(key.name, frozenset(key.scopes))
+
+
+def _hashed(token: str) -> bytes:
+    # Of one length, so that a comparison tells nothing of the token's.
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

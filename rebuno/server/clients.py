@@ -1,0 +1,170 @@
+"""The routes of those who have executions run, and look at them."""
+
+from typing import Final
+
+from starlette.responses import Response
+
+from rebuno.errors import ForbiddenError
+from rebuno.journal.records import Execution
+from rebuno.model import identity
+from rebuno.model.execution import ExecutionStatus
+from rebuno.server.auth import Scope
+from rebuno.server.routes import Call, Endpoint, Who, nothing, said
+from rebuno.server.stream import stream
+from rebuno.server.wire import answers, requests
+from rebuno.server.wire.writing import Json, array, obj, raw
+
+_EXECUTION: Final = "/v0/executions/{id}"
+_MOST_EXECUTIONS: Final = 200
+_MOST_EVENTS: Final = 1000
+_READ: Final = (Scope.EXECUTIONS_READ,)
+_WRITE: Final = (Scope.EXECUTIONS_WRITE,)
+
+
+async def create(call: Call) -> Response:
+    """Begin an execution"""
+    body = call.body(requests.CreateExecution)
+    spawned = body.spawned_by
+    row = await call.serving.create(
+        agent_id=body.agent_id,
+        input=identity.canonical(body.input, "input"),
+        session=body.session or "",
+        parent_execution_id=body.parent_execution_id or "",
+        key=body.idempotency_key or "",
+        spawned_by=(spawned.execution_id, spawned.step_id) if spawned is not None else None,
+        on_behalf_of=body.on_behalf_of or "",
+        created_by=call.caller.name,
+    )
+    return said(await _shown(call, row), 201)
+
+
+async def list_executions(call: Call) -> Response:
+    """List executions, newest first"""
+    query = call.query(requests.ExecutionsQuery)
+    rows, cursor = await call.serving.executions(
+        agent_id=query.agent_id or None,
+        session=query.session or None,
+        status=query.status or None,
+        cursor=query.cursor or None,
+        limit=min(query.limit, _MOST_EXECUTIONS),
+    )
+    return said(answers.executions([await _shown(call, row) for row in rows], cursor))
+
+
+async def get_execution(call: Call) -> Response:
+    """Show an execution"""
+    return said(await _shown(call, await _own(call)))
+
+
+async def list_events(call: Call) -> Response:
+    """List the events of an execution"""
+    query = call.query(requests.EventsQuery)
+    rows = await call.serving.events(call.id, after=query.after_seq, limit=min(query.limit, _MOST_EVENTS))
+    return said(array(map(answers.event, rows)))
+
+
+async def list_steps(call: Call) -> Response:
+    """List the steps of an execution"""
+    query = call.query(requests.StepsQuery)
+    await _own(call)
+    rows = await call.serving.steps(call.id, terminal=query.status == "terminal")
+    return said(array(map(answers.step, rows)))
+
+
+async def get_step(call: Call) -> Response:
+    """Show a step"""
+    await _own(call)
+    return said(answers.step(await call.serving.step(call.id, call.path["step_id"])))
+
+
+async def previous(call: Call) -> Response:
+    """Show what an execution continues from"""
+    await _own(call)
+    return said(obj(state=raw(await call.serving.previous(call.id))))
+
+
+async def cancel(call: Call) -> Response:
+    """Cancel an execution"""
+    call.body(requests.Nothing)
+    await call.serving.cancel(call.id)
+    return nothing()
+
+
+async def fork(call: Call) -> Response:
+    """Begin anew from the middle of an execution"""
+    body = call.body(requests.Fork)
+    if body.policy_bundle:
+        call.caller.need(Scope.POLICIES_WRITE)
+    row = await call.serving.fork(
+        call.id,
+        at_seq=body.at_seq,
+        session=body.session or "",
+        bundle=body.policy_bundle or None,
+        created_by=call.caller.name,
+    )
+    return said(await _shown(call, row), 201)
+
+
+async def fork_points(call: Call) -> Response:
+    """Show where a fork may begin"""
+    return said(obj(latest_seq=await call.serving.fork_points(call.id), resources={}, checkpoints=[]))
+
+
+async def _own(call: Call) -> Execution:
+    """The execution, which an agent sees only where it is its own."""
+    row = await call.serving.execution(call.id)
+    if call.caller.agent_id and row.agent_id != call.caller.agent_id:
+        raise ForbiddenError("this execution is another agent's")
+    return row
+
+
+async def _shown(call: Call, row: Execution) -> Json:
+    blocked = row.status is ExecutionStatus.BLOCKED
+    return answers.execution(row, await call.serving.blocked_on(row) if blocked else [])
+
+
+ENDPOINTS: Final = (
+    Endpoint("GET", _EXECUTION, get_execution, Who.EITHER, _READ, answer=answers.ExecutionOut),
+    Endpoint(
+        "POST",
+        "/v0/executions",
+        create,
+        scopes=_WRITE,
+        body=requests.CreateExecution,
+        answer=answers.ExecutionOut,
+        status=201,
+    ),
+    Endpoint(
+        "GET",
+        "/v0/executions",
+        list_executions,
+        scopes=_READ,
+        query=requests.ExecutionsQuery,
+        answer=answers.ExecutionsOut,
+    ),
+    Endpoint(
+        "GET",
+        f"{_EXECUTION}/events",
+        list_events,
+        scopes=_READ,
+        query=requests.EventsQuery,
+        answer=list[answers.EventOut],
+    ),
+    Endpoint(
+        "GET",
+        f"{_EXECUTION}/steps",
+        list_steps,
+        Who.EITHER,
+        _READ,
+        query=requests.StepsQuery,
+        answer=list[answers.StepOut],
+    ),
+    Endpoint("GET", f"{_EXECUTION}/steps/{{step_id}}", get_step, Who.EITHER, _READ, answer=answers.StepOut),
+    Endpoint("GET", f"{_EXECUTION}/stream", stream, scopes=_READ, media="text/event-stream"),
+    Endpoint("GET", f"{_EXECUTION}/previous", previous, Who.EITHER, _READ, answer=answers.PreviousOut),
+    Endpoint("POST", f"{_EXECUTION}/cancel", cancel, scopes=_WRITE, status=204),
+    Endpoint(
+        "POST", f"{_EXECUTION}/fork", fork, scopes=_WRITE, body=requests.Fork, answer=answers.ExecutionOut, status=201
+    ),
+    Endpoint("GET", f"{_EXECUTION}/fork-points", fork_points, scopes=_READ, answer=answers.ForkPointsOut),
+)

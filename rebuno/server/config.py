@@ -1,0 +1,45 @@
+"""What a server is started with, checked before anything is opened."""
+
+from dataclasses import dataclass, field
+
+from rebuno.errors import ValidationError
+from rebuno.kernel.serving import Settings
+
+SHORTEST_TOKEN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """`db` is a path or URL. `bearer_token` lets its bearer do everything; where a server is `open_to_all`, so may who
+    sends no token. `layers` are the paths of bundles for all agents, the outermost first; `permissive` allows agents
+    without a bundle what these allow. `webhooks` are the URLs below which agents may be (none: any), `manifest` the
+    path of one. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds."""
+
+    db: str
+    host: str = "127.0.0.1"
+    port: int = 8080
+    bearer_token: str = field(default="", repr=False)
+    open_to_all: bool = False
+    permissive: bool = False
+    layers: tuple[str, ...] = ()
+    webhooks: tuple[str, ...] = ()
+    manifest: str = ""
+    settings: Settings = field(default_factory=Settings)
+    grace: float = 20.0
+
+    def check(self) -> None:
+        """Raises `ValidationError` where a server should not start like this."""
+        if not self.db:
+            raise ValidationError("a server needs a store; give `--db URL`, or set REBUNO_DB_URL")
+        if not self.open_to_all and not self.bearer_token:
+            raise ValidationError(
+                "a server needs a token for its operators; give `--bearer-token`, or set REBUNO_BEARER_TOKEN"
+            )
+        if not self.open_to_all and len(self.bearer_token) < SHORTEST_TOKEN:
+            raise ValidationError(f"the bearer token has fewer than {SHORTEST_TOKEN} characters, which can be guessed")
+        if not self.bearer_token.isascii() or not self.bearer_token.isprintable() or " " in self.bearer_token:
+            raise ValidationError("the bearer token holds a character that no header can carry; use letters and digits")
+        if self.db == ":memory:" and not self.open_to_all:
+            raise ValidationError("a server that forgets everything is for `rebuno dev`; name a file or a database")
+        if self.settings.max_attempts < 1 or self.settings.deliveries < 1:
+            raise ValidationError("at least one attempt, and one delivery at once, are needed")

@@ -1,0 +1,95 @@
+"""A manifest: the agents of a server and their policies in one YAML file, its secrets from the environment."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ValidationError as Misfit
+
+from rebuno.errors import ValidationError
+from rebuno.kernel.serving import Serving
+from rebuno.policy.cases_yaml import read_yaml
+from rebuno.policy.inline import inline
+from rebuno.policy.source import read
+from rebuno.server.webhooks import AllowList
+
+_VARIABLE: Final = re.compile(r"\$\{([^}]*)\}")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a manifest asks for; `folder` is where the paths of its policies begin."""
+
+    agents: "tuple[_Agent, ...]"
+    folder: Path
+
+    async def apply(self, serving: Serving, allowed: AllowList) -> None:
+        """Registers the agents and sets their policies; what the store knows besides stays.
+
+        Raises:
+            ValidationError, BundleError, StoreError
+        """
+        for agent in self.agents:
+            allowed.check(agent.webhook_url)
+            await serving.put_agent(
+                agent.id,
+                webhook_url=agent.webhook_url,
+                secret=agent.secret,
+                lease=agent.lease_timeout_seconds or 0.0,
+            )
+            if agent.policy:
+                await serving.set_policy(agent.id, inline(self.folder / agent.policy))
+
+
+class _Agent(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    id: str
+    webhook_url: str
+    secret: str = Field(repr=False, min_length=1)
+    lease_timeout_seconds: float | None = None
+    policy: str = ""
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    agents: list[_Agent] = Field(min_length=1)
+
+
+def read_manifest(path: str | Path, environment: Mapping[str, str] = os.environ) -> Manifest:
+    """The manifest at `path`, every `${NAME}` in it replaced by what the environment says.
+
+    Raises:
+        BundleError: it cannot be read, or is no YAML.
+        ValidationError: a variable is not set, or the manifest is not as it should be.
+    """
+    data = read_yaml(read(path), "manifest", "write `agents:` and a list of agents").plain()
+    try:
+        file = _File.model_validate(_filled(data, environment))
+    except Misfit as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        wrong = "; ".join(f"`{'.'.join(map(str, one['loc']))}`: {one['msg'].lower()}" for one in found[:10])
+        raise ValidationError(f"the manifest `{path}` does not fit: {wrong}") from None
+    return Manifest(tuple(file.agents), Path(path).parent)
+
+
+def _filled(data: Any, environment: Mapping[str, str]) -> Any:
+    if isinstance(data, dict):
+        return {name: _filled(value, environment) for name, value in data.items()}
+    if isinstance(data, list):
+        return [_filled(value, environment) for value in data]
+    return _VARIABLE.sub(lambda found: _value(found[1], environment), data) if isinstance(data, str) else data
+
+
+def _value(name: str, environment: Mapping[str, str]) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValidationError(f"the manifest's `${{{name}}}` names no variable; write it like `${{AGENT_SECRET}}`")
+    if name not in environment:
+        raise ValidationError(f"the manifest needs the variable `{name}`, which is not set")
+    return environment[name]

@@ -1,0 +1,200 @@
+"""The routes of operators: agents and their policies, approvals, keys, and whether the server is well."""
+
+from typing import Final
+
+from starlette.responses import Response
+
+from rebuno.errors import ValidationError
+from rebuno.journal.records import Approval
+from rebuno.server.auth import Scope
+from rebuno.server.policies import tested
+from rebuno.server.routes import Call, Endpoint, Who, nothing, said
+from rebuno.server.wire import answers, requests
+from rebuno.server.wire.writing import Json, array, obj
+
+_AGENT: Final = "/v0/agents/{id}"
+_APPROVAL: Final = "/v0/approvals/{id}"
+_KEY: Final = "/v0/api-keys/{id}"
+_READ_AGENTS: Final = (Scope.AGENTS_READ,)
+_WRITE_AGENTS: Final = (Scope.AGENTS_WRITE,)
+_READ_APPROVALS: Final = (Scope.APPROVALS_READ,)
+_WRITE_APPROVALS: Final = (Scope.APPROVALS_WRITE,)
+_KEYS: Final = (Scope.API_KEYS_MANAGE,)
+
+
+async def put_agent(call: Call) -> Response:
+    """Register an agent, or change it"""
+    body = call.body(requests.PutAgent)
+    call.server.allowed.check(body.webhook_url)
+    row = await call.serving.put_agent(
+        body.id, webhook_url=body.webhook_url, secret=body.secret, lease=body.lease_timeout_seconds or 0.0
+    )
+    return said(answers.agent(row, await call.serving.bundle(row.id)), 201)
+
+
+async def list_agents(call: Call) -> Response:
+    """List agents"""
+    rows = await call.serving.agents()
+    return said(array([answers.agent(row, await call.serving.bundle(row.id)) for row in rows]))
+
+
+async def get_agent(call: Call) -> Response:
+    """Show an agent"""
+    row = await call.serving.agent(call.id)
+    return said(answers.agent(row, await call.serving.bundle(row.id)))
+
+
+async def delete_agent(call: Call) -> Response:
+    """Forget an agent"""
+    await call.serving.delete_agent(call.id, force=call.query(requests.DeleteQuery).force)
+    return nothing()
+
+
+async def put_policy(call: Call) -> Response:
+    """Set the bundle of an agent"""
+    await call.serving.set_policy(call.id, call.body(requests.PutPolicy).bundle)
+    return nothing()
+
+
+async def test_policy(call: Call) -> Response:
+    """Ask a bundle about cases and recorded steps"""
+    return said(await tested(call.serving, call.id, call.body(requests.TestPolicy)))
+
+
+async def list_approvals(call: Call) -> Response:
+    """List the questions to people"""
+    query = call.query(requests.ApprovalsQuery)
+    status = None if query.status == "all" else query.status or "pending"
+    rows = await call.serving.approvals(status=status, execution_id=query.execution_id or None)
+    return said(array([await _approval(call, row) for row in rows]))
+
+
+async def get_approval(call: Call) -> Response:
+    """Show a question"""
+    return said(await _approval(call, await call.serving.approval(call.id)))
+
+
+async def grant(call: Call) -> Response:
+    """Grant what is asked for"""
+    return await _resolve(call, granted=True)
+
+
+async def deny(call: Call) -> Response:
+    """Deny what is asked for"""
+    return await _resolve(call, granted=False)
+
+
+async def create_key(call: Call) -> Response:
+    """Make an API key"""
+    body = call.body(requests.CreateKey)
+    scopes = list(dict.fromkeys(body.scopes))
+    known = [scope.value for scope in Scope]
+    for scope in scopes:
+        if scope not in known:
+            raise ValidationError(f"the scope `{scope}` is none of {', '.join(known)}")
+    row, token = await call.serving.create_key(body.name, scopes)
+    return said(answers.key(row, token), 201)
+
+
+async def list_keys(call: Call) -> Response:
+    """List API keys"""
+    return said(array(map(answers.key, await call.serving.keys())))
+
+
+async def rotate_key(call: Call) -> Response:
+    """Give an API key a new token"""
+    call.body(requests.Nothing)
+    row, token = await call.serving.rotate_key(call.id)
+    return said(answers.key(row, token))
+
+
+async def delete_key(call: Call) -> Response:
+    """Revoke an API key"""
+    await call.serving.revoke_key(call.id)
+    return nothing()
+
+
+async def health(call: Call) -> Response:
+    """Whether the server answers"""
+    return said(obj(status="ok"))
+
+
+async def ready(call: Call) -> Response:
+    """Whether the store answers too"""
+    await call.serving.counts()
+    return said(obj(status="ok"))
+
+
+async def metrics(call: Call) -> Response:
+    """Numbers for Prometheus"""
+    text = call.server.metrics.scrape(await call.serving.counts())
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _approval(call: Call, row: Approval) -> Json:
+    return answers.approval(row, await call.serving.step(row.execution_id, row.step_id))
+
+
+async def _resolve(call: Call, *, granted: bool) -> Response:
+    body = call.body(requests.Vote)
+    await call.serving.resolve(
+        call.id,
+        granted=granted,
+        decided_by=body.decided_by or call.caller.name,
+        asserted_by=call.caller.name,
+        rationale=body.rationale or "",
+        scope=body.scope or "once",
+    )
+    return nothing()
+
+
+ENDPOINTS: Final = (
+    Endpoint("GET", "/v0/health", health, Who.ANYONE, answer=answers.HealthOut),
+    Endpoint("GET", "/v0/ready", ready, Who.ANYONE, answer=answers.HealthOut),
+    Endpoint("GET", "/metrics", metrics, Who.ANYONE, media="text/plain"),
+    Endpoint(
+        "POST",
+        "/v0/agents",
+        put_agent,
+        scopes=_WRITE_AGENTS,
+        body=requests.PutAgent,
+        answer=answers.AgentOut,
+        status=201,
+    ),
+    Endpoint("GET", "/v0/agents", list_agents, scopes=_READ_AGENTS, answer=list[answers.AgentOut]),
+    Endpoint("GET", _AGENT, get_agent, scopes=_READ_AGENTS, answer=answers.AgentOut),
+    Endpoint("DELETE", _AGENT, delete_agent, scopes=_WRITE_AGENTS, query=requests.DeleteQuery, status=204),
+    Endpoint(
+        "POST",
+        "/v0/policies/{id}",
+        put_policy,
+        scopes=(Scope.POLICIES_WRITE,),
+        body=requests.PutPolicy,
+        status=204,
+    ),
+    Endpoint(
+        "POST",
+        "/v0/policies/{id}/test",
+        test_policy,
+        scopes=(Scope.POLICIES_WRITE, Scope.EXECUTIONS_READ),
+        body=requests.TestPolicy,
+        answer=answers.TestedOut,
+    ),
+    Endpoint(
+        "GET",
+        "/v0/approvals",
+        list_approvals,
+        scopes=_READ_APPROVALS,
+        query=requests.ApprovalsQuery,
+        answer=list[answers.ApprovalOut],
+    ),
+    Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=answers.ApprovalOut),
+    Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Vote, status=204),
+    Endpoint("POST", f"{_APPROVAL}/deny", deny, scopes=_WRITE_APPROVALS, body=requests.Vote, status=204),
+    Endpoint(
+        "POST", "/v0/api-keys", create_key, scopes=_KEYS, body=requests.CreateKey, answer=answers.KeyOut, status=201
+    ),
+    Endpoint("GET", "/v0/api-keys", list_keys, scopes=_KEYS, answer=list[answers.KeyOut]),
+    Endpoint("POST", f"{_KEY}/rotate", rotate_key, scopes=_KEYS, answer=answers.KeyOut),
+    Endpoint("DELETE", _KEY, delete_key, scopes=_KEYS, status=204),
+)

@@ -1,0 +1,99 @@
+"""Asks a bundle about cases, and about the steps that executions have recorded."""
+
+from typing import Any, Final
+
+from rebuno.errors import ForbiddenError, ValidationError
+from rebuno.journal.records import Execution
+from rebuno.kernel.judged import of_rows
+from rebuno.kernel.serving import Serving
+from rebuno.model.clock import from_rfc3339
+from rebuno.policy.backtest import Judged
+from rebuno.policy.cases import run_cases
+from rebuno.policy.cases_read import cases_of
+from rebuno.policy.decide import Policy
+from rebuno.server.wire.requests import Executions, TestPolicy
+from rebuno.server.wire.writing import Json, array, obj
+
+_EXECUTIONS: Final = 50
+_MOST: Final = 200
+
+
+async def tested(serving: Serving, agent_id: str, body: TestPolicy) -> Json:
+    """What a policy says to cases and recorded steps, and which of its rules none of them came to.
+
+    Raises:
+        BundleError: the bundle, or a case, is malformed.
+        NotFoundError, ForbiddenError: there is no such execution, or it is another agent's.
+    """
+    policy = await serving.policy(agent_id, body.bundle)
+    cases = cases_of({"agent_id": agent_id, "cases": body.cases or []})
+    report = run_cases(policy, cases.cases) if policy.bundles else None
+    results: list[dict[str, Any]] = []
+    if report is not None:
+        results += [_case(result.to_json()) for result in report.results]
+    elif cases.cases:
+        raise ValidationError(f"the agent `{agent_id}` has no bundle to test; send one as `bundle`")
+    seen = set(_decided(results))
+    for execution in await _executions(serving, agent_id, body):
+        steps = await serving.steps(execution.id)
+        approvals = await serving.approvals(status=None, execution_id=execution.id)
+        for one in of_rows(execution, steps, approvals):
+            if not one.by_kernel:
+                results.append(_recorded(policy, one))
+    seen |= set(_decided(results))
+    unexercised = [rule for rule in report.coverage.unexercised if rule not in seen] if report is not None else []
+    failed = sum(not result["pass"] for result in results)
+    return obj(results=array(results), failed=failed, unexercised_rules=unexercised)
+
+
+def _decided(results: list[dict[str, Any]]) -> list[str]:
+    return [result["rule_id"] for result in results]
+
+
+def _case(result: dict[str, Any]) -> dict[str, Any]:
+    # All cases came in one request: their lines say nothing, and a trace is for the command line.
+    return {name: value for name, value in result.items() if name not in ("line", "trace")}
+
+
+def _recorded(policy: Policy, step: Judged) -> dict[str, Any]:
+    """A recorded step as a case that expects what was decided then."""
+    facts, now = step.facts, policy.decide(step.facts)
+    result: dict[str, Any] = {
+        "name": step.where,
+        "kind": facts.kind,
+        "target": facts.target,
+        "args": facts.args,
+        "agent_id": facts.agent,
+        "expect": step.verdict.value,
+        "decision": now.verdict.value,
+        "rule_id": now.rule_id,
+        "reason": now.reason,
+        "pass": now.verdict is step.verdict,
+    }
+    if now.verdict is not step.verdict:
+        result["failure"] = f"recorded as {step.verdict.value}, would be {now.verdict.value}"
+    return result
+
+
+async def _executions(serving: Serving, agent_id: str, body: TestPolicy) -> list[Execution]:
+    found: list[Execution] = []
+    if body.execution_id:
+        row = await serving.execution(body.execution_id)
+        if row.agent_id != agent_id:
+            raise ForbiddenError(f"the execution `{row.id}` is another agent's")
+        found.append(row)
+    if body.executions is not None:
+        found += [row for row in await _recent(serving, agent_id, body.executions) if row not in found]
+    return found
+
+
+async def _recent(serving: Serving, agent_id: str, asked: Executions) -> list[Execution]:
+    since = 0.0
+    if asked.since:
+        try:
+            since = from_rfc3339(asked.since)
+        except ValueError:
+            raise ValidationError(f"`{asked.since}` is no time; write it like 2026-01-31T08:30:00Z") from None
+    limit = min(asked.limit or _EXECUTIONS, _MOST)
+    rows, _ = await serving.executions(agent_id=agent_id, session=asked.session or None, limit=limit)
+    return [row for row in rows if row.created_at >= since]

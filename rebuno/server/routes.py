@@ -1,0 +1,196 @@
+"""One table of routes: from it come what Starlette serves, what each caller must show, and the OpenAPI document."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel
+from pydantic import ValidationError as Misfit
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rebuno.errors import NotFoundError, ValidationError
+from rebuno.kernel.serving import Dispatched, Serving
+from rebuno.model import identity
+from rebuno.server import auth
+from rebuno.server.auth import Caller, Scope, Tokens
+from rebuno.server.failures import TooLargeError, TooSlowError, answer
+from rebuno.server.metrics import Metrics
+from rebuno.server.webhooks import AllowList
+
+# How long a body may be on its way, in seconds.
+PATIENCE: Final = 30.0
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class Who(Enum):
+    """Whose credentials a route takes."""
+
+    ANYONE = auto()
+    OPERATOR = auto()
+    AGENT = auto()
+    EITHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What every handler works with. `closing` is set once the server shuts down."""
+
+    serving: Serving
+    tokens: Tokens
+    metrics: Metrics
+    allowed: AllowList
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Call:
+    """One request, its caller known and its body read."""
+
+    __slots__ = ("_body", "caller", "path", "raw", "request", "server")
+
+    def __init__(self, server: Server, request: Request, caller: Caller, raw: bytes) -> None:
+        self.server = server
+        self.request = request
+        self.caller = caller
+        self.path: dict[str, str] = request.path_params
+        self.raw = raw
+        self._body: Any = None
+
+    @property
+    def serving(self) -> Serving:
+        """The kernel."""
+        return self.server.serving
+
+    @property
+    def id(self) -> str:
+        """The id in the path."""
+        return self.path["id"]
+
+    def dispatch(self) -> Dispatched:
+        """Which delivery the agent acts under; `ValidationError` where it does not say."""
+        return auth.dispatched(self.request.headers)
+
+    def body(self, model: type[T]) -> T:
+        """The body as this model; `ValidationError` where it is none. No body at all is an empty object."""
+        return _fit(model, identity.parse(self.raw) if self.raw.strip() else {}, "the body")
+
+    def query(self, model: type[T]) -> T:
+        """The query as this model; `ValidationError` where it is none."""
+        return _fit(model, _query(self.request.scope["query_string"]), "the query")
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One route: who may call it with which scopes, what it takes, and what it answers. Path, models and the handler's
+    own docstring make its entry in the OpenAPI document."""
+
+    method: str
+    path: str
+    handle: Handler
+    who: Who = Who.OPERATOR
+    scopes: tuple[Scope, ...] = ()
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] | None = None
+    answer: Any = None
+    status: int = 200
+    dispatched: bool = False
+    media: str = "application/json"
+
+    def route(self, server: Server) -> Route:
+        """The route that Starlette serves."""
+
+        async def endpoint(request: Request) -> Response:
+            raw = await _read(request)
+            call = Call(server, request, await self._caller(server, request, raw), raw)
+            for text in call.path.values():
+                if "\0" in text:
+                    raise NotFoundError("nothing has an id with NUL in it")
+            return await self.handle(call)
+
+        return Route(self.path, endpoint, methods=[self.method], name=f"{self.method} {self.path}")
+
+    async def _caller(self, server: Server, request: Request, raw: bytes) -> Caller:
+        headers = request.headers
+        if self.who is Who.ANYONE:
+            return Caller()
+        if self.who is Who.AGENT or (self.who is Who.EITHER and auth.is_agent(headers)):
+            return await auth.agent(
+                server.serving, headers, method=request.method, target=_target(request.scope), body=raw
+            )
+        caller = await server.tokens.caller(headers)
+        caller.need(*self.scopes)
+        return caller
+
+
+def served(endpoints: Iterable[Endpoint], server: Server) -> list[Route]:
+    """The routes of a table, in its order."""
+    return [endpoint.route(server) for endpoint in endpoints]
+
+
+def nothing() -> Response:
+    """An answer without a body."""
+    return Response(status_code=204)
+
+
+def said(text: str, status: int = 200) -> Response:
+    """An answer of JSON."""
+    return answer(status, text)
+
+
+def _target(scope: Any) -> str:
+    path: bytes = scope.get("raw_path") or scope["path"].encode()
+    query: bytes = scope["query_string"]
+    return (path + b"?" + query if query else path).decode("ascii", "surrogateescape")
+
+
+async def _read(request: Request) -> bytes:
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > identity.MAX_BYTES:
+        raise TooLargeError(_TOO_LARGE)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > identity.MAX_BYTES:
+                    raise TooLargeError(_TOO_LARGE)
+    except TimeoutError:
+        raise TooSlowError(f"the body did not arrive within {PATIENCE:.0f} seconds") from None
+    except ClientDisconnect:
+        raise ValidationError("the body ended early") from None
+    return bytes(body)
+
+
+_TOO_LARGE: Final = f"a body has at most {identity.MAX_BYTES:,} bytes"
+
+
+def _query(raw: bytes) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100)
+    except ValueError:
+        raise ValidationError("the query is not percent-encoded UTF-8, or has more than 100 fields") from None
+    query = dict(pairs)
+    if len(query) != len(pairs):
+        raise ValidationError("the query repeats a field")
+    if any("\0" in value for value in query.values()):
+        raise ValidationError("the query holds NUL")
+    return query
+
+
+def _fit(model: type[T], value: object, what: str) -> T:
+    if not isinstance(value, dict):
+        raise ValidationError(f"{what} is no JSON object")
+    try:
+        return model.model_validate(value)
+    except Misfit as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        wrong = "; ".join(f"`{'.'.join(map(str, one['loc']))}`: {one['msg'].lower()}" for one in found[:10])
+        raise ValidationError(f"{what} does not fit: {wrong}") from None

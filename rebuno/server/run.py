@@ -1,0 +1,140 @@
+"""Runs a server until it is told to stop, and then lets what it does come to its end."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Final
+
+import uvicorn
+
+from rebuno.journal.opening import open_store
+from rebuno.policy.source import read
+from rebuno.server.app import app, assemble
+from rebuno.server.config import Config
+from rebuno.server.connections import Connection
+from rebuno.server.manifest import read_manifest
+from rebuno.server.routes import Server
+from rebuno.server.webhooks import AllowList, sender
+
+# Longer than clients, and servers in front of this one, keep an idle connection: whoever takes one up again finds it.
+_KEEP_ALIVE: Final = 75
+
+
+async def run(config: Config, started: Callable[[str], None]) -> None:
+    """Serves until SIGINT or SIGTERM. `started` is told the URL once requests are taken.
+
+    Raises:
+        ValidationError, BundleError: it should not start like this.
+        StoreError: the store cannot be used, now or any more.
+        OSError: the address cannot be had.
+    """
+    config.check()
+    allowed = AllowList(config.webhooks)
+    manifest = read_manifest(config.manifest) if config.manifest else None
+    layers = [read(path) for path in config.layers]
+    with bound(config.host, config.port) as listening:
+        store = await open_store(config.db)
+        try:
+            server = assemble(
+                store,
+                bearer_token=config.bearer_token,
+                open_to_all=config.open_to_all,
+                permissive=config.permissive,
+                layers=layers,
+                allowed=allowed,
+                settings=config.settings,
+            )
+            if manifest is not None:
+                await manifest.apply(server.serving, allowed)
+            with _stopping(server.closing):
+                await serve(server, listening, grace=config.grace, started=started)
+        finally:
+            await store.close()
+
+
+async def serve(
+    server: Server, listening: socket.socket, *, grace: float, started: Callable[[str], None] = lambda url: None
+) -> None:
+    """Serves on a bound socket, delivers and sweeps, until `server.closing` is set. Raises a `StoreError` where the
+    store gave up first."""
+    host, port = listening.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    options = uvicorn.Config(
+        app(server),
+        http=Connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=max(1, round(grace)),
+    )
+    async with _working(server) as working:
+        await _Uvicorn(options, server.closing, lambda: started(url)).serve(sockets=[listening])
+        if working.done():
+            working.result()
+
+
+@contextmanager
+def bound(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens there while the context is open; `OSError` where it cannot."""
+    try:
+        [*found] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (socket.gaierror, UnicodeError):
+        raise OSError(f"the host `{host}` is not known") from None
+    family, _, _, _, address = found[0]
+    with socket.create_server(address[:2], family=family, backlog=1024) as listening:
+        listening.setblocking(False)
+        yield listening
+
+
+@asynccontextmanager
+async def _working(server: Server) -> "AsyncIterator[asyncio.Task[None]]":
+    """Delivers and sweeps; a server whose deliveries have come to an end must end too, so that others are asked."""
+    async with sender(server.allowed) as send:
+        working = asyncio.create_task(server.serving.run(send))
+        working.add_done_callback(lambda _: server.closing.set())
+        try:
+            yield working
+        finally:
+            working.cancel()
+            with suppress(asyncio.CancelledError):
+                await working
+
+
+@contextmanager
+def _stopping(closing: asyncio.Event) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    for one in signals:
+        loop.add_signal_handler(one, closing.set)
+    try:
+        yield
+    finally:
+        for one in signals:
+            loop.remove_signal_handler(one)
+
+
+class _Uvicorn(uvicorn.Server):
+    """Uvicorn that ends where it is told to, and leaves signals to whoever runs it."""
+
+    def __init__(self, config: uvicorn.Config, closing: asyncio.Event, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._closing = closing
+        self._on_start = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_start()
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or self._closing.is_set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

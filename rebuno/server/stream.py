@@ -1,0 +1,44 @@
+"""The output of an execution's steps while it is made, as server-sent events."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Final
+
+from starlette.responses import Response, StreamingResponse
+
+from rebuno.server.routes import Call
+from rebuno.server.wire import answers
+
+KEEP_ALIVE: Final = 15.0
+
+
+async def stream(call: Call) -> Response:
+    """Follow the output of an execution's steps"""
+    row = await call.serving.execution(call.id)
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    texts = _texts(call) if not row.status.terminal else _none()
+    return StreamingResponse(texts, headers=headers, media_type="text/event-stream")
+
+
+async def _none() -> AsyncIterator[str]:
+    yield ": the execution has ended\n\n"
+
+
+async def _texts(call: Call) -> AsyncIterator[str]:
+    # The stream ends with its execution, which is looked at where nothing comes any more.
+    closing = asyncio.ensure_future(call.server.closing.wait())
+    try:
+        with call.serving.listen(call.id) as deltas:
+            yield ": listening\n\n"
+            while not closing.done():
+                coming = asyncio.ensure_future(deltas.get())
+                await asyncio.wait({coming, closing}, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
+                if coming.done():
+                    yield f"data: {answers.delta(coming.result())}\n\n"
+                    continue
+                coming.cancel()
+                yield ": keep-alive\n\n"
+                if (await call.serving.execution(call.id)).status.terminal:
+                    return
+    finally:
+        closing.cancel()

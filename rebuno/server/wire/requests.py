@@ -1,0 +1,196 @@
+"""The bodies and queries that are taken. A field that is left out may be null as well; an unknown one is refused."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name: TypeAlias = Annotated[str, Field(max_length=256)]
+KindName: TypeAlias = Literal["tool_call", "llm_call", "local"]
+IdempotencyName: TypeAlias = Literal["safe_to_retry", "at_most_once"]
+ExecutionStatusName: TypeAlias = Literal["pending", "running", "blocked", "completed", "failed", "cancelled"]
+ApprovalStatusName: TypeAlias = Literal["pending", "granted", "denied", "expired", "withdrawn"]
+
+
+class Body(BaseModel):
+    """A body. Values are taken as they are: text is no number, and a number no text."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Nothing(Body):
+    """No body, or an empty object."""
+
+
+class SpawnedBy(Body):
+    """The step whose subagent an execution is."""
+
+    execution_id: str
+    step_id: str
+
+
+class CreateExecution(Body):
+    """A new execution."""
+
+    agent_id: str
+    input: Any = None
+    session: str | None = None
+    parent_execution_id: str | None = None
+    idempotency_key: str | None = None
+    spawned_by: SpawnedBy | None = None
+    on_behalf_of: str | None = None
+
+
+class Fork(Body):
+    """From which event on, in which session, and under which bundle of its own."""
+
+    at_seq: int = Field(ge=1)
+    session: str | None = None
+    policy_bundle: str | None = None
+
+
+class Submit(Body):
+    """What an agent wants to do. `submission` counts the requests of one attempt from 1: repeated, it gets the first
+    answer again."""
+
+    kind: KindName
+    target: str
+    args: Any
+    idempotency: IdempotencyName
+    resources: list[str] | None = None
+    submission: int | None = Field(default=None, ge=1, lt=2**31)
+    parent_step_id: str | None = None
+
+
+class StepResult(Body):
+    """What a step's body gave."""
+
+    result: Any
+    captures: list[Any] | None = None
+    capture_failures: list[Any] | None = None
+
+
+class StepError(Body):
+    """Why a step's body failed; what is no object is kept as the `message` of one."""
+
+    error: Any
+    captures: list[Any] | None = None
+    capture_failures: list[Any] | None = None
+
+
+class DeltaBody(Body):
+    """A piece of a step's output, at most 7,000 bytes of UTF-8; `seq` counts from 0."""
+
+    seq: int = Field(ge=0, lt=2**53)
+    data: str
+
+
+class Complete(Body):
+    """The output of an execution, and the state that the next one of its session begins with."""
+
+    output: Any
+    state: Any = None
+
+
+class Fail(Body):
+    """Why an execution failed."""
+
+    error: str
+
+
+class Metadata(Body):
+    """What an agent says of itself; the schemas are JSON Schemas."""
+
+    description: str | None = None
+    input_schema: Any = None
+    output_schema: Any = None
+
+
+class PutAgent(Body):
+    """An agent: where it is told of executions, and the secret that signs both ways."""
+
+    id: str
+    webhook_url: str
+    secret: str
+    lease_timeout_seconds: float | None = None
+
+
+class PutPolicy(Body):
+    """A bundle's text: rules, or a YAML bundle."""
+
+    bundle: str
+
+
+class Executions(Body):
+    """The executions of an agent whose recorded steps are judged; `since` is an RFC 3339 time."""
+
+    session: str | None = None
+    since: str | None = None
+    limit: int | None = Field(default=None, ge=1, le=200)
+
+
+class TestPolicy(Body):
+    """A bundle (else the agent's own) against cases, recorded steps, or both."""
+
+    __test__ = False
+
+    bundle: str | None = None
+    cases: list[Any] | None = None
+    execution_id: str | None = None
+    executions: Executions | None = None
+
+
+class Vote(Body):
+    """A person's answer. Without `decided_by` it is the key's own; `scope` is what a grant covers."""
+
+    decided_by: str | None = None
+    rationale: str | None = None
+    scope: str | None = None
+
+
+class CreateKey(Body):
+    """A key with the scopes that it has."""
+
+    name: str = Field(min_length=1, max_length=256)
+    scopes: list[str] = Field(min_length=1, max_length=32)
+
+
+class Query(BaseModel):
+    """A query. Texts of digits are numbers here; what is unknown is not looked at."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class ExecutionsQuery(Query):
+    """Which executions, and how many of them at once."""
+
+    agent_id: str = ""
+    session: str = ""
+    status: ExecutionStatusName | Literal[""] = ""
+    cursor: str = ""
+    limit: int = Field(default=50, ge=1)
+
+
+class EventsQuery(Query):
+    """The events after this number, and how many of them at once."""
+
+    after_seq: int = Field(default=0, ge=0, lt=2**63)
+    limit: int = Field(default=100, ge=1)
+
+
+class StepsQuery(Query):
+    """All steps, or only those that have ended."""
+
+    status: Literal["", "terminal"] = ""
+
+
+class ApprovalsQuery(Query):
+    """Which questions."""
+
+    status: ApprovalStatusName | Literal["", "all"] = ""
+    execution_id: str = ""
+
+
+class DeleteQuery(Query):
+    """`force` cancels what is alive first."""
+
+    force: bool = False
