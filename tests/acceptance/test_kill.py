@@ -24,14 +24,15 @@ def killed(*arguments: str) -> dict[str, Any]:
 
 def test_a_few_kills_break_no_promise_on_sqlite() -> None:
     """The points say where the killed executions stood, three a process at most."""
-    report = killed("--store", "sqlite", "--kills", "4")
-    assert report["kills"] == 4
-    assert 4 <= sum(report["points"].values()) <= 12
+    report = killed("--store", "sqlite", "--kills", "3")
+    assert report["kills"] == 3
+    assert 3 <= sum(report["points"].values()) <= 9
     assert report["executions"] >= 6
 
 
 def test_a_few_kills_break_no_promise_on_postgres(postgres_server: str) -> None:
-    """The server is one of the program's own."""
+    """The server is one of the program's own, and is killed too."""
     assert postgres_server
     report = killed("--store", "postgres", "--kills", "3")
-    assert (report["kills"], report["executions"] % 3) == (3, 0)
+    assert report["kills"] == 3
+    assert report["server_kills"] >= 1

@@ -4,7 +4,7 @@ import asyncio
 import multiprocessing
 import random
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -35,10 +35,12 @@ _AWAY: Final = 16
 
 
 class Killer:
-    """`longest` is how long a process works that nobody kills, in seconds; measured by the first round."""
+    """`count` is what was seen so far, `runs` the names and inputs of the executions of the newest round. The first
+    round shows how long a process works that nobody kills, and kills none."""
 
     def __init__(self, url: str, folder: Path, operator: Operator, stub: Provider, server: Server | None) -> None:
         self.count = Count()
+        self.runs: tuple[tuple[str, int], ...] = ()
         self._url = url
         self._folder = folder
         self._operator = operator
@@ -52,48 +54,47 @@ class Killer:
 
     async def round(self, kills: int) -> None:
         """Some executions: killed again and again while `kills` are not reached, then left to end, and checked."""
-        runs = tuple((f"run-{self._rounds}-{n}", random.randrange(PRIME)) for n in range(ABREAST))
+        self.runs = tuple((f"run-{self._rounds}-{n}", random.randrange(PRIME)) for n in range(ABREAST))
         self._rounds += 1
         killed = 0
         for _ in range(PROCESSES):
             more = self._longest > 0 and killed < KILLS_A_ROUND and self.count.kills < kills
             before = self.count.kills
-            trails = await self._process(runs, kill=more)
+            trails = await self._process(kill=more)
             killed += self.count.kills - before
             if all(trail.ended for trail in trails):
                 for trail in trails:
                     self.count.at_the_end(trail)
                 return
-        raise SystemExit(f"`{runs[0][0]}` and those beside it do not end")
+        raise SystemExit(f"`{self.runs[0][0]}` and those beside it do not end")
 
     # ------------------------------------------------------------ one process
 
-    async def _process(self, runs: tuple[tuple[str, int], ...], *, kill: bool) -> list[Trail]:
-        """One process of these runs; what is left of them after it."""
-        server = self._server if kill and random.random() < _SERVER_SHARE else None
+    async def _process(self, *, kill: bool) -> list[Trail]:
+        """One process of the runs; what is left of them after it."""
+        due = kill and self.count.server_kills <= _SERVER_SHARE * self.count.kills
+        server = self._server if due else None
         aim = choose(self._longest, server=server is not None) if kill else Aim(When.NEVER)
-        order = Order(self._url, self._folder, self._stub.url, runs, aim.moment, int(aim.number))
+        order = Order(self._url, self._folder, self._stub.url, self.runs, aim.moment, int(aim.number))
         process = self._made.Process(target=live, args=(order,))
         began = time.monotonic()
         process.start()
-        notes = [self._folder / f"{run}.notes" for run, _ in runs]
+        notes = [self._folder / f"{run}.notes" for run, _ in self.runs]
         watch = Watch(process, notes, lambda: len(self._stub.requests), answers=aim.answers)
         prefix = ""
         async with self._person(watch):
             await watch.come(aim)
             if server is not None and not watch.gone():
-                prefix = await self._kill_server(server, process, watch, runs)
+                prefix = await self._kill_server(server, process, watch)
             elif kill:
                 process.kill()
             await watch.end()
         process.join()
         self._longest = self._longest or time.monotonic() - began
         self._ended(process)
-        return await self._look(runs, process, prefix)
+        return await self._look(process, prefix)
 
-    async def _kill_server(
-        self, server: Server, process: BaseProcess, watch: Watch, runs: tuple[tuple[str, int], ...]
-    ) -> str:
+    async def _kill_server(self, server: Server, process: BaseProcess, watch: Watch) -> str:
         """Kills the server, starts it again, and the process with it or not; how points are named then, if any."""
         self.count.kills += 1
         self.count.server_kills += 1
@@ -111,7 +112,7 @@ class Killer:
             await asyncio.to_thread(server.start)
             return "server and process killed: "
         await asyncio.to_thread(server.kill)
-        for run, start in runs:
+        for run, start in self.runs:
             trail = noted(run, start, self._folder)
             self.count.points[f"server killed: {points.noted(trail, process.pid or 0)}"] += 1
         await asyncio.to_thread(server.start)
@@ -130,10 +131,10 @@ class Killer:
             self.count.said.append(f"exit code {process.exitcode}: {said}")
             path.write_text("")
 
-    async def _look(self, runs: Sequence[tuple[str, int]], process: BaseProcess, prefix: str) -> list[Trail]:
+    async def _look(self, process: BaseProcess, prefix: str) -> list[Trail]:
         """Reads what is left, and counts the points of a kill."""
         requests = list(self._stub.requests)
-        trails = [await follow(self._operator, run, start, self._folder, requests) for run, start in runs]
+        trails = [await follow(self._operator, run, start, self._folder, requests) for run, start in self.runs]
         killed = process.exitcode == -9
         self.count.kills += killed and not prefix
         for trail in trails:
