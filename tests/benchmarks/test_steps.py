@@ -51,6 +51,18 @@ def test_a_peer_runs(tmp_path: Path, runtime: str, target: str, replays: bool) -
             assert worker.ask("replay", 5, 1)["seconds"] > 0
 
 
+@pytest.mark.parametrize(
+    ("program", "runtime", "replays"),
+    [("steps_kernel", "kernel", True), ("steps_kernel", "postgres-floor", False), ("peers_steps", "absurd", True)],
+)
+def test_a_runtime_runs_on_postgresql(postgres: str, program: str, runtime: str, replays: bool) -> None:
+    """Ours, the bare driver, and the peer that knows no other store."""
+    with Worker(program, runtime, postgres) as worker:
+        assert worker.ask("steps", 2, 3, "tool_safe")["seconds"] > 0
+        if replays:
+            assert worker.ask("replay", 5, 2)["seconds"] > 0
+
+
 def test_a_runtime_that_ends_is_named(tmp_path: Path) -> None:
     """No figure is made up for it."""
     with (
