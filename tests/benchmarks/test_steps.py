@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.steps import table
 from benchmarks.steps_worker import Worker
+from tests.postgres.server import database
 
 ROOT = Path(__file__).parents[2]
 WIDTHS = {"1", "8", "32"}
@@ -55,9 +56,9 @@ def test_a_peer_runs(tmp_path: Path, runtime: str, target: str, replays: bool) -
     ("program", "runtime", "replays"),
     [("steps_kernel", "kernel", True), ("steps_kernel", "postgres-floor", False), ("peers_steps", "absurd", True)],
 )
-def test_a_runtime_runs_on_postgresql(postgres: str, program: str, runtime: str, replays: bool) -> None:
-    """Ours, the bare driver, and the peer that knows no other store."""
-    with Worker(program, runtime, postgres) as worker:
+def test_a_runtime_runs_on_postgresql(postgres_server: str, program: str, runtime: str, replays: bool) -> None:
+    """Ours, the bare driver, and the peer that knows no other store; each leaves more behind than is emptied."""
+    with database(postgres_server) as url, Worker(program, runtime, url) as worker:
         assert worker.ask("steps", 2, 3, "tool_safe")["seconds"] > 0
         if replays:
             assert worker.ask("replay", 5, 2)["seconds"] > 0
