@@ -11,6 +11,7 @@ from rebuno.kernel.change import Change, Identified
 from rebuno.kernel.divergence import guard, others_first
 from rebuno.kernel.excess import Excess, weigh
 from rebuno.kernel.grants import covering
+from rebuno.kernel.known import UNKNOWN_OUTCOME
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say
 from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, Decision, Verdict
@@ -76,7 +77,7 @@ def _decide(attempt: Attempt, step: Identified) -> Decision:
     )
     once = step.idempotency is Idempotency.ONCE
     if decision.verdict is not Verdict.DENY and once and attempt.unknown_twin(step.kind, step.target, step.args_hash):
-        return _kernels(attempt, INDETERMINATE_RETRY, "prior attempt outcome unknown; retry refused")
+        return _kernels(attempt, INDETERMINATE_RETRY, UNKNOWN_OUTCOME)
     return guard(attempt, step, decision)
 
 

@@ -14,9 +14,11 @@ from rebuno.kernel.grants import holding
 from rebuno.kernel.panels import Panel
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say
-from rebuno.model.decision import Decision, Verdict
+from rebuno.model.decision import INDETERMINATE_RETRY, Decision, Verdict
 from rebuno.model.step import Idempotency, StepStatus
 
+# Why what may have happened is not done again.
+UNKNOWN_OUTCOME = "prior attempt outcome unknown; retry refused"
 INDETERMINATE = identity.canonical(
     {"reason": "indeterminate", "message": "the step was started and nobody recorded how it ended"}
 )
@@ -73,6 +75,9 @@ def withdraw(
 
 
 def _granted(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
+    if known.started_seq and known.idempotency is Idempotency.ONCE and today.verdict is not Verdict.DENY:
+        # It was safe to repeat when it was cut off and asked about again, and is not any more.
+        today = Decision(Verdict.DENY, INDETERMINATE_RETRY, UNKNOWN_OUTCOME, digest=attempt.policy.digest)
     if today.verdict is Verdict.DENY:
         row = refuse(known, today.reason, today.rule_id)
         return denied(row, today), Change((words.denied(row, today, first=False),), (StepWrite(row, settled=0),))
@@ -143,8 +148,10 @@ def _settled(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Ch
     if today.verdict is not Verdict.DENY:
         return replay, None
     # The effect is done: refusing it now would tell the handler a lie, so a person decides whether the run may go on.
+    told = False
     for asked in attempt.approvals.values():
         if asked.step_id == known.step_id and asked.cause == "revoked" and asked.digest == attempt.policy.digest:
+            told = True
             if asked.status == "granted":
                 return replay, None
             if asked.status == "pending":
@@ -160,6 +167,6 @@ def _settled(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Ch
         digest=attempt.policy.digest,
         bundle=today.bundle,
     )
-    events = (words.revoked(known, today), words.requested(question, (Panel(),)))
-    change = Change(events, (), (ApprovalWrite(question, requested=1),))
+    events = (*(() if told else (words.revoked(known, today),)), words.requested(question, (Panel(),)))
+    change = Change(events, (), (ApprovalWrite(question, requested=len(events) - 1),))
     return Answer(Say.BLOCKED, known.step_id, approval_id=question.id, rule_id=today.rule_id), change

@@ -232,6 +232,20 @@ def test_a_revoked_success_is_asked_about_no_more_once_the_bundle_allows_it() ->
     run(scenario)
 
 
+def test_a_digest_that_denies_again_asks_again_and_is_told_once() -> None:
+    """A question that was withdrawn is asked anew; the log has one `step.revoked` a digest all the same."""
+
+    async def scenario(b: Bench) -> None:
+        await succeeded(b, SAFE)
+        for today, say in (("deny", Say.BLOCKED), ("allow", Say.REPLAY), ("deny", Say.BLOCKED)):
+            await b.begin(policy(today))
+            assert (await b.submit()).say is say
+        events = await b.events()
+        assert (events.count("step.revoked"), events.count("approval.requested")) == (1, 2)
+
+    run(scenario)
+
+
 def test_a_refused_revocation_ends_the_execution() -> None:
     """Denied: the run fails with `policy_revoked`, and nothing was raised into the handler."""
 
@@ -274,6 +288,35 @@ def test_the_stricter_idempotency_governs() -> None:
         await started(b, ONCE)
         await b.begin(policy("allow"))
         assert (await b.submit(idempotency=SAFE)).say is Say.REPLAY
+
+    run(scenario)
+
+
+def test_what_was_cut_off_and_may_not_run_again_any_more_is_not_started_by_a_grant() -> None:
+    """A safe step was cut off and asked about again; the code now says `at_most_once`, and it may have run already."""
+
+    async def scenario(b: Bench) -> None:
+        await started(b, SAFE)
+        await b.begin(policy("ask"))
+        question = await b.submit(idempotency=SAFE)
+        await b.suspend()
+        await b.answer(question.approval_id, granted=True)
+        await b.begin(policy("ask"))
+        answer = await b.submit(idempotency=ONCE)
+        assert (answer.say, answer.rule_id) == (Say.DENIED, "__indeterminate_retry")
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("seconds", [0.1234567 * n for n in range(1, 6)])
+def test_a_grant_of_this_very_moment_is_not_from_the_future(seconds: float) -> None:
+    """The journal rounds the time of an answer to microseconds; a clock between two of them is no clock set back."""
+
+    async def scenario(b: Bench) -> None:
+        b.clock.advance(seconds)
+        await granted(b, SAFE)
+        await b.begin(policy("ask"))
+        assert (await b.submit()).say is Say.PROCEED
 
     run(scenario)
 

@@ -1,0 +1,273 @@
+"""What the kernel promises about one execution, as plainly as it can be said: no store, and one thing at a time."""
+
+import json
+
+from tests.kernel.model_rows import ENDS, Call, Expected, Question, Step, identity
+from tests.kernel.model_rules import ANYBODY, GRANT_LASTS, PLACES, TARGETS, WINDOW, Rule, Rules, because
+
+NO_RETRY = "prior attempt outcome unknown; retry refused"
+
+
+class Model:
+    """One execution."""
+
+    def __init__(self, execution_id: str, rules: Rules, *, pinned: bool) -> None:
+        self.id = execution_id
+        self.start = rules
+        self.pinned = pinned
+        self.rules = rules
+        self.now = 0.0
+        self.status = "running"
+        self.attempt = 1
+        self.steps: dict[str, Step] = {}
+        self.questions: list[Question] = []
+        self.places: dict[str, float] = {}
+        self._enter()
+
+    def _enter(self) -> None:
+        self.blocked = False
+        self.bodies: list[str] = []
+        self.counts: dict[tuple[str, str, int], int] = {}
+        self.unvisited = list(self.steps)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the execution has ended."""
+        return self.status in ("completed", "failed", "cancelled")
+
+    def pending(self) -> list[Question]:
+        """The questions that are open."""
+        return [question for question in self.questions if question.status == "pending"]
+
+    # ------------------------------------------------------------ attempts
+
+    def begin(self, rules: Rules) -> bool:
+        """The next attempt under these rules; whether a handler may run."""
+        self.rules = self.start if self.pinned else rules
+        if self.ended:
+            return False
+        self.expire()
+        for question in self.pending():
+            denies = self._today(question.step)[0] == "deny"
+            if question.cause == "policy" and denies:
+                question.status = "withdrawn"
+                self._deny(question.step, because(self.rules.about(question.step.target), question.step.target))
+            elif question.cause == "revoked" and not denies:
+                question.status = "withdrawn"
+        if self.pending():
+            self.status = "blocked"
+            return False
+        self.status = "running"
+        self.attempt += 1
+        self._enter()
+        return True
+
+    def expire(self) -> None:
+        """Nobody has answered in time."""
+        for question in self.pending():
+            if question.overdue(self.now):
+                question.status = "expired"
+                self._deny(question.step, "approval_timeout")
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.status == "blocked" and not self.pending():
+            self.status = "running"
+
+    def suspend(self) -> None:
+        """A blocked attempt ends."""
+        self.status = "blocked" if self.pending() else "running"
+
+    def end(self, status: str) -> None:
+        """The execution ends."""
+        self.status = status
+        for question in self.pending():
+            question.status = "withdrawn"
+        for step in self.steps.values():
+            if step.status == "executing":
+                step.status = "cancelled"
+            elif step.status not in ENDS:
+                self._deny(step, f"execution_{status}")
+
+    def missed(self) -> list[Step]:
+        """The recorded steps that the handler could have come to again and has not."""
+        steps = [self.steps[step_id] for step_id in self.unvisited]
+        return [step for step in steps if not step.parent or step.parent in self.bodies]
+
+    # ------------------------------------------------------------ people
+
+    def vote(self, question: Question, *, granted: bool, by: str, scope: str) -> str:
+        """One person's answer: `ok`, or how it is refused."""
+        if self.ended or question.status != "pending":
+            return "conflict"
+        if question.overdue(self.now):
+            self.expire()
+            return "conflict"
+        if question.terms.approvers and by not in question.terms.approvers:
+            return "forbidden"
+        if by in question.granters:
+            return "conflict"
+        if scope != "once" and (question.cause != "policy" or question.rule_id == "__diverged"):
+            return "invalid"
+        question.decided_at = self.now
+        if not granted:
+            question.status = "denied"
+            if question.cause == "revoked":
+                self.end("failed")
+            else:
+                self._deny(question.step, "approval_denied")
+        else:
+            widths = ["once", "execution", "rule"]
+            question.scope = min(question.scope, scope, key=widths.index) if question.granters else scope
+            question.granters.append(by)
+            if len(question.granters) >= question.terms.quorum:
+                question.status = "granted"
+                if question.cause == "policy":
+                    question.step.status = "allowed"
+        self._wake()
+        return "ok"
+
+    # ------------------------------------------------------------ submissions
+
+    def submit(self, call: Call) -> Expected:
+        """The answer to a submission, and what becomes of the journal."""
+        scope = call.parent or self.id
+        occurrence = self.counts.get((scope, call.target, call.n), 0)
+        step_id = identity(scope, TARGETS[call.target][0], call.target, call.args, occurrence)
+        known = self.steps.get(step_id)
+        expected = self._known(known, call.once) if known is not None else self._fresh(step_id, call)
+        if expected.step is not None:
+            self.counts[scope, call.target, call.n] = occurrence + 1
+            if step_id in self.unvisited:
+                self.unvisited.remove(step_id)
+        if expected.say == "blocked":
+            self.blocked = True
+        if expected.say == "proceed":
+            self.bodies.append(step_id)
+        return expected
+
+    def _today(self, step: Step) -> tuple[str, str, Rule]:
+        rule = self.rules.about(step.target)
+        terms = rule if rule.verdict == "ask" else ANYBODY
+        if step.digest == self.rules.text:
+            return step.verdict, step.rule_id, terms
+        return rule.verdict, f"r{step.target}", terms
+
+    def _known(self, step: Step, once: bool) -> Expected:
+        once = once or step.once
+        if step.status == "denied":
+            return Expected("denied", step, reason=step.reason)
+        verdict, rule_id, terms = self._today(step)
+        reason = because(self.rules.about(step.target), step.target)
+        if step.status in ("succeeded", "failed"):
+            return self._settled(step, verdict, rule_id, reason)
+        if step.status == "executing" and (verdict == "deny" or once):
+            step.status, step.once = "failed", once
+            said = {"reason": "policy_revoked", "message": reason} if verdict == "deny" else {"reason": "indeterminate"}
+            step.error = json.dumps(said)
+            step.reason = reason
+            return Expected("denied" if verdict == "deny" else "replay", step, reason=reason)
+        step.once = once
+        if verdict == "deny":
+            return self._deny(step, reason)
+        if step.started and once:
+            return self._deny(step, NO_RETRY)
+        if verdict == "ask" and not self._held(step, rule_id, terms):
+            return self._ask(step, "policy", rule_id, terms)
+        return self._start(step)
+
+    def _settled(self, step: Step, verdict: str, rule_id: str, reason: str) -> Expected:
+        if step.why == "policy_revoked":
+            return Expected("denied", step, reason=step.reason)
+        asked = [q for q in self.questions if q.step is step and q.cause == "revoked" and q.digest == self.rules.text]
+        if verdict != "deny" or any(question.status == "granted" for question in asked):
+            return Expected("replay", step)
+        return self._ask(step, "revoked", rule_id, ANYBODY)
+
+    def _fresh(self, step_id: str, call: Call) -> Expected:
+        rule = self.rules.about(call.target)
+        verdict, rule_id, reason = rule.verdict, f"r{call.target}", because(rule, call.target)
+        terms = rule if verdict == "ask" else ANYBODY
+        other_way = False
+        if verdict != "deny" and call.once and self._unknown(call):
+            verdict, reason = "deny", NO_RETRY
+        elif verdict != "deny" and call.once and self._instead(call):
+            verdict, rule_id, other_way = "ask", rule_id if verdict == "ask" else "__diverged", True
+        full = rule.limited and verdict != "deny" and self._full(step_id)
+        covered = verdict == "ask" and not other_way and self._covered(call.target, rule_id, terms)
+        asks = verdict == "ask" and not full and not covered
+        if asks and self._inside_once(call.parent):
+            verdict, asks = "deny", False
+            reason = "a step inside the body of an at_most_once step cannot wait for a person"
+        if self.blocked and not asks and call.parent not in self.bodies:
+            return Expected("execution_blocked")
+        if full:
+            return Expected("rate_limited", reason="rate_limit_exceeded")
+        if rule.limited and verdict != "deny":
+            self.places.setdefault(step_id, self.now)
+        step = Step(
+            step_id, call.target, call.n, call.once, call.parent, self.rules.text, verdict, rule_id, status="proposed"
+        )
+        self.steps[step_id] = step
+        if verdict == "deny":
+            return self._deny(step, reason)
+        if asks:
+            return self._ask(step, "policy", rule_id, terms)
+        step.held = call.target == "x" and not call.once
+        return self._start(step)
+
+    def _start(self, step: Step) -> Expected:
+        step.status, step.started, step.attempt = "executing", True, self.attempt
+        return Expected("proceed", step)
+
+    def _deny(self, step: Step, reason: str) -> Expected:
+        step.status, step.reason = "denied", reason
+        return Expected("denied", step, reason=reason)
+
+    def _ask(self, step: Step, cause: str, rule_id: str, terms: Rule) -> Expected:
+        question = Question(step, cause, rule_id, self.rules.text, terms, self.now)
+        self.questions.append(question)
+        if cause == "policy":
+            step.status, step.question = "awaiting_approval", question
+        return Expected("blocked", step, question=question)
+
+    def _held(self, step: Step, rule_id: str, terms: Rule) -> bool:
+        lasts = terms.expires if terms.expires is not None else GRANT_LASTS
+        own = step.question
+        return (own is not None and own.good(terms, lasts, self.now)) or self._covered(step.target, rule_id, terms)
+
+    def _covered(self, target: str, rule_id: str, terms: Rule) -> bool:
+        return any(
+            question.good(terms, terms.expires, self.now)
+            for question in self.questions
+            if question.cause == "policy" and question.scope != "once"
+            if (question.rule_id, question.digest) == (rule_id, self.rules.text)
+            if question.scope == "rule" or question.step.target == target
+        )
+
+    def _unknown(self, call: Call) -> bool:
+        return any(
+            step.status == "cancelled"
+            or (step.status == "executing" and step.attempt < self.attempt)
+            or step.why in ("indeterminate", "policy_revoked", "cancelled")
+            for step in self.steps.values()
+            if step.once and (step.target, step.n) == (call.target, call.n)
+        )
+
+    def _instead(self, call: Call) -> bool:
+        missed = [self.steps[step_id] for step_id in self.unvisited]
+        return any(
+            step.once and step.status != "denied" and (step.parent, step.target) == (call.parent, call.target)
+            for step in missed
+        )
+
+    def _full(self, step_id: str) -> bool:
+        self.places = {key: at for key, at in self.places.items() if self.now - at < WINDOW}
+        return step_id not in self.places and len(self.places) >= PLACES
+
+    def _inside_once(self, parent: str) -> bool:
+        while parent:
+            if self.steps[parent].once:
+                return True
+            parent = self.steps[parent].parent
+        return False
