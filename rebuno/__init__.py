@@ -1,14 +1,17 @@
 """The kernel between an AI agent and its effects: a compiled policy first, a durable replay journal second.
 
-`open` a kernel, `run` a handler in it, wrap effects in `tool` and `step`. Names are loaded on first use, so that
+`open` a kernel, `run` a handler in it, wrap effects in `tool` and `step`; `Agent` and `Client` do so with a served
+kernel. Names are loaded on first use, so that
 `import rebuno` stays cheap.
 """
 
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rebuno import types
     from rebuno.embedded import PERMISSIVE, Kernel, open, operate, run_sync
     from rebuno.errors import (
         APIError,
@@ -40,10 +43,15 @@ if TYPE_CHECKING:
     )
     from rebuno.kernel.operator import Operator
     from rebuno.kernel.views import Execution, Question
+    from rebuno.sdk.agent import Agent
+    from rebuno.sdk.client import Client
+    from rebuno.sdk.ending import Result
     from rebuno.sdk.execution import execution
     from rebuno.sdk.http_client import RebunoTransport, http_client
+    from rebuno.sdk.previous import previous
     from rebuno.sdk.refusals import raise_for_refusal
     from rebuno.sdk.step import step
+    from rebuno.sdk.subagent import subagent
     from rebuno.sdk.tool import tool, wrap_tool
 
 __version__ = "0.1.0"
@@ -52,13 +60,18 @@ _EMBEDDED = ("PERMISSIVE", "Kernel", "open", "operate", "run_sync")
 _HOMES = {
     **dict.fromkeys(_EMBEDDED, "rebuno.embedded"),
     "Execution": "rebuno.kernel.views",
+    "Agent": "rebuno.sdk.agent",
+    "Client": "rebuno.sdk.client",
     "Operator": "rebuno.kernel.operator",
+    "Result": "rebuno.sdk.ending",
     "Question": "rebuno.kernel.views",
     "RebunoTransport": "rebuno.sdk.http_client",
     "execution": "rebuno.sdk.execution",
     "http_client": "rebuno.sdk.http_client",
+    "previous": "rebuno.sdk.previous",
     "raise_for_refusal": "rebuno.sdk.refusals",
     "step": "rebuno.sdk.step",
+    "subagent": "rebuno.sdk.subagent",
     "tool": "rebuno.sdk.tool",
     "wrap_tool": "rebuno.sdk.tool",
 }
@@ -66,8 +79,10 @@ _HOMES = {
 __all__ = [
     "PERMISSIVE",
     "APIError",
+    "Agent",
     "Blocked",
     "BundleError",
+    "Client",
     "ConflictError",
     "Execution",
     "ExecutionExpired",
@@ -83,6 +98,7 @@ __all__ = [
     "RateLimited",
     "RebunoError",
     "RebunoTransport",
+    "Result",
     "ResultError",
     "SchemaTooNew",
     "StoreBusy",
@@ -100,10 +116,13 @@ __all__ = [
     "http_client",
     "open",
     "operate",
+    "previous",
     "raise_for_refusal",
     "run_sync",
     "step",
+    "subagent",
     "tool",
+    "types",
     "wrap_tool",
 ]
 
@@ -117,9 +136,13 @@ if (Path(__file__).parent / "_kernel.py").exists():
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module `rebuno` has no attribute `{name}`")
-    value = getattr(import_module(_HOMES.get(name, "rebuno.errors")), name)
+    value = import_module("rebuno.types") if name == "types" else getattr(_home(name), name)
     globals()[name] = value
     return value
+
+
+def _home(name: str) -> ModuleType:
+    return import_module(_HOMES.get(name, "rebuno.errors"))
 
 
 def __dir__() -> list[str]:

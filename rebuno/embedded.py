@@ -15,7 +15,6 @@ from rebuno.errors import (
     StoreError,
     Terminated,
     ValidationError,
-    failure_reason,
 )
 from rebuno.journal import records
 from rebuno.journal.opening import open_store
@@ -34,12 +33,10 @@ from rebuno.model.answer import Answer, Submission
 from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import read
-from rebuno.sdk import refusals
 from rebuno.sdk.binding import bind
-from rebuno.sdk.context import ExecutionContext, recordable
+from rebuno.sdk.context import BODY_THREADS, ExecutionContext
+from rebuno.sdk.ending import Completed, Failed, Waits, ending
 
-# Bodies that are plain functions run in threads; more at a time than this wait for a free one.
-BODY_THREADS = 64
 # How often a running handler is asked whether its execution is still its own, in seconds.
 WATCH_SECONDS = 1.0
 # How often an open kernel ends what is overdue and removes what is not kept any more, in seconds.
@@ -240,23 +237,14 @@ class Kernel:
     async def _end(
         self, attempt: Attempt, context: ExecutionContext, task: "asyncio.Task[Any]"
     ) -> records.Execution | None:
-        # A run that is cancelled from outside does not come here: this handler cancelled itself.
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if error is not None:
-            # A provider's SDK makes its own error of a refusal.
-            error = refusals.of(error) or error
-        if isinstance(error, StoreError | LeaseSuperseded | Terminated):
-            raise error
-        if context.blocked:
-            return await executions.suspend(attempt)
-        if error is None:
-            try:
-                return await executions.finish(attempt, output=identity.canonical(task.result(), "output"))
-            except TypeError as unfit:
-                error = unfit
-        if not isinstance(error, Exception | asyncio.CancelledError):
-            raise error
-        return await executions.finish(attempt, failure_reason=recordable(failure_reason(error)))
+        match ending(task, blocked=context.blocked):
+            case Waits():
+                return await executions.suspend(attempt)
+            case Completed(output=output):
+                # No execution in this process continues another one: a state would be read by nobody.
+                return await executions.finish(attempt, output=output)
+            case Failed(reason=reason):
+                return await executions.finish(attempt, failure_reason=reason)
 
     async def _abandon(self, attempt: Attempt) -> None:
         # What ended the attempt is already on its way to the caller.

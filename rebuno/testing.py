@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from rebuno.embedded import BODY_THREADS, Kernel, PolicyLike, compiled
-from rebuno.errors import Blocked, failure_reason
+from rebuno.embedded import Kernel, PolicyLike, compiled
+from rebuno.errors import Blocked
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel import exchange
 from rebuno.kernel.exchange import Recording
@@ -20,7 +20,8 @@ from rebuno.model.decision import Decision, Verdict
 from rebuno.policy.explain import explain
 from rebuno.policy.facts import Evidence, Facts, History
 from rebuno.sdk.binding import bind
-from rebuno.sdk.context import ExecutionContext, recordable
+from rebuno.sdk.context import BODY_THREADS, ExecutionContext
+from rebuno.sdk.ending import Completed, Failed, Waits, ending
 
 __all__ = [
     "Evidence",
@@ -133,17 +134,14 @@ async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:
 
 
 def _end(task: "asyncio.Task[Any]") -> str:
-    error = asyncio.CancelledError() if task.cancelled() else task.exception()
-    if error is None:
-        try:
-            return completed(identity.canonical(task.result(), "output"))
-        except TypeError as unfit:
-            error = unfit
-    if not isinstance(error, Exception | asyncio.CancelledError):
-        raise error
-    if isinstance(error, Blocked):
-        return ""
-    return failed(recordable(failure_reason(error)))
+    waits = not task.cancelled() and isinstance(task.exception(), Blocked)
+    match ending(task, blocked=waits):
+        case Waits():
+            return ""
+        case Completed(output=output):
+            return completed(output)
+        case Failed(reason=reason):
+            return failed(reason)
 
 
 def assert_replays(recording: Recording | str | Path, handler: Callable[..., Any]) -> Replayed:

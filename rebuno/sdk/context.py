@@ -21,13 +21,18 @@ from rebuno.errors import (
 )
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
-from rebuno.sdk.transport import Transport
+from rebuno.sdk.transport import Served, Transport
 
 # What ends an attempt says nothing about the step in whose body it surfaced.
 _ENDS_ATTEMPT: Final = (Blocked, Terminated, LeaseSuperseded, StoreError)
+# Bodies that are plain functions run in threads; more at a time than this wait for a free one.
+BODY_THREADS: Final = 64
 # After so many recorded answers in a row the event loop gets a turn.
 TURN: Final = 64
 _LONGEST_TEXT: Final = 64 * 1024
+# How long a subagent's end may take to reach its parent's step before it is asked for again, in seconds.
+_FIRST_PAUSE: Final = 0.05
+_LAST_PAUSE: Final = 2.0
 _CANCELLED: Final = identity.canonical({"reason": "cancelled", "message": "the body was cancelled"})
 
 
@@ -90,15 +95,24 @@ class ExecutionContext:
 
     `id` is the execution's id, `agent_id` its agent, `input` its input as a JSON value. `blocked` tells that a step of
     this attempt waits for a person: the handler's return value then counts for nothing, whatever it made of `Blocked`.
+    `served` is what a served kernel has besides; None where the kernel is in this process.
     """
 
     def __init__(
-        self, transport: Transport, executor: Executor, *, execution_id: str, agent_id: str, input: Any
+        self,
+        transport: Transport,
+        executor: Executor,
+        *,
+        execution_id: str,
+        agent_id: str,
+        input: Any,
+        served: Served | None = None,
     ) -> None:
         self.id = execution_id
         self.agent_id = agent_id
         self.input = input
         self.blocked = False
+        self.served = served
         self._transport = transport
         self._executor = executor
         self._loop = asyncio.get_running_loop()
@@ -106,6 +120,10 @@ class ExecutionContext:
         self._under_way: set[asyncio.Task[Answer]] = set()
         # Those of them that are not submitted yet.
         self._starting: set[asyncio.Task[Any]] = set()
+        # The bodies that wait for their subagents; set whenever one more does, or something under way has ended.
+        self._waiting: set[_Scope] = set()
+        self._stirred = asyncio.Event()
+        self._suspending = asyncio.Lock()
         self._replayed = 0
         self._ending = False
 
@@ -189,8 +207,7 @@ class ExecutionContext:
         match answer.say:
             case Say.PROCEED:
                 step_id = answer.step_id
-                text = await self._body(submission.target, step_id, body, _Scope(self, step_id, scope))
-                return Answer(Say.REPLAY, step_id, result=text)
+                return await self._body(submission.target, step_id, body, _Scope(self, step_id, scope))
             case Say.REPLAY:
                 return answer
             case Say.DENIED:
@@ -213,13 +230,14 @@ class ExecutionContext:
     def _forget(self, task: asyncio.Task[Answer]) -> None:
         self._under_way.discard(task)
         self._starting.discard(task)
+        self._stirred.set()
         if not task.cancelled():
             # The caller may be gone; its error has been recorded.
             task.exception()
 
     # ------------------------------------------------------------ bodies
 
-    async def _body(self, target: str, step_id: str, body: Callable[[], Any], scope: _Scope) -> str:
+    async def _body(self, target: str, step_id: str, body: Callable[[], Any], scope: _Scope) -> Answer:
         _scope.set(scope)
         try:
             value = await self.call(body)
@@ -238,17 +256,18 @@ class ExecutionContext:
                 await self._transport.fail(step_id, _CANCELLED, wait=False)
                 raise
             # Nobody cancelled this body: it waited for something that was cancelled, and failed like any other.
-            raise await self._failed(target, step_id, error) from error
+            return await self._failed(target, step_id, error)
         except Exception as error:
             if scope.blocked:
                 self._transport.release(step_id)
                 raise Blocked(step_id) from error
-            raise await self._failed(target, step_id, error) from error
-        await self._transport.succeed(step_id, text, identity.parse(text))
-        return text
+            return await self._failed(target, step_id, error)
+        settled = await self._transport.succeed(step_id, text, identity.parse(text))
+        return settled or Answer(Say.REPLAY, step_id, result=text)
 
-    async def _failed(self, target: str, step_id: str, error: BaseException) -> ToolError:
-        """Records a body's exception; the one that the handler gets instead, now as on every replay."""
+    async def _failed(self, target: str, step_id: str, error: BaseException) -> Answer:
+        """Records a body's exception, and raises the one that the handler gets instead, now as on every replay; what is
+        recorded already is returned."""
         said: dict[str, Any] = {"type": type(error).__name__}
         if isinstance(error, BodyError):
             said = dict(error.error)
@@ -256,8 +275,52 @@ class ExecutionContext:
             said["reason"] = "indeterminate"
         said |= {"message": recordable(text_of(error))}
         recorded = identity.canonical(said)
-        await self._transport.fail(step_id, recorded)
-        return _failure(identity.parse(recorded), target, step_id)
+        settled = await self._transport.fail(step_id, recorded)
+        if settled is not None:
+            return settled
+        raise _failure(identity.parse(recorded), target, step_id) from error
+
+    # ------------------------------------------------------------ subagents
+
+    async def await_child(self, served: Served) -> Any:
+        """What is recorded of the step in whose body this runs, once its subagent has ended. While bodies run that wait
+        for none, the attempt goes on; then the execution is given up until a subagent has ended.
+
+        Raises:
+            Blocked: it was given up.
+            ToolError: the subagent failed or was cancelled.
+        """
+        scope = _scope.get()
+        if scope is None or not scope.step_id:
+            raise RuntimeError("only the body of a tool or a step can wait for a subagent")
+        self._waiting.add(scope)
+        self._stirred.set()
+        try:
+            pause = _FIRST_PAUSE
+            while True:
+                while not self._all_wait():
+                    self._stirred.clear()
+                    await self._stirred.wait()
+                async with self._suspending:
+                    if self.blocked or await served.suspend():
+                        raise self._block(scope, Answer(Say.BLOCKED, scope.step_id))
+                if (answer := await served.outcome(scope.step_id)) is not None:
+                    return await _read("subagent", answer)
+                # The child has ended, and its parent's step is told in a moment.
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LAST_PAUSE)
+        finally:
+            self._waiting.discard(scope)
+
+    def _all_wait(self) -> bool:
+        """Whether every body that is under way waits for its own subagent, or for a body inside it that does."""
+        waiting: set[_Scope] = set()
+        for scope in self._waiting:
+            outer: _Scope | None = scope
+            while outer is not None and outer.step_id:
+                waiting.add(outer)
+                outer = outer.parent
+        return len(waiting) == len(self._under_way)
 
     async def call(self, function: Callable[[], Any]) -> Any:
         """What a function gives, plain (run in a thread) or `async`."""

@@ -10,7 +10,7 @@ import httpx2
 
 from rebuno.errors import NotJSON, ToolError
 from rebuno.model import identity
-from rebuno.sdk import http_record
+from rebuno.sdk import context, http_record
 from rebuno.sdk.context import BodyError, ExecutionContext
 
 _TOO_LONG: Final = {
@@ -135,6 +135,9 @@ class Live(httpx2.AsyncByteStream):
     def _hand_on(self, *pieces: bytes) -> None:
         self._ready.extend(pieces)
         self._more.set()
+        execution = context.current()
+        if execution is not None and execution.served is not None and pieces:
+            execution.served.publish(context.current_step(), b"".join(pieces).decode(errors="replace"))
 
     def _half(self) -> dict[str, Any]:
         """What was handed on: half an event was not, and would be on a replay."""

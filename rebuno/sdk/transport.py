@@ -1,6 +1,6 @@
 """The way from a handler to its kernel, in this process or over HTTP."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from rebuno.model.answer import Answer, Submission
 
@@ -17,14 +17,41 @@ class Transport(Protocol):
         """Asks what to do. Counts the submission before it awaits anything."""
         ...
 
-    async def succeed(self, step_id: str, result: str, value: object) -> None:
-        """Reports a body's result, as canonical JSON text and as the value that it reads as."""
+    async def succeed(self, step_id: str, result: str, value: object) -> Answer | None:
+        """Reports a body's result, as canonical JSON text and as the value that it reads as. What is recorded instead,
+        where the step had ended by then; else None."""
         ...
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True) -> None:
-        """Reports a body's failure, a JSON object as canonical text. With `wait` False it returns without awaiting."""
+    async def fail(self, step_id: str, error: str, *, wait: bool = True) -> Answer | None:
+        """Reports a body's failure, a JSON object as canonical text; answers as `succeed`. With `wait` False it returns
+        without awaiting, and None."""
         ...
 
     def release(self, step_id: str) -> None:
         """A body ended without an outcome."""
+        ...
+
+
+class Served(Protocol):
+    """What only a served kernel has: executions that continue others, subagents, and listeners."""
+
+    @property
+    def url(self) -> str:
+        """Where the kernel is."""
+        ...
+
+    async def previous(self) -> Any:
+        """The state, else the output, of the execution that this one continues, as a JSON value; None without one."""
+        ...
+
+    async def suspend(self) -> bool:
+        """Gives the execution up until what it waits for has come; False where it waits for nothing (any more)."""
+        ...
+
+    async def outcome(self, step_id: str) -> Answer | None:
+        """The recorded end of a step, as a replay; None where it has none."""
+        ...
+
+    def publish(self, step_id: str, text: str) -> None:
+        """Hands a piece of a running body's output to whoever listens; it may be lost."""
         ...

@@ -1,0 +1,285 @@
+"""Begins executions and looks at them, answers questions, and runs a served kernel: its client and admin routes."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import httpx2
+import pydantic
+from pydantic import BaseModel
+
+from rebuno.errors import NetworkError
+from rebuno.model import identity
+from rebuno.sdk import responses
+from rebuno.sdk.requests import TIMEOUT, Requests, route
+from rebuno.types import (
+    Agent,
+    ApiKey,
+    Approval,
+    Delta,
+    Event,
+    Execution,
+    NewApiKey,
+    Page,
+    SpawnedBy,
+    Step,
+    Tested,
+)
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class Client:
+    """A served kernel, as a back end or an operator sees it: `async with Client() as client`.
+
+    Every method may raise `NetworkError` (the kernel cannot be reached), `UnauthorizedError` and `ForbiddenError` (the
+    key is unknown, or may not do this), `NotFoundError`, and `APIError` for what the kernel itself cannot do. Nothing
+    is tried twice: an execution with an `idempotency_key` can be created again.
+    """
+
+    def __init__(self, base_url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT) -> None:
+        """`base_url` is the kernel's (else REBUNO_URL), `api_key` the bearer token (else REBUNO_API_KEY, else none is
+        sent), `timeout` how long an answer may take, in seconds.
+
+        Raises:
+            ValueError: no URL is given.
+        """
+        url = base_url or os.environ.get("REBUNO_URL", "")
+        if not url:
+            raise ValueError("no kernel is named; pass `base_url=` or set REBUNO_URL")
+        key = os.environ.get("REBUNO_API_KEY", "") if api_key is None else api_key
+        self._requests = Requests(url, headers={"Authorization": f"Bearer {key}"} if key else None, timeout=timeout)
+        self.base_url = self._requests.url
+
+    async def __aenter__(self) -> "Client":
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Lets go of the connections."""
+        await self._requests.close()
+
+    # ------------------------------------------------------------ executions
+
+    async def create(
+        self,
+        agent_id: str,
+        input: Any = None,
+        *,
+        session: str = "",
+        parent_execution_id: str = "",
+        idempotency_key: str = "",
+        spawned_by: SpawnedBy | None = None,
+        on_behalf_of: str = "",
+    ) -> Execution:
+        """Begins an execution; the same `idempotency_key` of the same agent gives the first one again.
+
+        Executions of one `session` run one after the other, each with the state that the one before left
+        (`previous`); `parent_execution_id` continues a completed one in a session of its own. `spawned_by` makes it the
+        subagent of a step. `on_behalf_of` says for whom.
+
+        Raises:
+            ConflictError: the key has another input, or the parent is not as it must be.
+            ValidationError: a name is blank or overlong, or the step is not the parent's.
+            NotJSON: the input is something that JSON cannot hold (a `TypeError`).
+        """
+        said = {"agent_id": agent_id, "input": input} | _given(
+            session=session,
+            parent_execution_id=parent_execution_id,
+            idempotency_key=idempotency_key,
+            spawned_by=None if spawned_by is None else spawned_by.model_dump(),
+            on_behalf_of=on_behalf_of,
+        )
+        return await self._one(Execution, "POST", route("executions"), said)
+
+    async def get(self, execution_id: str) -> Execution:
+        """One execution."""
+        return await self._one(Execution, "GET", route("executions", execution_id))
+
+    async def list_executions(
+        self, *, agent_id: str = "", session: str = "", status: str = "", cursor: str = "", limit: int = 50
+    ) -> Page:
+        """A page of executions, newest first, at most `limit` (200) of them; `cursor` is the `next_cursor` of the page
+        before. `ValidationError` for an unknown cursor or status."""
+        path = route("executions", agent_id=agent_id, session=session, status=status, cursor=cursor, limit=limit)
+        return await self._one(Page, "GET", path)
+
+    async def wait(self, execution_id: str, *, every: float = 0.5) -> Execution:
+        """The execution, once it has ended or waits for a person; asks every so many seconds."""
+        while True:
+            found = await self.get(execution_id)
+            if found.status.terminal or any(one.type == "approval" for one in found.blocked_on):
+                return found
+            await asyncio.sleep(every)
+
+    async def events(self, execution_id: str, *, after_seq: int = 0, limit: int = 100) -> list[Event]:
+        """A page of its log: at most `limit` (1000) events, those numbered above `after_seq`."""
+        return await self._many(Event, route("executions", execution_id, "events", after_seq=after_seq, limit=limit))
+
+    async def list_steps(self, execution_id: str, *, status: str = "") -> list[Step]:
+        """Its steps in the order of decisions; with `status="terminal"` those that have ended."""
+        return await self._many(Step, route("executions", execution_id, "steps", status=status))
+
+    async def get_step(self, execution_id: str, step_id: str) -> Step:
+        """One of its steps."""
+        return await self._one(Step, "GET", route("executions", execution_id, "steps", step_id))
+
+    async def previous(self, execution_id: str) -> Any:
+        """The state, else the output, of the execution that it continues; None without one."""
+        return (await self._send("GET", route("executions", execution_id, "previous")))["state"]
+
+    async def stream(self, execution_id: str) -> AsyncIterator[Delta]:
+        """What its steps put out while it comes, until the caller stops or the connection ends. A slow reader loses
+        pieces; what was recorded is in the steps."""
+        path = route("executions", execution_id, "stream")
+        try:
+            async with self._requests.http.stream("GET", path, timeout=TIMEOUT) as response:
+                if response.status_code >= 300:
+                    raise responses.refusal(response.status_code, await response.aread())
+                async for line in response.aiter_lines():
+                    if line.startswith("data:"):
+                        yield Delta.model_validate(responses.value(line.removeprefix("data:").encode()))
+        except httpx2.RequestError as error:
+            raise self._requests.unreachable(error) from error
+
+    async def cancel(self, execution_id: str) -> None:
+        """Ends an execution. `Terminated` or `ConflictError` where it has ended already."""
+        await self._send("POST", route("executions", execution_id, "cancel"))
+
+    async def fork(self, execution_id: str, *, at_seq: int, session: str = "", policy_bundle: str = "") -> Execution:
+        """A new execution that begins where this one stood at its event `at_seq`, in a new session or none, under its
+        own `policy_bundle` (the text of one) or the agent's.
+
+        Raises:
+            ValidationError: there is no such event.
+            ConflictError: the session is not new.
+            BundleError: the bundle has errors.
+        """
+        said = _given(at_seq=at_seq, session=session, policy_bundle=policy_bundle)
+        return await self._one(Execution, "POST", route("executions", execution_id, "fork"), said)
+
+    async def latest_seq(self, execution_id: str) -> int:
+        """The number of its newest event, the last that it can be forked at."""
+        said = await self._send("GET", route("executions", execution_id, "fork-points"))
+        return int(said["latest_seq"])
+
+    # ------------------------------------------------------------ approvals
+
+    async def list_approvals(self, *, status: str = "pending", execution_id: str = "") -> list[Approval]:
+        """Questions, oldest first; `status` may be `all`."""
+        return await self._many(Approval, route("approvals", status=status, execution_id=execution_id))
+
+    async def get_approval(self, approval_id: str) -> Approval:
+        """One question."""
+        return await self._one(Approval, "GET", route("approvals", approval_id))
+
+    async def grant_approval(
+        self, approval_id: str, *, decided_by: str = "", rationale: str = "", scope: str = ""
+    ) -> None:
+        """Lets the step go ahead, once all who must agree have granted. `decided_by` is who answers, the key's own name
+        if not given; `scope` is `once`, `execution` or `rule`.
+
+        Raises:
+            ForbiddenError: not among the approvers.
+            ConflictError: it is answered already or overdue, or the same person answers twice.
+        """
+        said = _given(decided_by=decided_by, rationale=rationale, scope=scope)
+        await self._send("POST", route("approvals", approval_id, "grant"), said)
+
+    async def deny_approval(self, approval_id: str, *, decided_by: str = "", rationale: str = "") -> None:
+        """Refuses the step; the agent is told the rationale. Raises as `grant_approval`."""
+        said = _given(decided_by=decided_by, rationale=rationale)
+        await self._send("POST", route("approvals", approval_id, "deny"), said)
+
+    # ------------------------------------------------------------ agents and their policies
+
+    async def put_agent(
+        self, agent_id: str, *, webhook_url: str, secret: str, lease_timeout_seconds: float | None = None
+    ) -> Agent:
+        """Registers an agent, or changes where it is told of executions and the secret that signs both ways.
+        `lease_timeout_seconds` (10 at least) is how long it may be silent. `ValidationError` where the URL is not
+        allowed."""
+        said = {"id": agent_id, "webhook_url": webhook_url, "secret": secret}
+        more = _given(lease_timeout_seconds=lease_timeout_seconds)
+        return await self._one(Agent, "POST", route("agents"), said | more)
+
+    async def list_agents(self) -> list[Agent]:
+        """Every agent."""
+        return await self._many(Agent, route("agents"))
+
+    async def get_agent(self, agent_id: str) -> Agent:
+        """One agent, with what it says of itself."""
+        return await self._one(Agent, "GET", route("agents", agent_id))
+
+    async def delete_agent(self, agent_id: str, *, force: bool = False) -> None:
+        """Forgets an agent. `ConflictError` where it has live executions; with `force` they are cancelled."""
+        await self._send("DELETE", route("agents", agent_id, force="true" if force else None))
+
+    async def set_policy(self, agent_id: str, bundle: str) -> None:
+        """Puts a bundle, the text of an `.rbp` or YAML one, in force for an agent. `BundleError` with everything that
+        is wrong with it; the old one stays then."""
+        await self._send("POST", route("policies", agent_id), {"bundle": bundle})
+
+    async def test_policy(
+        self,
+        agent_id: str,
+        *,
+        bundle: str = "",
+        cases: Sequence[Mapping[str, Any]] | None = None,
+        execution_id: str = "",
+        executions: Mapping[str, Any] | None = None,
+    ) -> Tested:
+        """Asks a bundle (else the agent's own) about cases, about the recorded steps of one execution, or of several
+        (`{"session"?, "since"?, "limit"?}`). `BundleError` where it has errors."""
+        said = _given(
+            bundle=bundle,
+            cases=None if cases is None else [*cases],
+            execution_id=execution_id,
+            executions=None if executions is None else {**executions},
+        )
+        return await self._one(Tested, "POST", route("policies", agent_id, "test"), said)
+
+    # ------------------------------------------------------------ API keys
+
+    async def create_key(self, name: str, scopes: Sequence[str]) -> NewApiKey:
+        """A new key; its token is told this once. `ValidationError` for an unknown scope."""
+        return await self._one(NewApiKey, "POST", route("api-keys"), {"name": name, "scopes": [*scopes]})
+
+    async def list_keys(self) -> list[ApiKey]:
+        """Every key, revoked ones too."""
+        return await self._many(ApiKey, route("api-keys"))
+
+    async def rotate_key(self, key_id: str) -> NewApiKey:
+        """A new token in the place of the old one. `ConflictError` where the key is revoked."""
+        return await self._one(NewApiKey, "POST", route("api-keys", key_id, "rotate"))
+
+    async def revoke_key(self, key_id: str) -> None:
+        """Makes a key useless."""
+        await self._send("DELETE", route("api-keys", key_id))
+
+    # ------------------------------------------------------------
+
+    async def _one(self, kind: type[T], method: str, path: str, body: dict[str, Any] | None = None) -> T:
+        return _read(kind, await self._send(method, path, body))
+
+    async def _many(self, kind: type[T], path: str) -> list[T]:
+        found = await self._send("GET", path)
+        return [_read(kind, one) for one in found] if isinstance(found, list) else []
+
+    async def _send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        said = b"" if body is None else identity.canonical(body, "body").encode()
+        return await self._requests.send(self._requests.build(method, path, said))
+
+
+def _read(kind: type[T], said: object) -> T:
+    try:
+        return kind.model_validate(said)
+    except pydantic.ValidationError as error:
+        raise NetworkError(f"the answer is no {kind.__name__} of a kernel; look at the URL") from error
+
+
+def _given(**said: object) -> dict[str, Any]:
+    return {name: value for name, value in said.items() if value not in (None, "")}

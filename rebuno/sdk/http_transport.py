@@ -1,0 +1,162 @@
+"""The transport to a served kernel: every submission and outcome is a request that may safely be sent twice."""
+
+import asyncio
+from typing import Any
+
+from rebuno.errors import RebunoError, Terminated
+from rebuno.model import identity
+from rebuno.model.answer import Answer, Say, Submission
+from rebuno.sdk.deltas import Deltas
+from rebuno.sdk.link import Line
+
+_TERMINAL = frozenset({"succeeded", "failed", "denied", "cancelled"})
+
+
+class HTTPTransport:
+    """One attempt's way to its kernel, as `rebuno.sdk.transport` describes it. `released` tells that a body ended
+    without an outcome."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self.released = False
+        self._count = 0
+        # Requests go one after the other, so that the kernel counts identical submissions in the order of the calls.
+        self._turn = asyncio.Lock()
+        self._late: set[asyncio.Task[Any]] = set()
+        self._deltas = Deltas(self._delta)
+
+    @property
+    def url(self) -> str:
+        """Where the kernel is."""
+        return self.line.link.url
+
+    # ------------------------------------------------------------ steps
+
+    def recorded(self, submission: Submission) -> Answer | None:
+        """Nothing: what is recorded is known to the kernel alone."""
+        return None
+
+    async def submit(self, submission: Submission) -> Answer:
+        """Asks the kernel; the request's number makes a repeated one the same one."""
+        self._count += 1
+        # The args are JSON text already, and go as they are.
+        said = _object(
+            kind=identity.canonical(submission.kind),
+            target=identity.canonical(submission.target),
+            args=submission.args,
+            idempotency=identity.canonical(submission.idempotency),
+            submission=str(self._count),
+            **({"parent_step_id": identity.canonical(submission.parent_id)} if submission.parent_id else {}),
+        )
+        async with self._turn:
+            return _answer(await self.line.send("POST", "steps", body=said))
+
+    async def succeed(self, step_id: str, result: str, value: object) -> Answer | None:
+        """Reports a result."""
+        return await self._report(step_id, "complete", _object(result=result))
+
+    async def fail(self, step_id: str, error: str, *, wait: bool = True) -> Answer | None:
+        """Reports a failure; without `wait` it is on its way when this returns, and `flush` sees it there."""
+        report = self._report(step_id, "fail", _object(error=error))
+        if wait:
+            return await report
+        late = asyncio.create_task(report)
+        self._late.add(late)
+        return None
+
+    def release(self, step_id: str) -> None:
+        """Notes it: the kernel is told when the attempt ends."""
+        self.released = True
+
+    async def flush(self) -> None:
+        """Waits for the reports that nobody waited for."""
+        self._deltas.stop()
+        if self._late:
+            await asyncio.gather(*self._late)
+
+    def stop(self) -> None:
+        """Ends what is on its way: the attempt is over."""
+        self._deltas.stop()
+        for late in self._late:
+            late.cancel()
+
+    async def _report(self, step_id: str, how: str, said: bytes) -> Answer | None:
+        answer = await self.line.send("POST", "steps", step_id, how, body=said)
+        match _text(answer, "decision"):
+            case "recorded":
+                return None
+            case "replay":
+                return _replay(answer, step_id)
+            case "execution_terminal":
+                raise Terminated
+            case unknown:
+                raise RebunoError(f"the kernel answers `{unknown}` to an outcome, which this rebuno does not know")
+
+    # ------------------------------------------------------------ what only a served kernel has
+
+    async def previous(self) -> Any:
+        """What the execution continues from."""
+        return (await self.line.send("GET", "previous"))["state"]
+
+    async def suspend(self) -> bool:
+        """Whether the execution waits now."""
+        return (await self.line.send("POST", "suspend"))["suspended"] is True
+
+    async def outcome(self, step_id: str) -> Answer | None:
+        """The recorded end of a step."""
+        row = await self.line.send("GET", "steps", step_id)
+        return _replay(row, step_id) if _text(row, "status") in _TERMINAL else None
+
+    def publish(self, step_id: str, text: str) -> None:
+        """Sends it soon."""
+        self._deltas.add(step_id, text)
+
+    async def _delta(self, step_id: str, seq: int, data: str) -> None:
+        said = identity.canonical({"seq": seq, "data": data}).encode()
+        await self.line.once("POST", "steps", step_id, "stream", body=said)
+
+    # ------------------------------------------------------------ the end
+
+    async def complete(self, output: str, state: str | None) -> None:
+        """Ends the execution with an output and, if there is one, a state for the next of its session."""
+        await self.line.send("POST", "complete", body=_object(output=output, **({"state": state} if state else {})))
+
+    async def fail_execution(self, reason: str) -> None:
+        """Ends the execution as failed."""
+        await self.line.send("POST", "fail", body=_object(error=identity.canonical(reason)))
+
+
+def _object(**members: str) -> bytes:
+    """A JSON object of JSON texts."""
+    return ("{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}").encode()
+
+
+def _answer(said: Any) -> Answer:
+    step_id, decision = _text(said, "step_id"), _text(said, "decision")
+    match decision:
+        case "replay":
+            return _replay(said, step_id)
+        case "blocked" if not _text(said, "approval_id") and _text(said, "reason"):
+            return Answer(Say.PARKED, step_id, reason=_text(said, "reason"))
+        case _ if decision in set(Say):
+            return Answer(
+                Say(decision),
+                step_id,
+                reason=_text(said, "reason"),
+                rule_id=_text(said, "rule_id"),
+                approval_id=_text(said, "approval_id"),
+            )
+        case _:
+            raise RebunoError(f"the kernel answers `{decision}`, which this rebuno does not know; upgrade it")
+
+
+def _replay(said: dict[str, Any], step_id: str) -> Answer:
+    error = said.get("error")
+    if error is not None:
+        return Answer(Say.REPLAY, step_id, error=identity.canonical(error))
+    return Answer(Say.REPLAY, step_id, result=identity.canonical(said.get("result")))
+
+
+def _text(said: Any, key: str) -> str:
+    found = said.get(key) if isinstance(said, dict) else None
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,60 @@
+"""The way of one HTTP request to a kernel and back; who sends it, and as whom, is added by others."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import httpx2
+
+from rebuno.errors import NetworkError
+from rebuno.sdk import responses
+
+# A little longer than a server lets a request wait.
+TIMEOUT: Final = 35.0
+
+
+def route(*parts: str, **query: object) -> str:
+    """`/v0/executions/ID?limit=5`: every part and value percent-escaped, values that are None or empty left out."""
+    asked = {name: str(given) for name, given in query.items() if given not in (None, "")}
+    path = "/v0/" + "/".join(quote(part, safe="") for part in parts)
+    return f"{path}?{urlencode(asked)}" if asked else path
+
+
+class Requests:
+    """Connections to the kernel at `url`."""
+
+    def __init__(self, url: str, *, headers: Mapping[str, str] | None = None, timeout: float = TIMEOUT) -> None:
+        self.url = url.rstrip("/")
+        self.http = httpx2.AsyncClient(
+            base_url=self.url,
+            headers={"Content-Type": "application/json", "Accept": "application/json", **(headers or {})},
+            timeout=timeout,
+            follow_redirects=False,
+        )
+
+    def build(self, method: str, path: str, body: bytes) -> httpx2.Request:
+        """A request that can still be given headers."""
+        return self.http.build_request(method, path, content=body)
+
+    async def send(self, request: httpx2.Request) -> Any:
+        """What the kernel answers, as a JSON value; None where the answer is empty.
+
+        Raises:
+            NetworkError: the kernel cannot be reached, or something else answers.
+            RebunoError: it refuses, as the error says.
+        """
+        try:
+            response = await self.http.send(request)
+        except httpx2.RequestError as error:
+            raise self.unreachable(error) from error
+        if response.status_code >= 300:
+            raise responses.refusal(response.status_code, response.content)
+        return responses.value(response.content) if response.content else None
+
+    def unreachable(self, error: httpx2.RequestError) -> NetworkError:
+        """What is told of a connection that failed."""
+        return NetworkError(f"the kernel at `{self.url}` cannot be reached: {str(error) or type(error).__name__}")
+
+    async def close(self) -> None:
+        """Lets go of the connections."""
+        await self.http.aclose()
