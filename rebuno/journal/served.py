@@ -63,7 +63,7 @@ class ServedStore(Store, Protocol):
         ...
 
     async def orphans(self, *, limit: int = 100) -> list[Execution]:
-        """Subagents that have not ended, whose parents have."""
+        """Subagents that have not ended, whose parents have, or whose steps have failed."""
         ...
 
     async def put_agent(self, agent: Agent) -> Agent:

@@ -112,8 +112,8 @@ async def _check_spawn(store: ServedStore, wanted: Wanted) -> None:
         raise ValidationError(f"a subagent cannot run in its parent's own session `{wanted.session}`; name another one")
     if parent.status.terminal or step.status is not StepStatus.EXECUTING:
         raise ConflictError(
-            f"the step `{step.step_id}` is {step.status.value} and its execution {parent.status.value}; a subagent begins"
-            " while they run"
+            f"the step `{step.step_id}` is {step.status.value} and its execution {parent.status.value}; a subagent"
+            " begins while they run"
         )
 
 

@@ -1,5 +1,5 @@
-"""Delivers executions to their agents, at least once and one delivery at a time: claims what is due, posts it, and tries
-again later what was not taken."""
+"""Delivers executions to their agents, at least once and one delivery at a time: claims what is due, posts it, and
+tries again later what was not taken."""
 
 import asyncio
 import logging

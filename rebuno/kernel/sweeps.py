@@ -34,9 +34,9 @@ class Swept:
     failed: int = 0
 
 
-async def sweep(store: Store, *, retention: float | None = None) -> Swept:
-    """Does what is due now. `retention` is for how many seconds ended executions are kept; None: for ever. An execution
-    that cannot be swept never stops the others.
+async def sweep(store: Store, *, retention: float | None = None, release: bool = True) -> Swept:
+    """Does what is due now. `retention` is for how many seconds ended executions are kept; None: for ever. Dead holders
+    are looked for with `release`. An execution that cannot be swept never stops the others.
 
     Raises:
         StoreError: the store cannot be used at all.
@@ -44,7 +44,7 @@ async def sweep(store: Store, *, retention: float | None = None) -> Swept:
     work = _Sweep(store)
     overdue = await work.each(lambda: store.executions_due(store.now(), limit=_BATCH), work.end_overdue)
     expired = await approvals.expire_due(store)
-    released = await work.release_dead()
+    released = await work.release_dead() if release else 0
     removed = 0
     if retention is not None:
         before = store.now() - retention

@@ -63,25 +63,25 @@ class Served(Reading):
     async def session(self, agent_id: str, session: str, *, live: bool) -> Execution | None:
         """The oldest execution of a session that has not ended (`live`), or the newest that has completed."""
         query = "session-live" if live else "session-last"
-        found = await self._rows(rows.execution, query, None, agent_id=agent_id, session=session)
+        found = await self._free(rows.execution, query, agent_id=agent_id, session=session)
         return found[0] if found else None
 
     async def sessions_free(self, *, limit: int = 100) -> list[Execution]:
         """The oldest pending execution of each session that has nothing running or blocked."""
-        return await self._rows(rows.execution, "sessions-free", None, limit=limit)
+        return await self._free(rows.execution, "sessions-free", limit=limit)
 
     async def child(self, step_id: str) -> Execution | None:
         """The subagent of a step."""
-        found = await self._rows(rows.execution, "child", None, id=step_id)
+        found = await self._free(rows.execution, "child", id=step_id)
         return found[0] if found else None
 
     async def children(self, execution_id: str) -> list[Execution]:
         """The subagents of an execution whose end it has not been told yet."""
-        return await self._rows(rows.execution, "children", None, id=execution_id)
+        return await self._free(rows.execution, "children", id=execution_id)
 
     async def children_ended(self, *, limit: int = 100) -> list[Execution]:
         """Subagents that have ended, whose parents have not been told."""
-        return await self._rows(rows.execution, "children-ended", None, limit=limit)
+        return await self._free(rows.execution, "children-ended", limit=limit)
 
     async def told(self, child_id: str) -> None:
         """The parent of this subagent has been told of its end."""
@@ -89,7 +89,7 @@ class Served(Reading):
 
     async def orphans(self, *, limit: int = 100) -> list[Execution]:
         """Subagents that have not ended, whose parents have."""
-        return await self._rows(rows.execution, "orphans", None, limit=limit)
+        return await self._free(rows.execution, "orphans", limit=limit)
 
     # ---------------------------------------------------------------- agents, bundles, keys
 

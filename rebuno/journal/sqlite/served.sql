@@ -86,13 +86,14 @@ SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt
 FROM execution_rows WHERE spawned_execution_id <> '' AND told = 0 AND ended_at > 0 ORDER BY n LIMIT ?1
 
 -- name: orphans
--- Subagents that go on although their parents have ended.
+-- Subagents that go on although their parents have ended, or the steps that began them failed.
 SELECT c.id, c.agent_id, c.key, c.status, c.input, c.digest, c.output, c.failure_reason, c.attempt, c.owner, c.host,
        c.pid, c.lease_until, c.head_seq, c.head_hash, c.created_at, c.updated_at, c.deadline_at, c.pinned,
        c.forked_from, c.fork_seq, c.served, c.session, c.continues, c.spawned_execution_id, c.spawned_step_id,
        c.created_by, c.on_behalf_of, c.state
 FROM execution_rows AS c LEFT JOIN executions AS p ON p.id = c.spawned_execution_id
-WHERE c.spawned_execution_id <> '' AND c.told = 0 AND c.ended_at = 0 AND (p.id IS NULL OR p.ended_at > 0)
+WHERE c.spawned_execution_id <> '' AND c.told = 0 AND c.ended_at = 0 AND (p.id IS NULL OR p.ended_at > 0 OR EXISTS (
+    SELECT 1 FROM steps AS s WHERE s.step_id = c.spawned_step_id AND s.status IN ('failed', 'denied', 'cancelled')))
 ORDER BY c.n LIMIT ?1
 
 -- name: tell

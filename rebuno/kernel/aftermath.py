@@ -1,0 +1,127 @@
+"""What follows from the end of a served execution, and from time: done at once where it can be, and by a sweep where a
+replica died before that."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from rebuno.errors import ConflictError, NotFoundError, RebunoError, Stale, Terminated
+from rebuno.journal.records import Batch, Execution
+from rebuno.journal.served import ServedStore
+from rebuno.kernel.admission import begin_pending
+from rebuno.kernel.attempt import load
+from rebuno.kernel.cancel import cancel
+from rebuno.kernel.children import PARENT_TERMINAL, awaited, cancel_all, tell_parent
+from rebuno.kernel.executions import judge_waiting
+from rebuno.kernel.queueing import resumed
+from rebuno.kernel.sweeps import sweep
+from rebuno.model.execution import ExecutionStatus
+from rebuno.policy.decide import Policy
+
+logger: Final = logging.getLogger("rebuno")
+
+_PAGE: Final = 100
+# For how long at least the replica that sweeps is the only one, in seconds.
+_LEADS: Final = 10.0
+
+
+class Aftermath:
+    """The rest of the work, over one store. `wake` is called where an execution has become due."""
+
+    def __init__(self, store: ServedStore, wake: Callable[[], None]) -> None:
+        self._store = store
+        self._wake = wake
+
+    async def ended(self, execution: Execution) -> None:
+        """An execution has ended: its parent is told, its subagents are cancelled, the next of its session begins.
+        What fails is left to the sweep."""
+        try:
+            await self._ended(execution)
+        except RebunoError as error:
+            logger.warning("what follows from the end of `%s` is done later: %s", execution.id, error)
+        self._wake()
+
+    async def _ended(self, execution: Execution) -> None:
+        if execution.spawned_step_id:
+            await tell_parent(self._store, execution)
+        for child in await cancel_all(self._store, await self._store.children(execution.id)):
+            await self._ended(child)
+        if execution.session:
+            following = await self._store.session(execution.agent_id, execution.session, live=True)
+            if following is not None and following.status is ExecutionStatus.PENDING:
+                await begin_pending(self._store, following)
+
+    async def rejudge(self, agent_id: str, policy: Policy) -> None:
+        """The agent's policy has changed: nobody is asked any more about what it denies now, or no longer denies."""
+        before: str | None = None
+        while page := await self._store.executions(
+            agent_id=agent_id, status=ExecutionStatus.BLOCKED.value, before=before, limit=_PAGE
+        ):
+            for execution in page:
+                if not execution.pinned:
+                    await self._rejudge(execution.id, policy)
+            before = page[-1].id
+        self._wake()
+
+    async def _rejudge(self, execution_id: str, policy: Policy) -> None:
+        while True:
+            execution = await self._store.execution(execution_id)
+            if execution.status is not ExecutionStatus.BLOCKED:
+                return
+            steps, approvals = await load(self._store, execution_id)
+            changes = judge_waiting(policy, execution, steps, approvals)
+            if not changes.events:
+                return
+            gone = {write.approval.id for write in changes.approvals}
+            asked = any(question.status == "pending" and question.id not in gone for question in approvals.values())
+            write = None
+            if not asked and not await awaited(self._store, execution_id):
+                events, write = resumed(execution)
+                changes.add(events)
+            batch = Batch(
+                execution_id,
+                tuple(changes.events),
+                tuple(changes.steps),
+                tuple(changes.approvals),
+                write,
+                base=execution.head_seq,
+            )
+            self._store.write(batch)
+            try:
+                await batch.committed
+            except Stale:
+                continue
+            except Terminated:
+                return
+            return
+
+    # ---------------------------------------------------------------- from time to time
+
+    async def keep(self, every: float, retention: float | None) -> None:
+        """Sweeps for ever, about every so many seconds, while no other replica does."""
+        while True:
+            await asyncio.sleep(every * random.uniform(0.8, 1.2))
+            try:
+                if await self._store.lead("sweeps", max(_LEADS, 3 * every)):
+                    await self.sweep(retention)
+            except RebunoError as error:
+                logger.warning("the sweep stopped: %s", error)
+
+    async def sweep(self, retention: float | None = None) -> None:
+        """Does what is due: deadlines and questions that nobody answers, what a dead replica left undone, retention.
+
+        Raises:
+            StoreError
+        """
+        await sweep(self._store, retention=retention, release=False)
+        for child in await self._store.children_ended(limit=_PAGE):
+            await tell_parent(self._store, child)
+        for child in await self._store.orphans(limit=_PAGE):
+            with suppress(ConflictError, NotFoundError):
+                await self._ended(await cancel(self._store, child.id, reason=PARENT_TERMINAL))
+        for execution in await self._store.sessions_free(limit=_PAGE):
+            await begin_pending(self._store, execution)
+        self._wake()
