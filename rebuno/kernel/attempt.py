@@ -182,10 +182,12 @@ class Attempt:
         return step_id in self.recorded.visited or step_id in self.steps
 
     def inside_once(self, parent_id: str) -> bool:
-        """Whether a step submitted in the body of `parent_id` is inside the body of an `at_most_once` step."""
+        """Whether a step submitted in the body of `parent_id` may not wait: it is inside the body of an `at_most_once`
+        step, or of one that has ended meanwhile, in which no later attempt will come to it again."""
         while parent_id:
-            parent = self.steps[parent_id]
-            if parent.idempotency is Idempotency.ONCE:
+            # What has ended is not kept.
+            parent = self.steps.get(parent_id)
+            if parent is None or parent.status.terminal or parent.idempotency is Idempotency.ONCE:
                 return True
             parent_id = parent.parent_id
         return False

@@ -267,7 +267,8 @@ class Model:
 
     def _inside_once(self, parent: str) -> bool:
         while parent:
-            if self.steps[parent].once:
+            # No later attempt comes to what is inside a step that has ended.
+            if self.steps[parent].once or self.steps[parent].status in ENDS:
                 return True
             parent = self.steps[parent].parent
         return False

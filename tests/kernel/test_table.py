@@ -333,6 +333,21 @@ def test_a_step_inside_an_at_most_once_body_does_not_wait() -> None:
     run(scenario)
 
 
+@pytest.mark.parametrize("idempotency", [SAFE, ONCE])
+def test_a_step_inside_a_body_that_outlives_the_step_around_it_does_not_wait(idempotency: str) -> None:
+    """The outer step has ended and will be replayed, so that nobody would come to what is asked about inside it."""
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(policy("ask", also='rule others { allow tool "*er" }\n'))
+        outer = await b.submit(target="outer", idempotency=idempotency)
+        inner = await b.submit(target="inner", parent=outer.step_id)
+        await b.succeed(outer)
+        innermost = await b.submit(parent=inner.step_id)
+        assert (innermost.say, innermost.rule_id) == (Say.DENIED, "__nested_wait")
+
+    run(scenario)
+
+
 def test_a_blocked_attempt_asks_further_questions_and_starts_nothing() -> None:
     """Another approval is recorded and asked for; any other new step records nothing; a running body may go on."""
 
