@@ -16,6 +16,7 @@ the same folder, with `fsync`. `points` counts where each execution stood that a
 import argparse
 import asyncio
 import json
+import os
 import random
 import sys
 import tempfile
@@ -23,8 +24,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-# Beside the packages of the tests this one is a program.
+# Beside the packages of the tests this one is a program; the processes that it starts find them as well.
 sys.path.insert(0, str(Path(__file__).parents[2]))
+os.environ["PYTHONPATH"] = sys.path[0]
 
 import rebuno
 from tests.acceptance.killing.checks import Count
@@ -33,7 +35,7 @@ from tests.llm.provider import provider
 from tests.postgres.server import Server, database
 
 # For how many seconds the provider thinks before each event.
-PACE = 0.002
+PACE = 0.004
 
 
 async def play(url: str, folder: Path, server: Server | None, options: argparse.Namespace) -> Count:

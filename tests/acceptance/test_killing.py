@@ -33,7 +33,7 @@ def trail() -> Iterator[Trail]:
                 await killer.round(0)
                 assert (killer.count.executions, killer.count.broken) == (3, 0)
                 run = killer.runs[0]
-                return await follow(operator, *run, folder, stub.requests)
+                return await follow(operator, *run, folder, enumerate(stub.requests, 1))
 
     with tempfile.TemporaryDirectory() as folder:
         yield asyncio.run(play(Path(folder)))

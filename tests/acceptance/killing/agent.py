@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import random
 import signal
@@ -245,6 +246,8 @@ def live(order: Order) -> None:
     standard error."""
     error = os.open(order.folder / "stderr", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(error, 2)
+    # What the library logs is no traceback.
+    logging.basicConfig(filename=order.folder / "log")
     try:
         asyncio.run(_live(order))
     except rebuno.StoreError as unusable:

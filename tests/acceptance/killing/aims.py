@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from multiprocessing.connection import wait
@@ -65,10 +65,9 @@ _TIMES: Final = {
 }
 
 
-def choose(longest: float, *, server: bool = False) -> Aim:
-    """A moment for a process that works `longest` seconds when nothing happens to it; with `server` one that does not
-    need the process to kill itself."""
-    shares = {when: share for when, share in _SHARES.items() if not (server and when is When.INSIDE)}
+def choose(longest: float, impossible: Collection[When]) -> Aim:
+    """A moment that is none of the impossible ones, for a process that works about `longest` seconds."""
+    shares = {when: share for when, share in _SHARES.items() if when not in impossible}
     (when,) = random.choices(list(shares), list(shares.values()))
     match when:
         case When.RANDOM:

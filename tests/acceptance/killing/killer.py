@@ -28,6 +28,16 @@ ABREAST: Final = 3
 KILLS_A_ROUND: Final = 6
 # More processes than this for the same executions: they do not get on.
 PROCESSES: Final = 40
+# What an agent imports when it first needs it, and what takes longer than its run.
+_LATE: Final = (
+    "rebuno.embedded",
+    "rebuno.sdk.http_client",
+    "rebuno.sdk.step",
+    "rebuno.sdk.tool",
+    "anyio._backends._asyncio",
+    "httpcore2._async.http11",
+    "httpcore2._backends.anyio",
+)
 # How many of the kills are the server's, where there is one, and every how many of them it stays away for longer than
 # a store waits.
 _SERVER_SHARE: Final = 0.25
@@ -48,19 +58,23 @@ class Killer:
         self._server = server
         self._longest = 0.0
         self._rounds = 0
+        # How many requests came in before this round's.
+        self._asked = 0
         self._seen: dict[str, tuple[Event, ...]] = {}
         self._made = multiprocessing.get_context("forkserver")
-        self._made.set_forkserver_preload([live.__module__, "rebuno.embedded", "rebuno.journal.postgres"])
+        self._made.set_forkserver_preload([live.__module__, *_LATE, *(["rebuno.journal.postgres"] if server else [])])
 
     async def round(self, kills: int) -> None:
         """Some executions: killed again and again while `kills` are not reached, then left to end, and checked."""
         self.runs = tuple((f"run-{self._rounds}-{n}", random.randrange(PRIME)) for n in range(ABREAST))
         self._rounds += 1
+        self._asked = len(self._stub.requests)
         killed = 0
         for _ in range(PROCESSES):
             more = self._longest > 0 and killed < KILLS_A_ROUND and self.count.kills < kills
             before = self.count.kills
-            trails = await self._process(kill=more)
+            # What is left to do grows less with each resumption.
+            trails = await self._process(self._longest * (0.2 + 0.8 / (1 + killed)) if more else None)
             killed += self.count.kills - before
             if all(trail.ended for trail in trails):
                 for trail in trails:
@@ -70,11 +84,12 @@ class Killer:
 
     # ------------------------------------------------------------ one process
 
-    async def _process(self, *, kill: bool) -> list[Trail]:
-        """One process of the runs; what is left of them after it."""
-        due = kill and self.count.server_kills <= _SERVER_SHARE * self.count.kills
+    async def _process(self, longest: float | None) -> list[Trail]:
+        """One process of the runs, killed within `longest` seconds or where it comes otherwise, or (None) left alone;
+        what is left of them after it."""
+        due = longest is not None and self.count.server_kills <= _SERVER_SHARE * self.count.kills
         server = self._server if due else None
-        aim = choose(self._longest, server=server is not None) if kill else Aim(When.NEVER)
+        aim = Aim(When.NEVER) if longest is None else choose(longest, self._impossible(server))
         order = Order(self._url, self._folder, self._stub.url, self.runs, aim.moment, int(aim.number))
         process = self._made.Process(target=live, args=(order,))
         began = time.monotonic()
@@ -86,13 +101,18 @@ class Killer:
             await watch.come(aim)
             if server is not None and not watch.gone():
                 prefix = await self._kill_server(server, process, watch)
-            elif kill:
+            elif longest is not None:
                 process.kill()
             await watch.end()
         process.join()
         self._longest = self._longest or time.monotonic() - began
         self._ended(process)
         return await self._look(process, prefix)
+
+    def _impossible(self, server: Server | None) -> set[When]:
+        """What the next process will not come to: questions that were answered, and a server that kills itself."""
+        answered = all(any(e.type == "approval.granted" for e in self._seen.get(run, ())) for run, _ in self.runs)
+        return ({When.QUESTION, When.ANSWER} if answered else set()) | ({When.INSIDE} if server is not None else set())
 
     async def _kill_server(self, server: Server, process: BaseProcess, watch: Watch) -> str:
         """Kills the server, starts it again, and the process with it or not; how points are named then, if any."""
@@ -133,7 +153,7 @@ class Killer:
 
     async def _look(self, process: BaseProcess, prefix: str) -> list[Trail]:
         """Reads what is left, and counts the points of a kill."""
-        requests = list(self._stub.requests)
+        requests = list(enumerate(self._stub.requests[self._asked :], self._asked + 1))
         trails = [await follow(self._operator, run, start, self._folder, requests) for run, start in self.runs]
         killed = process.exitcode == -9
         self.count.kills += killed and not prefix

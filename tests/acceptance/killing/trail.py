@@ -63,8 +63,11 @@ def unknown(step: Step) -> bool:
     return step.error is not None and identity.parse(step.error).get("reason") == "indeterminate"
 
 
-async def follow(operator: Operator, run: str, start: int, folder: Path, requests: Iterable[Request]) -> Trail:
-    """The trail of a run whose process is gone. Raises `StoreError`."""
+async def follow(
+    operator: Operator, run: str, start: int, folder: Path, requests: Iterable[tuple[int, Request]]
+) -> Trail:
+    """The trail of a run whose process is gone; `requests` are the provider's with their numbers. Raises
+    `StoreError`."""
     marks, asked = _notes(folder / f"{run}.notes"), _asked(run, requests)
     try:
         execution = await operator.execution(run)
@@ -88,9 +91,9 @@ def _notes(path: Path) -> tuple[Mark, ...]:
     return tuple(Mark(**json.loads(line)) for line in lines)
 
 
-def _asked(run: str, requests: Iterable[Request]) -> dict[int, Mark]:
+def _asked(run: str, requests: Iterable[tuple[int, Request]]) -> dict[int, Mark]:
     found = {}
-    for number, request in enumerate(requests, 1):
+    for number, request in requests:
         words = str(request.body["messages"][0]["content"]).split()
         if words[0] == run:
             found[number] = Mark(int(words[1]), "start", int(request.headers["x-process"]))
