@@ -1,6 +1,8 @@
 """The way of one HTTP request to a kernel and back; who sends it, and as whom, is added by others."""
 
+import ssl
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -30,6 +32,7 @@ class Requests:
             headers={"Content-Type": "application/json", "Accept": "application/json", **(headers or {})},
             timeout=timeout,
             follow_redirects=False,
+            verify=_certificates(),
         )
 
     def build(self, method: str, path: str, body: bytes) -> httpx2.Request:
@@ -58,3 +61,9 @@ class Requests:
     async def close(self) -> None:
         """Lets go of the connections."""
         await self.http.aclose()
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    # Reading the world's certificates takes longer than most requests: once is enough.
+    return httpx2.create_ssl_context()
