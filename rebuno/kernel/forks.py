@@ -170,6 +170,9 @@ class _Copy:
                 decided_seq=self._numbers[step.decided_seq],
                 started_seq=self._numbers[step.started_seq],
                 outcome_seq=self._numbers[step.outcome_seq],
+                # Attempts of the source came to it, and none of the fork's own.
+                visited=0,
+                submission=0,
             )
             for step in self._steps.values()
         ]
