@@ -13,6 +13,7 @@ from rebuno_cli import (
     approval_answer,
     approval_get,
     approval_ls,
+    dev,
     exec_cancel,
     exec_export,
     exec_fork,
@@ -32,6 +33,7 @@ from rebuno_cli import (
     policy_fmt,
     policy_inline,
     policy_test,
+    server,
     version,
 )
 
@@ -76,6 +78,8 @@ approval.command("deny")(approval_answer.deny)
 app.add_typer(policy, name="policy")
 app.add_typer(exec_, name="exec")
 app.add_typer(approval, name="approval")
+app.command("dev")(dev.dev)
+app.command("server")(server.server)
 app.command("version")(version.version)
 
 

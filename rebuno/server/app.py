@@ -1,6 +1,7 @@
 """The application: every route of the protocol around one replica's kernel."""
 
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Final
 
@@ -46,18 +47,24 @@ def assemble(
     return Server(serving, tokens, metrics, allowed if allowed is not None else AllowList())
 
 
+@cache
+def document() -> str:
+    """The OpenAPI document of every route, as JSON."""
+    return openapi.document(ENDPOINTS, version("rebuno-kernel"))
+
+
 def app(server: Server) -> Starlette:
     """The ASGI application of a replica. Deliveries and sweeps are not in it: see `rebuno.server.run.serve`."""
     routes = served(ENDPOINTS, server)
-    text = openapi.document(ENDPOINTS, version("rebuno-kernel"))
-
-    async def schema(request: Request) -> Response:
-        return answer(200, text)
 
     made = Starlette(
-        routes=[*routes, Route("/openapi.json", schema)],
+        routes=[*routes, Route("/openapi.json", _schema)],
         exception_handlers={RebunoError: refused, HTTPException: not_served, Exception: broken},
     )
     # What is not there is not there: nobody is sent elsewhere.
     made.router.redirect_slashes = False
     return made
+
+
+async def _schema(request: Request) -> Response:
+    return answer(200, document())

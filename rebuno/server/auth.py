@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 
 from rebuno.errors import ForbiddenError, NotFoundError, UnauthorizedError, ValidationError
 from rebuno.kernel.serving import Dispatched, Serving
+from rebuno.sdk import signing
 
 # How far an agent's clock may be off, in seconds.
 WINDOW: Final = 300
@@ -55,20 +56,6 @@ class Caller:
                 raise ForbiddenError(f"this key has no scope `{scope.value}`")
 
 
-def signature(
-    secret: str, *, method: str, target: str, timestamp: str, dispatch_id: str, attempt: str, body: bytes
-) -> str:
-    """The `Rebuno-Signature` of an agent's request; `target` is the path as sent, with its query."""
-    fields = ("rebuno-request-v1", method, target, timestamp, dispatch_id, attempt, "")
-    message = "\n".join(fields).encode("utf-8", "surrogateescape") + body
-    return "v1=" + hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()
-
-
-def webhook_signature(secret: str, body: bytes) -> str:
-    """The `Rebuno-Signature` of a webhook."""
-    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-
-
 def is_agent(headers: Headers) -> bool:
     """Whether a request comes with an agent's credentials."""
     return "rebuno-signature" in headers or "rebuno-agent-id" in headers
@@ -91,14 +78,14 @@ async def agent(serving: Serving, headers: Headers, *, method: str, target: str,
         known = await serving.agent(agent_id)
     except NotFoundError:
         known = None
-    expected = signature(
+    expected = signing.request(
         known.secret if known is not None else "",
-        method=method,
-        target=target,
-        timestamp=stamp,
+        method,
+        target,
+        stamp,
+        body,
         dispatch_id=headers.get("rebuno-dispatch-id", ""),
-        attempt=headers.get("rebuno-dispatch-attempt", ""),
-        body=body,
+        dispatch_attempt=headers.get("rebuno-dispatch-attempt", ""),
     )
     if not hmac.compare_digest(expected, given) or known is None:
         raise UnauthorizedError("the signature is not this agent's")

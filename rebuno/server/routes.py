@@ -148,7 +148,7 @@ def said(text: str, status: int = 200) -> Response:
 def _target(scope: Any) -> str:
     path: bytes = scope.get("raw_path") or scope["path"].encode()
     query: bytes = scope["query_string"]
-    return (path + b"?" + query if query else path).decode("ascii", "surrogateescape")
+    return (path + b"?" + query if query else path).decode("latin-1")
 
 
 async def _read(request: Request) -> bytes:

@@ -11,7 +11,7 @@ import httpx2
 
 from rebuno.errors import NetworkError, ValidationError
 from rebuno.kernel.serving import Send, Webhook
-from rebuno.server.auth import webhook_signature
+from rebuno.sdk import signing
 from rebuno.server.wire.webhook import webhook
 
 TIMEOUT: Final = 30.0
@@ -69,7 +69,7 @@ async def sender(allowed: AllowList) -> AsyncIterator[Send]:
             except ValidationError as error:
                 raise NetworkError(error.message) from None
             body = webhook(to).encode()
-            headers = {"Content-Type": "application/json", "Rebuno-Signature": webhook_signature(to.secret, body)}
+            headers = {"Content-Type": "application/json", "Rebuno-Signature": signing.webhook(to.secret, body)}
             try:
                 async with asyncio.timeout(TIMEOUT), http.stream("POST", to.url, content=body, headers=headers) as got:
                     return got.status_code

@@ -1,0 +1,173 @@
+"""Signatures and tokens, without a server around them."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from starlette.datastructures import Headers
+
+from rebuno.errors import NotFoundError, UnauthorizedError, ValidationError
+from rebuno.journal.records import Agent, ApiKey
+from rebuno.kernel.serving import Dispatched, Serving
+from rebuno.sdk import signing
+from rebuno.server import auth
+
+BODY = b'{"kind":"tool_call","target":"send_email","args":{"to":"ops@example.com"},"idempotency":"safe_to_retry"}'
+TARGET = "/v0/executions/018f3a2b-4c5d-7e6f-8a9b-0c1d2e3f4a5b/steps"
+DISPATCH = "01920000-0000-7000-8000-000000000001"
+NOW = 1_700_000_000
+NOTHING: Mapping[str, str | None] = {}
+
+
+class _Known(Serving):
+    """Knows one agent and one key, and nothing else."""
+
+    def __init__(self) -> None:
+        return
+
+    async def agent(self, agent_id: str) -> Agent:
+        if agent_id != "known":
+            raise NotFoundError("there is no such agent")
+        return Agent("known", "http://127.0.0.1/", "test-secret")
+
+    async def key(self, token: str) -> ApiKey | None:
+        return ApiKey("1", "reader", ("executions:read",), b"") if token == "a key's token" else None
+
+
+def _signed(secret: str = "test-secret") -> str:
+    return signing.request(secret, "POST", TARGET, str(NOW), BODY, dispatch_id=DISPATCH, dispatch_attempt="3")
+
+
+def test_the_signature_is_that_of_the_protocol() -> None:
+    """The protocol's own example comes out to the letter."""
+    assert _signed() == "v1=017dff4039ba40e90d3d8d566fdf51db427672f92d45ef41b738672238ea0058"
+
+
+def _headers(changes: Mapping[str, str | None] = NOTHING) -> Headers:
+    sent: dict[str, str | None] = {
+        "Rebuno-Agent-Id": "known",
+        "Rebuno-Timestamp": str(NOW),
+        "Rebuno-Dispatch-Id": DISPATCH,
+        "Rebuno-Dispatch-Attempt": "3",
+        "Rebuno-Signature": _signed(),
+        **changes,
+    }
+    return Headers(raw=[(name.lower().encode(), value.encode()) for name, value in sent.items() if value is not None])
+
+
+def _agent(headers: Headers, body: bytes = BODY) -> str:
+    found = asyncio.run(auth.agent(_Known(), headers, method="POST", target=TARGET, body=body))
+    return found.agent_id
+
+
+@pytest.mark.parametrize("off", [-300, -299, 0, 300])
+def test_an_agent_is_known_by_its_signature(off: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clock may be off by 300 seconds either way."""
+    monkeypatch.setattr(time, "time", lambda: float(NOW + off))
+    assert _agent(_headers()) == "known"
+
+
+REFUSED: list[tuple[str, dict[str, str | None], float]] = [
+    ("nobody says who it is", {"Rebuno-Agent-Id": None}, 0),
+    ("an agent that there is not", {"Rebuno-Agent-Id": "other"}, 0),
+    ("no signature", {"Rebuno-Signature": None}, 0),
+    ("a signature in capitals", {"Rebuno-Signature": _signed().upper().replace("V", "v")}, 0),
+    ("another version", {"Rebuno-Signature": _signed().replace("v1=", "v2=")}, 0),
+    ("one digit is another", {"Rebuno-Signature": _signed()[:-1] + "9"}, 0),
+    ("another's secret", {"Rebuno-Signature": _signed(secret="other")}, 0),
+    ("no time", {"Rebuno-Timestamp": None}, 0),
+    ("a time that is no number", {"Rebuno-Timestamp": "1e9"}, 0),
+    ("digits of another script", {"Rebuno-Timestamp": "١٧"}, 0),
+    ("an old request", {}, 301),
+    ("one from the future", {}, -302),
+    ("another dispatch than was signed", {"Rebuno-Dispatch-Attempt": "4"}, 0),
+]
+
+
+@pytest.mark.parametrize(("reason", "changes", "off"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_what_is_not_signed_by_an_agent_is_refused(
+    reason: str, changes: dict[str, str | None], off: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every request that an agent did not sign like this, and just now, is nobody's."""
+    monkeypatch.setattr(time, "time", lambda: NOW + off)
+    with pytest.raises(UnauthorizedError):
+        _agent(_headers(changes))
+
+
+CHANGED: list[tuple[str, dict[str, Any]]] = [
+    ("another body", {"body": BODY.replace(b"ops", b"foe")}),
+    ("no body", {"body": b""}),
+    ("another path", {"target": TARGET.replace("3a2b", "3a2c")}),
+    ("a query", {"target": TARGET + "?x=1"}),
+    ("the path, escaped otherwise", {"target": TARGET.replace("steps", "%73teps")}),
+    ("another method", {"method": "PUT"}),
+]
+
+
+@pytest.mark.parametrize(("reason", "change"), CHANGED, ids=[row[0] for row in CHANGED])
+def test_a_request_that_was_changed_on_its_way_is_refused(
+    reason: str, change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signature is of the bytes that were sent."""
+    monkeypatch.setattr(time, "time", lambda: float(NOW))
+    sent = {"method": "POST", "target": TARGET, "body": BODY, **change}
+    with pytest.raises(UnauthorizedError):
+        asyncio.run(auth.agent(_Known(), _headers(), **sent))
+
+
+DISPATCHES: list[tuple[str, str | None, str | None, Dispatched | None]] = [
+    ("as the webhook said", DISPATCH, "3", Dispatched(DISPATCH, 3)),
+    ("capitals mean the same", DISPATCH.upper(), "3", Dispatched(DISPATCH, 3)),
+    ("no id", None, "3", None),
+    ("no attempt", DISPATCH, None, None),
+    ("no dispatch's id", "first", "3", None),
+    ("attempts count from 1", DISPATCH, "0", None),
+    ("no number", DISPATCH, "three", None),
+    ("a sign", DISPATCH, "+3", None),
+    ("more than any count", DISPATCH, "9" * 30, None),
+]
+
+
+@pytest.mark.parametrize(("reason", "id", "attempt", "wanted"), DISPATCHES, ids=[row[0] for row in DISPATCHES])
+def test_dispatch_headers_say_which_delivery(
+    reason: str, id: str | None, attempt: str | None, wanted: Dispatched | None
+) -> None:
+    """What is missing or malformed is the caller's mistake."""
+    sent = {"Rebuno-Dispatch-Id": id, "Rebuno-Dispatch-Attempt": attempt}
+    headers = Headers({name: value for name, value in sent.items() if value is not None})
+    if wanted is not None:
+        assert auth.dispatched(headers) == wanted
+        return
+    with pytest.raises(ValidationError):
+        auth.dispatched(headers)
+
+
+TOKENS: list[tuple[str, bool, str | None, str | None]] = [
+    ("a server lets nobody in who sends none", True, None, None),
+    ("where everybody is let in, who sends none is anyone", False, None, auth.ANYONE),
+    ("the bootstrap token", True, "Bearer the bootstrap", auth.BOOTSTRAP),
+    ("the scheme may be in small letters", True, "bearer the bootstrap", auth.BOOTSTRAP),
+    ("a key", True, "Bearer a key's token", "reader"),
+    ("a token of nobody", True, "Bearer other", None),
+    ("a wrong one is refused where none is needed", False, "Bearer other", None),
+    ("a beginning of the token", True, "Bearer the boot", None),
+    ("another scheme", True, "Basic the bootstrap", None),
+    ("no token", True, "Bearer ", None),
+    ("nothing at all", False, "", None),
+]
+
+
+@pytest.mark.parametrize(("reason", "require", "given", "name"), TOKENS, ids=[row[0] for row in TOKENS])
+def test_operators_are_known_by_their_tokens(reason: str, require: bool, given: str | None, name: str | None) -> None:
+    """A token is the bootstrap one, or a key's; else it is nobody's."""
+    tokens = auth.Tokens(_Known(), "the bootstrap", require=require)
+    headers = Headers({} if given is None else {"Authorization": given})
+    if name is None:
+        with pytest.raises(UnauthorizedError):
+            asyncio.run(tokens.caller(headers))
+        return
+    caller = asyncio.run(tokens.caller(headers))
+    assert caller.name == name
+    assert caller.scopes == ({"executions:read"} if name == "reader" else auth.ALL)
