@@ -1,17 +1,12 @@
 """The process that is killed: it runs several executions side by side on one store, or resumes them."""
 
 import asyncio
-import json
 import logging
 import os
 import random
-import signal
 import ssl
 import time
 from collections.abc import Awaitable
-from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
 from typing import Any, Final
 
 import httpx2
@@ -19,6 +14,7 @@ import httpx2
 import rebuno
 from rebuno.policy.compile import compile_text
 from tests.acceptance.killing import program
+from tests.acceptance.killing.orders import Fate, Moment, Notes, Order
 from tests.acceptance.killing.program import ABREAST, ASK, CHOOSE, INSIDE, LAST, MODEL, OUTER, ROW, SLOW, WAYS, Way
 
 AGENT: Final = "killed"
@@ -32,58 +28,6 @@ rule model { allow llm "stub" }
 """)
 # The provider is on loopback, and reading certificates takes longer than a run.
 _TLS: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-class Moment(StrEnum):
-    """Where a process can kill itself: moments that are too short to be hit from outside."""
-
-    BEGIN = "before the first line of a handler"
-    INTENT = "before the first line of a body"
-    BODY = "in a body"
-    OUTCOME = "after the last line of a body"
-    STREAM = "in a stream"
-    BETWEEN = "after a step"
-    END = "after a run"
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a process shall do: the `runs` by their names and inputs, on the store at `url`, with the provider at
-    `provider`; notes and standard error go to files in `folder`. At the moment `kill_at`, the `nth` time that one of
-    the runs comes there, it kills itself."""
-
-    url: str
-    folder: Path
-    provider: str
-    runs: tuple[tuple[str, int], ...]
-    kill_at: Moment | None = None
-    nth: int = 0
-
-
-class Fate:
-    """Kills its own process where it was told to."""
-
-    def __init__(self, order: Order) -> None:
-        self._moment = order.kill_at
-        self._left = order.nth
-
-    def meet(self, moment: Moment) -> None:
-        """Does not return from the moment that was meant."""
-        if moment is self._moment:
-            self._left -= 1
-            if self._left <= 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-
-class Notes:
-    """The file in which the bodies of a run say that they ran; each line is on the disk before the next is reached."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-    def write(self, i: int, at: str) -> None:
-        os.write(self._file, json.dumps({"i": i, "at": at, "pid": os.getpid()}).encode() + b"\n")
-        os.fdatasync(self._file)
 
 
 class Run:

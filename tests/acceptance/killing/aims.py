@@ -10,7 +10,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
-from tests.acceptance.killing.agent import Moment
+from tests.acceptance.killing.orders import Moment
 
 # How often something is looked at that may have happened, in seconds.
 TICK: Final = 0.001

@@ -14,9 +14,10 @@ import rebuno
 from rebuno.journal.records import Event
 from rebuno.kernel.operator import Operator
 from tests.acceptance.killing import points
-from tests.acceptance.killing.agent import UNUSABLE, Order, live
+from tests.acceptance.killing.agent import UNUSABLE, live
 from tests.acceptance.killing.aims import TICK, Aim, Watch, When, choose
 from tests.acceptance.killing.checks import Count
+from tests.acceptance.killing.orders import Order
 from tests.acceptance.killing.program import PRIME
 from tests.acceptance.killing.trail import Trail, follow, noted
 from tests.llm.provider import Provider
