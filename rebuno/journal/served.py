@@ -104,7 +104,7 @@ class ServedStore(Store, Protocol):
         """Every API key, oldest first."""
         ...
 
-    async def key(self, token_hash: bytes) -> ApiKey | None:
+    async def api_key(self, token_hash: bytes) -> ApiKey | None:
         """The API key whose token has this hash."""
         ...
 

@@ -259,10 +259,10 @@ class Dispatcher:
             status = 0
         self._delivered(claim.webhook, status)
         if status == 200:
+            await self._store.extend(claim.lease, self._store.now() + claim.webhook.lease)
             acked = Batch(claim.lease.execution_id, (_told("acked", claim.dispatch),), lease=claim.lease)
             self._store.write(acked)
             await acked.committed
-            await self._store.extend(claim.lease, self._store.now() + claim.webhook.lease)
             return
         await self._try_later(claim, f"status {status}" if status else "unreachable")
 

@@ -114,7 +114,7 @@ class Registry:
         """The key of a token, unless it was revoked."""
         hashed = _hash(token)
         kept = self._keys.get(hashed)
-        key = kept[0] if kept is not None else self._keys.put(hashed, await self._store.key(hashed))
+        key = kept[0] if kept is not None else self._keys.put(hashed, await self._store.api_key(hashed))
         return key if key is not None and not key.revoked_at else None
 
     async def rotate_key(self, key_id: str) -> tuple[ApiKey, str]:

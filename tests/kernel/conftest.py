@@ -8,6 +8,7 @@ import pytest
 from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.store import Store
 from rebuno.model.clock import FixedClock
+from tests.kernel import served
 from tests.kernel.support import Opener, Play, in_memory, player
 
 
@@ -39,3 +40,9 @@ def play(opener: Opener) -> Play:
 def judge() -> Play:
     """Plays a scenario on SQLite alone: for tables whose rows differ in what is judged, not in what a store does."""
     return player(in_memory)
+
+
+@pytest.fixture(params=["one replica", "two replicas"])
+def serve(request: pytest.FixtureRequest) -> served.Scenario:
+    """Plays a scenario on one replica over SQLite, and on two over PostgreSQL."""
+    return served.player(None if request.param == "one replica" else request.getfixturevalue("postgres"))

@@ -7,9 +7,11 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from rebuno.errors import NetworkError
+from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.records import Execution
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.serving import Dispatched, Serving, Settings, Settled, Webhook
+from rebuno.journal.sqlite import SQLiteStore
+from rebuno.kernel.serving import Dispatched, Send, Serving, Settings, Settled, Webhook
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.clock import FixedClock
@@ -59,9 +61,9 @@ class Run:
         text = identity.canonical(value)
         return await self.serving.complete_step(self.agent, self.id, self.dispatch, answer.step_id, text)
 
-    async def act(self, target: str = "act", args: object = None, value: object = "done", **more: str) -> Answer:
+    async def act(self, target: str = "act", args: object = None, value: object = "done") -> Answer:
         """A step whose body runs and gives a value."""
-        answer = await self.submit(target, args, **more)
+        answer = await self.submit(target, args)
         assert answer.say == "proceed", answer
         await self.done(answer, value)
         return answer
@@ -87,6 +89,8 @@ class World:
     posted: "asyncio.Queue[Webhook]" = field(default_factory=asyncio.Queue)
     # What agents answer to the next webhooks; then 200. 0: they are not reached.
     statuses: list[int] = field(default_factory=list)
+    # How an agent answers in the place of all that, where it is more than a status.
+    answers: Send | None = None
 
     @property
     def serving(self) -> Serving:
@@ -99,6 +103,8 @@ class World:
     async def send(self, webhook: Webhook) -> int:
         status = self.statuses.pop(0) if self.statuses else 200
         await self.posted.put(webhook)
+        if self.answers is not None:
+            return await self.answers(webhook)
         if not status:
             raise NetworkError("nobody listens")
         return status
@@ -114,9 +120,19 @@ class World:
         return await create(**wanted)
 
     async def run(self, serving: Serving | None = None, agent: str = "agent") -> Run:
-        """The next delivery."""
+        """The next delivery, once it is known how it was taken."""
         async with asyncio.timeout(PATIENCE):
-            return Run(serving or self.serving, await self.posted.get(), agent)
+            run = Run(serving or self.serving, await self.posted.get(), agent)
+        if self.answers is None:
+            await eventually(lambda: self._answered(run))
+        return run
+
+    async def _answered(self, run: Run) -> bool:
+        said = {"dispatch_id": run.dispatch.id, "dispatch_attempt": run.dispatch.attempt}
+        return any(
+            event.type in ("dispatch.acked", "dispatch.failed") and said.items() <= event.payload.items()
+            for event in await self.store.events(run.id)
+        )
 
     async def begin(self, agent: str = "agent", **more: object) -> Run:
         """A new execution, delivered."""
@@ -144,6 +160,15 @@ class World:
         assert self.posted.empty(), "something was delivered"
 
 
+async def eventually(check: Callable[[], Awaitable[bool]]) -> None:
+    """Returns once this is so."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            if await check():
+                return
+            await asyncio.sleep(0.01)
+
+
 @asynccontextmanager
 async def world(
     stores: "list[ServedStore]", clock: FixedClock, settings: Settings = SETTINGS, *, permissive: bool = True
@@ -155,6 +180,38 @@ async def world(
         for replica in replicas:
             stack.push_async_callback(stopped, asyncio.create_task(replica.run(made.send)))
         yield made
+
+
+@asynccontextmanager
+async def opened(url: str | None, clock: FixedClock) -> AsyncIterator[list[ServedStore]]:
+    """One store in memory, or two on one database."""
+    async with AsyncExitStack() as stack:
+        stores: list[ServedStore] = []
+        for _ in range(1 if url is None else 2):
+            store: ServedStore = await (
+                SQLiteStore.open(":memory:", clock=clock) if url is None else PostgresStore.open(url, clock=clock)
+            )
+            stack.push_async_callback(store.close)
+            stores.append(store)
+        yield stores
+
+
+# Plays a scenario on replicas of its own.
+Scenario = Callable[[Callable[[World], Awaitable[None]]], None]
+
+
+def player(url: str | None) -> Scenario:
+    """Plays scenarios on one replica in memory, or on two that share a database."""
+
+    def play(scenario: Callable[[World], Awaitable[None]]) -> None:
+        async def whole() -> None:
+            clock = FixedClock()
+            async with opened(url, clock) as stores, world(stores, clock) as made:
+                await scenario(made)
+
+        asyncio.run(whole())
+
+    return play
 
 
 async def stopped(task: "asyncio.Task[None]") -> None:

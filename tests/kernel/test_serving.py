@@ -2,57 +2,20 @@
 replicas."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
 from rebuno.errors import ConflictError, ForbiddenError, LeaseSuperseded, NotFoundError, Terminated
-from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.served import ServedStore
-from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.serving import Dispatched, Outcome
 from rebuno.model.answer import Say
-from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
-from tests.kernel.served import LEASE, World, world
-
-Scenario = Callable[[Callable[[World], Awaitable[None]]], None]
+from tests.kernel.served import LEASE, Scenario, World
 
 ASKS = 'bundle asks\ndefault allow\nrule pay { require approval for tool "pay" because "money" }\n'
+NEVER = 'bundle asks\ndefault allow\nrule pay { deny tool "pay" because "never" }\n'
 
 
-@asynccontextmanager
-async def opened(url: str | None, clock: FixedClock) -> AsyncIterator[list[ServedStore]]:
-    """One store in memory, or two on one database."""
-    async with AsyncExitStack() as stack:
-        stores: list[ServedStore] = []
-        for _ in range(1 if url is None else 2):
-            store: ServedStore = await (
-                SQLiteStore.open(":memory:", clock=clock) if url is None else PostgresStore.open(url, clock=clock)
-            )
-            stack.push_async_callback(store.close)
-            stores.append(store)
-        yield stores
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def play(request: pytest.FixtureRequest) -> Scenario:
-    """Plays a scenario."""
-    url = None if request.param == "sqlite" else request.getfixturevalue("postgres")
-
-    def played(scenario: Callable[[World], Awaitable[None]]) -> None:
-        async def whole() -> None:
-            clock = FixedClock()
-            async with opened(url, clock) as stores, world(stores, clock) as made:
-                await scenario(made)
-
-        asyncio.run(whole())
-
-    return played
-
-
-def test_an_execution_is_delivered_and_completes(play: Scenario) -> None:
+def test_an_execution_is_delivered_and_completes(serve: Scenario) -> None:
     """Its agent is told once, its steps are recorded, its log tells of the delivery, and no dispatch is left."""
 
     async def scenario(w: World) -> None:
@@ -90,4 +53,213 @@ def test_an_execution_is_delivered_and_completes(play: Scenario) -> None:
             await run.beat()
         await w.quiet()
 
-    play(scenario)
+    serve(scenario)
+
+
+def test_only_its_own_agent_under_its_own_delivery_may_act(serve: Scenario) -> None:
+    """An unknown execution, another agent's and another delivery's are told apart."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        serving = w.serving
+        with pytest.raises(ForbiddenError):
+            await serving.heartbeat("other", run.id, run.dispatch)
+        with pytest.raises(NotFoundError):
+            await serving.heartbeat("agent", "e-none", run.dispatch)
+        other = Dispatched(run.dispatch.id, run.dispatch.attempt + 1)
+        with pytest.raises(LeaseSuperseded):
+            await serving.heartbeat("agent", run.id, other)
+        with pytest.raises(LeaseSuperseded):
+            await serving.suspend("agent", run.id, other)
+        step = await run.submit()
+        for step_id in ("s-none", step.step_id):
+            with pytest.raises(ForbiddenError):
+                await serving.complete_step("other", run.id, run.dispatch, step_id, "1")
+        foreign = await w.begin()
+        with pytest.raises(NotFoundError):
+            await serving.complete_step("agent", foreign.id, foreign.dispatch, step.step_id, "1")
+
+    serve(scenario)
+
+
+def test_a_repeated_request_gets_its_first_answer_on_any_replica(serve: Scenario) -> None:
+    """The same number is the same step; another number with the same content is another step."""
+
+    async def scenario(w: World) -> None:
+        await w.agent(policy=ASKS)
+        run = await w.begin()
+        other = run.on(w.replicas[-1])
+        first = await run.submit(number=1)
+        assert await other.submit(number=1) == await run.submit(number=1)
+        second = await other.submit(number=2)
+        assert (first.say, second.say) == (Say.PROCEED, Say.PROCEED)
+        assert first.step_id != second.step_id
+        assert (await run.submit(number=2)).step_id == second.step_id
+        asked = await run.submit("pay", number=3)
+        assert asked.say is Say.BLOCKED
+        assert await other.submit("pay", number=3) == asked
+        assert len(await w.store.steps(run.id)) == 3
+
+    serve(scenario)
+
+
+def test_parallel_requests_to_two_replicas_are_counted_once_each(serve: Scenario) -> None:
+    """Twenty identical submissions become twenty steps, whichever replica answers."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        runs = [run.on(replica) for replica in w.replicas] * 10
+        answers = await asyncio.gather(*(each.submit() for each in runs[:20]))
+        steps = await w.store.steps(run.id)
+        assert sorted(step.occurrence for step in steps) == list(range(len(runs[:20])))
+        assert {answer.step_id for answer in answers} == {step.step_id for step in steps}
+        await asyncio.gather(*(each.done(a) for each, a in zip(runs[::-1], answers, strict=False)))
+        assert {step.status.value for step in await w.store.steps(run.id)} == {"succeeded"}
+
+    serve(scenario)
+
+
+def test_a_lost_lease_is_delivered_anew_and_the_old_attempt_is_fenced(serve: Scenario) -> None:
+    """Heartbeats keep it; without them the next attempt replays what is recorded, in whatever order it asks."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        done = [await run.act("look", {"n": n}, n) for n in range(3)]
+        begun = await run.submit("send", idempotency="at_most_once")
+        for _ in range(3):
+            w.clock.advance(LEASE - 1)
+            await run.beat()
+        await w.quiet()
+        w.clock.advance(LEASE + 1)
+        again = await w.run(w.replicas[-1])
+        assert (again.dispatch.id, again.dispatch.attempt) == (run.dispatch.id, 2)
+        with pytest.raises(LeaseSuperseded):
+            await run.submit("more")
+        with pytest.raises(LeaseSuperseded):
+            await run.done(begun)
+        with pytest.raises(LeaseSuperseded):
+            await run.beat()
+        both = (again, again.on(w.serving))
+        for n in (2, 0, 1):
+            answer = await both[n % 2].submit("look", {"n": n})
+            assert (answer.say, answer.step_id, answer.result) == (Say.REPLAY, done[n].step_id, str(n))
+        fresh = await again.on(w.serving).submit("look", {"n": 1})
+        assert fresh.say is Say.PROCEED
+        await again.done(fresh)
+        unknown = await again.submit("send", idempotency="at_most_once")
+        assert (unknown.say, "indeterminate" in (unknown.error or "")) == (Say.REPLAY, True)
+        assert "dispatch.failed" in await w.until(again, "dispatch.failed")
+        await again.complete()
+
+    serve(scenario)
+
+
+def test_a_question_blocks_and_its_answer_delivers_anew(serve: Scenario) -> None:
+    """The dispatch is queued with the answer, and claimed once no body of the old attempt runs."""
+
+    async def scenario(w: World) -> None:
+        await w.agent(policy=ASKS)
+        run = await w.begin()
+        slow = await run.submit("slow")
+        asked = await run.submit("pay")
+        assert (asked.say, await w.status(run)) == (Say.BLOCKED, ExecutionStatus.BLOCKED)
+        assert await w.store.dispatch(run.id) is None
+        assert (await run.submit("new")).say is Say.EXECUTION_BLOCKED
+        with pytest.raises(ConflictError):
+            await run.complete()
+        granted = await w.replicas[-1].resolve(asked.approval_id, granted=True, decided_by="ana")
+        assert granted.status == "granted"
+        dispatch = await w.store.dispatch(run.id)
+        assert dispatch is not None
+        assert dispatch.id != run.dispatch.id
+        events = [event.type for event in await w.store.events(run.id)]
+        assert events[-2:] == ["execution.resumed", "dispatch.queued"]
+        await w.quiet()
+        assert (await run.submit("new")).say is Say.EXECUTION_BLOCKED
+        assert (await run.on(w.replicas[-1]).done(slow, "slowly")).outcome is Outcome.RECORDED
+        again = await w.run()
+        assert again.dispatch.attempt == 1
+        assert (await again.submit("slow")).result == '"slowly"'
+        paid = await again.submit("pay")
+        assert (paid.say, paid.step_id) == (Say.PROCEED, asked.step_id)
+        await again.done(paid)
+        await again.complete()
+
+    serve(scenario)
+
+
+def test_a_denied_step_is_denied_in_the_next_attempt(serve: Scenario) -> None:
+    """With what the person said."""
+
+    async def scenario(w: World) -> None:
+        await w.agent(policy=ASKS)
+        run = await w.begin()
+        asked = await run.submit("pay")
+        await w.serving.resolve(asked.approval_id, granted=False, decided_by="ana", rationale="too much")
+        again = await w.run()
+        denied = await again.submit("pay")
+        assert (denied.say, denied.reason) == (Say.DENIED, "too much")
+
+    serve(scenario)
+
+
+def test_a_bundle_that_denies_what_waits_wakes_the_execution(serve: Scenario) -> None:
+    """Nobody has to answer any more."""
+
+    async def scenario(w: World) -> None:
+        await w.agent(policy=ASKS)
+        run = await w.begin()
+        asked = await run.submit("pay")
+        await w.serving.set_policy(
+            "agent", 'bundle asks\ndefault allow\nrule pay { deny tool "pay" because "never" }\n'
+        )
+        again = await w.run()
+        denied = await again.submit("pay")
+        assert (denied.say, denied.reason) == (Say.DENIED, "never")
+        assert (await w.serving.approval(asked.approval_id)).status == "withdrawn"
+
+    serve(scenario)
+
+
+def test_a_parked_step_is_delivered_again_when_it_is_due(serve: Scenario) -> None:
+    """Not before there is room in the window, and then it proceeds."""
+    policy = 'bundle few\ndefault allow\nrule few { allow tool "act" limit 1 per 60s else wait up to 10m }\n'
+
+    async def scenario(w: World) -> None:
+        await w.agent(policy=policy)
+        run = await w.begin()
+        await run.act(args={"n": 1})
+        parked = await run.submit(args={"n": 2})
+        assert (parked.say, await w.status(run)) == (Say.PARKED, ExecutionStatus.RUNNING)
+        assert (await run.submit("other")).say is Say.EXECUTION_BLOCKED
+        w.clock.advance(30)
+        await w.quiet()
+        w.clock.advance(40)
+        again = await w.run()
+        assert (await again.submit(args={"n": 1})).say is Say.REPLAY
+        assert (await again.submit(args={"n": 2})).say is Say.PROCEED
+
+    serve(scenario)
+
+
+def test_a_cancelled_execution_is_lost_to_its_agent(serve: Scenario) -> None:
+    """The next heartbeat says so, a late outcome is told the end, and nothing is delivered any more."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        step = await run.submit()
+        await w.replicas[-1].cancel(run.id)
+        with pytest.raises(LeaseSuperseded):
+            await run.beat()
+        assert (await run.done(step)).outcome is Outcome.EXECUTION_TERMINAL
+        assert (await w.serving.step(run.id, step.step_id)).status.value == "cancelled"
+        with pytest.raises(ConflictError):
+            await w.serving.cancel(run.id)
+        w.clock.advance(2 * LEASE)
+        await w.quiet()
+
+    serve(scenario)

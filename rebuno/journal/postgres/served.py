@@ -160,7 +160,7 @@ class Served(Reading):
         """Every API key, oldest first."""
         return await self._free(rows.key, "keys")
 
-    async def key(self, token_hash: bytes) -> ApiKey | None:
+    async def api_key(self, token_hash: bytes) -> ApiKey | None:
         """The API key whose token has this hash."""
         found = await self._free(rows.key, "key", token_hash=token_hash)
         return found[0] if found else None

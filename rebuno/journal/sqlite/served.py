@@ -124,7 +124,7 @@ class Served(Reading):
         """Every API key, oldest first."""
         return await self._rows(rows.key, "keys")
 
-    async def key(self, token_hash: bytes) -> ApiKey | None:
+    async def api_key(self, token_hash: bytes) -> ApiKey | None:
         """The API key whose token has this hash."""
         return await self._one(rows.key, "key", token_hash)
 

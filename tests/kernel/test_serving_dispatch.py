@@ -1,0 +1,198 @@
+"""Deliveries: tried again with growing pauses, counted until something comes of them, one at a time, and never held by
+a replica that cannot post them."""
+
+import asyncio
+
+import pytest
+
+from rebuno.journal.records import DispatchState
+from rebuno.kernel.serving import Settings, Webhook
+from rebuno.model.answer import Say
+from rebuno.model.clock import FixedClock
+from rebuno.model.execution import ExecutionStatus
+from tests.kernel.served import LEASE, SETTINGS, Run, Scenario, World, eventually, opened, world
+
+MOST = SETTINGS.max_attempts
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        0,  # nobody listens
+        503,  # the agent is overloaded
+        301,  # redirects are not followed
+        204,  # only 200 acknowledges
+    ],
+)
+def test_a_webhook_that_is_not_taken_is_tried_again_until_it_is_given_up(serve: Scenario, status: int) -> None:
+    """Each pause is longer than the one before; then the execution fails."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        w.statuses += [status] * MOST
+        run = await w.begin()
+        numbers = [run.dispatch.attempt]
+        for pause in (1, 2, 4, 8):
+            await until(w, run, DispatchState.QUEUED)
+            dispatch = await w.store.dispatch(run.id)
+            assert dispatch is not None
+            assert pause / 2 <= dispatch.due_at - w.clock.now() <= pause
+            w.clock.advance(pause)
+            numbers.append((await w.run()).dispatch.attempt)
+        assert numbers == list(range(1, MOST + 1))
+        events = await w.until(run, "execution.failed")
+        assert events.count("dispatch.failed") == MOST
+        row = await w.row(run)
+        assert (row.status, row.failure_reason) == (ExecutionStatus.FAILED, "dispatch_exhausted")
+        w.clock.advance(3600)
+        await w.quiet()
+
+    serve(scenario)
+
+
+async def until(w: World, run: Run, state: DispatchState) -> None:
+    """Returns once the dispatch is in this state."""
+
+    async def is_so() -> bool:
+        dispatch = await w.store.dispatch(run.id)
+        return dispatch is not None and dispatch.state is state
+
+    await eventually(is_so)
+
+
+def test_a_handler_that_kills_its_process_each_time_is_given_up(serve: Scenario) -> None:
+    """A safe body begins as often as is allowed, and not once more."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        began = 0
+        for _ in range(MOST):
+            began += (await run.submit("poison")).say is Say.PROCEED
+            w.clock.advance(LEASE + 1)
+            if began < MOST:
+                run = await w.run()
+        await w.until(run, "execution.failed")
+        row = await w.row(run)
+        assert (began, row.failure_reason) == (MOST, "dispatch_exhausted")
+        (step,) = await w.store.steps(run.id)
+        assert step.status.value == "cancelled"
+        await w.quiet()
+
+    serve(scenario)
+
+
+def test_an_outcome_lets_the_count_begin_anew(serve: Scenario) -> None:
+    """A handler that gets a step further each time is never given up."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        for n in range(2 * MOST):
+            for earlier in range(n):
+                assert (await run.submit("look", {"n": earlier})).say is Say.REPLAY
+            await run.act("look", {"n": n})
+            w.clock.advance(LEASE + 1)
+            run = await w.run()
+        assert run.dispatch.attempt == 2 * MOST + 1
+        await run.complete()
+
+    serve(scenario)
+
+
+def test_an_agent_that_is_at_work_keeps_what_it_did_not_acknowledge(serve: Scenario) -> None:
+    """Its answer was lost, its requests say enough: nobody else is told before its lease runs out."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        working = asyncio.Event()
+
+        async def at_last(webhook: Webhook) -> int:
+            await working.wait()
+            return 500
+
+        w.answers = at_last
+        run = await w.begin()
+        await run.submit()
+        working.set()
+        w.answers = None
+        w.clock.advance(LEASE / 2)
+        await w.quiet()
+
+    serve(scenario)
+
+
+def test_a_replica_that_dies_between_claim_and_post_is_replaced(serve: Scenario) -> None:
+    """The claim runs out, and the execution is delivered under the next number."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        hangs: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def never(webhook: Webhook) -> int:
+            return await asyncio.shield(hangs)
+
+        # A dead replica, as others see it: it has claimed, and nothing more comes.
+        w.answers = never
+        run = await w.begin()
+        w.answers = None
+        w.clock.advance(30)
+        await w.quiet()
+        w.clock.advance(6)
+        again = await w.run()
+        assert (again.dispatch.id, again.dispatch.attempt) == (run.dispatch.id, 2)
+
+    serve(scenario)
+
+
+def test_a_replica_takes_no_more_than_it_posts() -> None:
+    """What is beyond its limit stays for others, and is taken as soon as there is room."""
+
+    async def whole() -> None:
+        clock = FixedClock()
+        busy, most, let_go = 0, 0, asyncio.Event()
+
+        async def send(webhook: Webhook) -> int:
+            nonlocal busy, most
+            busy += 1
+            most = max(most, busy)
+            await let_go.wait()
+            busy -= 1
+            return 200
+
+        async with opened(None, clock) as stores:
+            settings = Settings(poll=0.02, sweep=3600.0, deliveries=2)
+            async with world(stores, clock, settings) as w:
+                w.answers = send
+                await w.agent()
+                made = [await w.create() for _ in range(5)]
+                await eventually(lambda: claimed(w, 2))
+                for _ in range(2):
+                    await w.posted.get()
+                await w.quiet()
+                counts = await w.serving.counts()
+                assert (counts.queued, counts.claimed) == (3, 2)
+                let_go.set()
+                await eventually(lambda: claimed(w, len(made)))
+                assert most == 2
+
+    asyncio.run(whole())
+
+
+async def claimed(w: World, count: int) -> bool:
+    """Whether so many dispatches are on their way or delivered."""
+    return (await w.serving.counts()).claimed == count
+
+
+def test_many_executions_are_delivered_once_each(serve: Scenario) -> None:
+    """However many replicas look for work at once."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        made = await asyncio.gather(*(w.serving.create(agent_id="agent", input="1") for _ in range(30)))
+        runs = [await w.run() for _ in made]
+        assert sorted(run.id for run in runs) == sorted(execution.id for execution in made)
+        assert {run.dispatch.attempt for run in runs} == {1}
+        await w.quiet()
+
+    serve(scenario)
