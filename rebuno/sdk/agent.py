@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from rebuno.errors import LeaseSuperseded, NetworkError, RebunoError
+from rebuno.errors import LeaseSuperseded, RebunoError
 from rebuno.sdk.context import BODY_THREADS
 from rebuno.sdk.delivery import deliver
 from rebuno.sdk.inputs import input_schema, schema_of
@@ -81,7 +81,7 @@ class Agent:
 
     async def publish_metadata(self) -> None:
         """Tells the kernel what the agent says of itself. The application does so when it starts, and again on the next
-        delivery where the kernel could not be reached.
+        delivery where that failed.
 
         Raises:
             RebunoError: the kernel cannot be reached, or does not know the agent.
@@ -148,9 +148,9 @@ class Agent:
         try:
             await self.publish_metadata()
         except RebunoError as error:
+            # It may start before its kernel, or before it is registered there.
             logger.warning("what the agent `%s` says of itself is not published: %s", self.agent_id, error)
-            if isinstance(error, NetworkError):
-                self._published = None
+            self._published = None
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
