@@ -193,11 +193,12 @@ class NetworkError(RebunoError):
 
 
 class NotJSON(RebunoError, TypeError):
-    """A Python value that JSON cannot hold. `path` says where it stands: `args.items[3].when`."""
+    """A Python value that JSON cannot hold. `path` says where it stands, `args.items[3].when`, and `why` what it is."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"`{path}` {why}")
         self.path = path
+        self.why = why
 
 
 class Stale(RebunoError):

@@ -244,7 +244,7 @@ class ExecutionContext:
             if scope.blocked:
                 # Whatever the body made of the refusal inside it is no result.
                 raise Blocked(step_id)
-            text = identity.canonical(value, "result")
+            text = _recorded(value)
         except _ENDS_ATTEMPT:
             self._transport.release(step_id)
             raise
@@ -262,7 +262,11 @@ class ExecutionContext:
                 self._transport.release(step_id)
                 raise Blocked(step_id) from error
             return await self._failed(target, step_id, error)
-        settled = await self._transport.succeed(step_id, text, identity.parse(text))
+        try:
+            settled = await self._transport.succeed(step_id, text, identity.parse(text))
+        except StoreError as error:
+            said = f"{error}; the body of the step `{target}` has run, and how it ended could not be recorded"
+            raise type(error)(said, path=error.path) from error
         return settled or Answer(Say.REPLAY, step_id, result=text)
 
     async def _failed(self, target: str, step_id: str, error: BaseException) -> Answer:
@@ -335,6 +339,14 @@ class ExecutionContext:
 def recordable(text: str) -> str:
     """What the journal can hold of an exception's text: no lone surrogates, 64 Ki characters at most."""
     return text[:_LONGEST_TEXT].encode("utf-8", "replace").decode()
+
+
+def _recorded(value: Any) -> str:
+    """A body's result as canonical JSON; where that cannot be, the error says that the body ran nevertheless."""
+    try:
+        return identity.canonical(value, "result")
+    except NotJSON as error:
+        raise NotJSON(error.path, f"{error.why} (the body has run, its result is not kept)") from None
 
 
 def _guarded(function: Callable[[], Any]) -> Any:
