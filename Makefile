@@ -2,16 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test conformance check bench clean
 
 help: ## this list
-	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 demo: .venv/.ready ## an agent under a policy: stopped, asked, killed, resumed
 	@$(BIN)/python examples/demo.py
 
 test: .venv/.ready ## every test
 	$(BIN)/python -m pytest -q
+
+conformance: .venv/.ready .venv-published/.ready ## agents and clients of the published package, on our servers
+	$(BIN)/python tests/conformance/run.py
 
 check: .venv/.ready ## lint, types, import direction, and the shipped policies
 	$(BIN)/ruff check .
@@ -38,6 +41,12 @@ bench: .venv/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python -m pip install --quiet --editable . --group dev --group peers
 	@touch $@
 
-clean: ## remove the environment and the caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+# The published package bears our import name: it and its agents have an environment of their own.
+.venv-published/.ready: tests/conformance/requirements.txt | .venv/.ready
+	$(BIN)/python -m venv --clear .venv-published
+	.venv-published/bin/python -m pip install --quiet --requirement $<
+	@touch $@
+
+clean: ## remove the environments and the caches
+	rm -rf .venv .venv-published .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
