@@ -30,13 +30,15 @@ async def _texts(call: Call) -> AsyncIterator[str]:
     try:
         with call.serving.listen(call.id) as deltas:
             yield ": listening\n\n"
-            while not closing.done():
+            while True:
                 coming = asyncio.ensure_future(deltas.get())
                 await asyncio.wait({coming, closing}, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
                 if coming.done():
                     yield f"data: {answers.delta(coming.result())}\n\n"
                     continue
                 coming.cancel()
+                if closing.done():
+                    return
                 yield ": keep-alive\n\n"
                 if (await call.serving.execution(call.id)).status.terminal:
                     return

@@ -60,14 +60,16 @@ async def running(db: str = ":memory:", **options: Any) -> AsyncIterator[Running
             if serving.done():
                 serving.result()
             url = started.result()
-            # Certificates take longer to load than most tests to run.
-            async with (
-                httpx2.AsyncClient(base_url=url, headers=BEARER, timeout=20, verify=False) as http,
-                httpx2.AsyncClient(base_url=url, timeout=20, verify=False) as plain,
-            ):
-                yield Running(server, url, http, plain)
-            server.closing.set()
-            await serving
+            try:
+                # Certificates take longer to load than most tests to run.
+                async with (
+                    httpx2.AsyncClient(base_url=url, headers=BEARER, timeout=20, verify=False) as http,
+                    httpx2.AsyncClient(base_url=url, timeout=20, verify=False) as plain,
+                ):
+                    yield Running(server, url, http, plain)
+            finally:
+                server.closing.set()
+                await serving
     finally:
         await store.close()
 
