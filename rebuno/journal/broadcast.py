@@ -1,7 +1,7 @@
 """Texts handed to whoever listens in this process."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Final
 
 # Who is so many texts behind loses the oldest.
@@ -21,7 +21,7 @@ class Broadcast:
                 queue.get_nowait()
             queue.put_nowait(text)
 
-    async def listen(self) -> AsyncIterator[str]:
+    async def listen(self) -> AsyncGenerator[str, None]:
         """The texts from now on."""
         queue: asyncio.Queue[str] = asyncio.Queue(_MOST_WAITING)
         self._listening.add(queue)

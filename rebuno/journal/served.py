@@ -1,6 +1,6 @@
 """What a served kernel asks of a store besides: agents and their policies, dispatches, sessions, subagents, keys."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from rebuno.journal.records import Agent, AgentPolicy, ApiKey, Counts, Dispatch, Execution, Lease
@@ -116,6 +116,6 @@ class ServedStore(Store, Protocol):
         """Hands a text of at most 7,900 bytes to whoever listens now, in any process of a server. It may be lost."""
         ...
 
-    def listen(self) -> AsyncIterator[str]:
+    def listen(self) -> AsyncGenerator[str, None]:
         """The texts handed over from now on."""
         ...

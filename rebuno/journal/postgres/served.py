@@ -1,7 +1,7 @@
 """What a served kernel asks of the store besides: see `ServedStore` for what the methods promise."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -178,7 +178,7 @@ class Served(Reading):
         """Hands a text to whoever listens now, in any process of this database."""
         await self._count("notify", text=text)
 
-    async def listen(self) -> AsyncIterator[str]:
+    async def listen(self) -> AsyncGenerator[str, None]:
         """The texts handed over from now on; those of a moment in which the server was away are lost."""
         while True:
             try:

@@ -1,6 +1,6 @@
 """What a served kernel asks of the store besides: see `ServedStore` for what the methods promise."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from functools import partial
 
@@ -141,7 +141,7 @@ class Served(Reading):
         """Hands a text to whoever listens now, in this process."""
         self._broadcast.say(text)
 
-    def listen(self) -> AsyncIterator[str]:
+    def listen(self) -> AsyncGenerator[str, None]:
         """The texts handed over from now on."""
         return self._broadcast.listen()
 
