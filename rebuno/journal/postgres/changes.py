@@ -10,7 +10,7 @@ from rebuno.journal.chain import START, Head, Written, chained
 from rebuno.journal.postgres.failures import UNFIT, lost, settled
 from rebuno.journal.postgres.group import Group, approval_objects, dispatch_object, event_objects, step_objects
 from rebuno.journal.postgres.pipeline import Connection, pipelined
-from rebuno.journal.postgres.sql import SQL
+from rebuno.journal.postgres.sql import SQL, Given, Prepared
 from rebuno.journal.postgres.texts import asked, hexed, packed
 from rebuno.journal.records import Copied, Execution, Lease
 from rebuno.journal.rows import copied_approval_values, copied_step_values, holder_values
@@ -44,8 +44,8 @@ class Changes:
             self._heads.clear()
         self._heads[execution_id] = head
 
-    def offered(self, group: Group) -> tuple[str, bytes, Head] | None:
-        """The statement for a group, its parameter and the head that it leads to, after the head that is known here;
+    def offered(self, group: Group) -> tuple[Prepared, Given, Head] | None:
+        """The statement for a group, what it is given and the head that it leads to, after the head that is known here;
         None where none is known, or the group does not fit to it or in a statement."""
         head = self._heads.pop(group.execution_id, None)
         if head is None or group.base not in (None, head.seq):
@@ -63,7 +63,7 @@ class Changes:
             psycopg.Error: the connection is lost.
         """
         sending: list[tuple[Group, Head]] = []
-        statements: list[tuple[str, bytes]] = []
+        statements: list[tuple[Prepared, Given]] = []
         for group in groups:
             ready = self.offered(group)
             if ready is not None:
@@ -164,9 +164,9 @@ class Changes:
 
     def _move(self, connection: Connection, group: Group, head: Head) -> Head | None:
         """The new head, or None where the row is not what `head` and the lease say."""
-        query, change, moved = group.statement(head)
+        statement, given, moved = group.statement(head)
         group.sent.append(moved)
-        (answer,) = pipelined(connection, [(query, change)])
+        (answer,) = pipelined(connection, [(statement, given)])
         if isinstance(answer, psycopg.Error) and lost(answer):
             raise answer
         group.sent.pop()

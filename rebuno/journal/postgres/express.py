@@ -22,7 +22,8 @@ from rebuno.journal.chain import Head
 from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.failures import lost
 from rebuno.journal.postgres.group import STATEMENTS, Group
-from rebuno.journal.postgres.pipeline import FATAL, Connection, name_of, prepare
+from rebuno.journal.postgres.pipeline import FATAL, Connection, prepare
+from rebuno.journal.postgres.sql import Given, Prepared
 
 # A line that owes more answers than this takes no more; one more is opened before.
 _MOST_OWED: Final = 32
@@ -56,13 +57,13 @@ class Line:
         # The loop's thread and, while that computes, the watch.
         self._lock = threading.Lock()
 
-    def send(self, sql: str, change: bytes, group: Group, moved: Head) -> bool:
+    def send(self, statement: Prepared, given: Given, group: Group, moved: Head) -> bool:
         """Sends a statement; whether some of it still has to be pushed. Raises `psycopg.Error`: the line is lost, which
         `receive` will tell to all."""
         with self._lock:
             self.owed.append((group, moved))
             pgconn = self.connection.pgconn
-            pgconn.send_query_prepared(name_of(sql), [change])
+            pgconn.send_query_prepared(statement.name, given)
             pgconn.pipeline_sync()
             return pgconn.flush() != 0
 
@@ -134,10 +135,10 @@ class Express:
         ready = self._changes.offered(group)
         if ready is None:
             return False
-        sql, change, moved = ready
+        statement, given, moved = ready
         group.sent.append(moved)
         try:
-            if line.send(sql, change, group, moved):
+            if line.send(statement, given, group, moved):
                 self._loop.add_writer(line.file, self._push, line)
         except psycopg.Error:
             self._loop.call_soon(self._receive, line)
@@ -193,8 +194,8 @@ class Express:
         connection: Connection | None = None
         try:
             connection = self._connect()
-            for sql in STATEMENTS:
-                prepare(connection, sql)
+            for statement in STATEMENTS:
+                prepare(connection, statement)
             connection.pgconn.enter_pipeline_mode()
         except (StoreError, psycopg.Error):
             # The workers say why, if they cannot have one either.

@@ -5,26 +5,21 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from rebuno.journal.chain import Head, Written, chained
-from rebuno.journal.postgres.sql import SQL
+from rebuno.journal.postgres import short
+from rebuno.journal.postgres.sql import Given, Prepared, prepared
 from rebuno.journal.postgres.texts import hexed, packed
 from rebuno.journal.records import Batch, Dispatch, ExecutionWrite, StepWrite
 from rebuno.journal.rows import Row, approval_values, holder_values, step_values
 from rebuno.model.clock import rfc3339
 
-_WRITE: Final = SQL["write"]
-_WRITE_STEPS: Final = SQL["write-steps"]
+_WRITE: Final = prepared("write")
+_WRITE_STEPS: Final = prepared("write-steps")
 # What may be sent for a group.
-STATEMENTS: Final = (_WRITE, _WRITE_STEPS)
+STATEMENTS: Final = (_WRITE, _WRITE_STEPS, short.STATEMENT)
 # So many batches go together at most: one statement has to end, too.
 MOST: Final = 100
 
 _EVENT: Final = ("execution_id", "event_seq", "type", "payload", "occurred_at", "hash")
-_STEP: Final = (
-    *("step_id", "execution_id", "parent_id", "kind", "target", "args", "args_hash", "occurrence", "idempotency"),
-    *("status", "verdict", "rule_id", "bundle", "digest", "reason", "attempt", "result", "error", "approval_id"),
-    *("decided_seq", "started_seq", "outcome_seq", "decided_at", "started_at", "completed_at"),
-    *("input_tokens", "output_tokens", "visited", "submission"),
-)
 _APPROVAL: Final = (
     *("id", "execution_id", "step_id", "cause", "status", "message", "rule_id", "digest", "scope", "decided_by"),
     *("rationale", "created_at", "decided_at", "requested_seq", "resolved_seq", "bundle", "approvers", "quorum"),
@@ -80,12 +75,17 @@ class Group:
             seq -= len(change.events)
         self.numbers = numbers[::-1]
 
-    def statement(self, head: Head) -> tuple[str, bytes, Head]:
-        """The statement that adds the changes after a head, its parameter, and the head that it leads to."""
+    def statement(self, head: Head) -> tuple[Prepared, Given, Head]:
+        """The statement that adds the changes after a head, what it is given, and the head that it leads to."""
         id, at, lease = self.execution_id, self.at, self.first.lease
         events, moved = chained(id, head, [event for change in self.changes for event in change.events], rfc3339(at))
-        steps = [step_values(step, head.seq + 1, at) for step in self._steps()]
-        asked = [approval_values(asked, head.seq + 1, at) for asked in self._approvals()]
+        writes, asked = self._steps(), self._approvals()
+        steps = [step_values(write, head.seq + 1, at) for write in writes]
+        if self.row is None and not asked:
+            fresh = [write.decided is not None for write in writes]
+            given = short.given(id, head, moved, at, lease, events, list(zip(fresh, steps, strict=True)))
+            if given is not None:
+                return short.STATEMENT, given, moved
         value = {
             "id": id,
             "base_seq": head.seq,
@@ -99,11 +99,11 @@ class Group:
             "steps": step_objects(steps),
         }
         if self.row is None and not asked:
-            return _WRITE_STEPS, packed(value).encode(), moved
-        value["approvals"] = approval_objects(asked)
+            return _WRITE_STEPS, [packed(value).encode()], moved
+        value["approvals"] = approval_objects([approval_values(one, head.seq + 1, at) for one in asked])
         if self.row is not None:
             value.update(_row(self.row))
-        return _WRITE, packed(value).encode(), moved
+        return _WRITE, [packed(value).encode()], moved
 
     def _steps(self) -> list[StepWrite]:
         if len(self.changes) == 1:
@@ -159,7 +159,7 @@ def event_objects(rows: Sequence[tuple[str, int, str, str, str, bytes]]) -> list
 
 def step_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Rows of steps as the server takes them."""
-    return [dict(zip(_STEP, row, strict=True)) for row in rows]
+    return [dict(zip(short.STEP, row, strict=True)) for row in rows]
 
 
 def approval_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:

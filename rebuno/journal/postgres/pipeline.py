@@ -10,6 +10,8 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 
+from rebuno.journal.postgres.sql import Given, Prepared
+
 FATAL: Final = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 
 
@@ -18,22 +20,22 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.prepared: set[str] = set()
+        self.prepared: set[Prepared] = set()
 
 
-def pipelined(connection: Connection, statements: Sequence[tuple[str, bytes]]) -> Iterator[bool | psycopg.Error]:
-    """Carries out statements of one text parameter, `%(change)s`, in their order. Each is committed by itself, whatever
-    becomes of the others; its answer is whether a row came back, or the error.
+def pipelined(connection: Connection, statements: Sequence[tuple[Prepared, Given]]) -> Iterator[bool | psycopg.Error]:
+    """Carries out statements in their order. Each is committed by itself, whatever becomes of the others; its answer is
+    whether a row came back, or the error.
 
     Raises:
         psycopg.Error: the connection is lost; statements without an answer may have been carried out, or not.
     """
-    for sql in {sql for sql, _ in statements} - connection.prepared:
-        prepare(connection, sql)
+    for statement in {statement for statement, _ in statements} - connection.prepared:
+        prepare(connection, statement)
     pgconn = connection.pgconn
     with _pipeline(pgconn):
-        for sql, change in statements:
-            pgconn.send_query_prepared(name_of(sql), [change])
+        for statement, given in statements:
+            pgconn.send_query_prepared(statement.name, given)
             # Ends the transaction: without it the statements would be one.
             pgconn.pipeline_sync()
         poller = select.poll()
@@ -70,14 +72,9 @@ def _result(pgconn: PGconn, poller: select.poll) -> PGresult | None:
     return result
 
 
-def prepare(connection: Connection, sql: str) -> None:
-    """Has the server prepare a statement of one text parameter, under `name_of` it."""
-    result = connection.pgconn.prepare(name_of(sql), sql.replace("%(change)s", "$1").encode())
+def prepare(connection: Connection, statement: Prepared) -> None:
+    """Has the server prepare a statement."""
+    result = connection.pgconn.prepare(statement.name, statement.text)
     if result.status in FATAL:
         raise error_from_result(result)
-    connection.prepared.add(sql)
-
-
-def name_of(sql: str) -> bytes:
-    """What a prepared statement is called."""
-    return b"rebuno_%d" % (hash(sql) & 0xFFFFFFFF)
+    connection.prepared.add(statement)
