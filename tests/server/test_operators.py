@@ -199,7 +199,7 @@ def test_the_numbers_are_told() -> None:
     """Executions, decisions by rule, replays, deliveries, what waits, and model calls that do not say their use."""
 
     async def scenario(server: Running) -> None:
-        async with agent(server, bundle='bundle b\ndefault deny\nrule all {\n  allow any step\n}\n') as one:
+        async with agent(server, bundle="bundle b\ndefault deny\nrule all {\n  allow any step\n}\n") as one:
             begun = await server.post("/v0/executions", {"agent_id": "agent"}, status=201)
             await one.take()
             call = await one.submit(begun["id"], "model", kind="llm_call")
