@@ -20,10 +20,6 @@ class ServedStore(Store, Protocol):
         are this caller's until `again`: nobody is told of them before."""
         ...
 
-    async def dispatch(self, execution_id: str) -> Dispatch | None:
-        """The dispatch of an execution, if it has one."""
-        ...
-
     async def extend(self, lease: Lease, until: float) -> bool:
         """Moves the end of an attempt's lease (0: it is over, and is never moved again). False where the attempt has
         none any more."""

@@ -7,6 +7,7 @@ from rebuno.journal.records import (
     Approval,
     Batch,
     Copied,
+    Dispatch,
     Event,
     Execution,
     Full,
@@ -114,6 +115,10 @@ class Store(Protocol):
 
     async def step(self, step_id: str) -> Step:
         """The step with this id, else `NotFoundError`."""
+        ...
+
+    async def dispatch(self, execution_id: str) -> Dispatch | None:
+        """The dispatch of an execution, if it has one."""
         ...
 
     async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:

@@ -8,6 +8,7 @@ from rebuno.journal.records import Batch, Execution, ExecutionWrite, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import words
 from rebuno.kernel.closing import close
+from rebuno.kernel.queueing import discarded
 from rebuno.model.execution import ExecutionStatus
 
 # The reason of an execution that was not done in time.
@@ -38,6 +39,8 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
             unsettled = {step_id: step for step_id, step in unsettled.items() if not step.status.terminal}
         asked = await store.approvals(execution_id=execution_id, status="pending", limit=sys.maxsize)
         changes = close(unsettled.values(), asked, ExecutionStatus.CANCELLED)
+        if execution.served:
+            changes.add(discarded(await store.dispatch(execution_id)))
         changes.add((words.execution("cancelled", attempt=execution.attempt, reason=reason),))
         batch = Batch(
             execution_id,

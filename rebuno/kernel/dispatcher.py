@@ -45,6 +45,9 @@ logger: Final = logging.getLogger("rebuno")
 DISPATCH_EXHAUSTED: Final = "dispatch_exhausted"
 # A replica that took a dispatch and died gives it back after so many seconds; longer than a webhook may take.
 _TAKEN: Final = 35.0
+# How long a replica that stops waits for its last webhooks, in seconds.
+_GRACE: Final = 2.0
+_TRIES: Final = 10
 # The longest pause between two tries, in seconds.
 _LONGEST_PAUSE: Final = 60.0
 _OUTCOMES: Final = (StepStatus.SUCCEEDED, StepStatus.FAILED)
@@ -124,7 +127,7 @@ class Dispatcher:
         return agent.lease if agent is not None and agent.lease else self._settings.lease
 
     async def run(self, send: Send) -> None:
-        """Delivers until it is cancelled; then waits for nothing: what was posted is not taken back."""
+        """Delivers until it is cancelled; what is on its way then has a moment to arrive."""
         try:
             while True:
                 self._due.clear()
@@ -137,6 +140,8 @@ class Dispatcher:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._due.wait(), self._settings.poll)
         finally:
+            if self._running:
+                await asyncio.wait(self._running, timeout=_GRACE)
             for task in self._running:
                 task.cancel()
             await asyncio.gather(*self._running, return_exceptions=True)
@@ -162,10 +167,9 @@ class Dispatcher:
 
     async def _deliver(self, dispatch: Dispatch, send: Send) -> None:
         try:
-            claim = await self.claim(dispatch)
-            if claim is None:
-                return
-            await self._post(claim, send)
+            claim = await self._claimed(dispatch)
+            if claim is not None:
+                await self._post(claim, send)
         except (Stale, Terminated, LeaseSuperseded, NotFoundError):
             # It has moved on without this replica.
             return
@@ -174,7 +178,14 @@ class Dispatcher:
 
     # ---------------------------------------------------------------- claiming
 
-    async def claim(self, dispatch: Dispatch) -> _Claim | None:
+    async def _claimed(self, dispatch: Dispatch) -> _Claim | None:
+        for _ in range(_TRIES):
+            # Something may be written meanwhile that is no reason not to begin.
+            with suppress(Stale):
+                return await self._claim(dispatch)
+        return None
+
+    async def _claim(self, dispatch: Dispatch) -> _Claim | None:
         """Begins the next attempt of an execution; None where none may begin: then that is written.
 
         Raises:

@@ -2,7 +2,7 @@
 
 import uuid_utils
 
-from rebuno.journal.records import Dispatch, Execution, ExecutionWrite, NewEvent
+from rebuno.journal.records import Dispatch, DispatchState, Execution, ExecutionWrite, NewEvent
 from rebuno.kernel import words
 from rebuno.model.execution import ExecutionStatus
 
@@ -20,3 +20,10 @@ def resumed(execution: Execution) -> tuple[tuple[NewEvent, ...], ExecutionWrite]
         return (event,), ExecutionWrite(ExecutionStatus.RUNNING, attempt=execution.attempt)
     told, dispatch = queued(execution)
     return (event, told), ExecutionWrite(ExecutionStatus.RUNNING, dispatch=dispatch)
+
+
+def discarded(dispatch: Dispatch | None) -> tuple[NewEvent, ...]:
+    """What tells that a dispatch that nobody has taken is not needed any more."""
+    if dispatch is None or dispatch.state is not DispatchState.QUEUED:
+        return ()
+    return (NewEvent("dispatch.discarded", {"dispatch_id": dispatch.id}),)

@@ -18,7 +18,7 @@ from rebuno.kernel.divergence import instead_of
 from rebuno.kernel.fresh import fresh
 from rebuno.kernel.identify import identify
 from rebuno.kernel.known import settle
-from rebuno.kernel.queueing import queued
+from rebuno.kernel.queueing import discarded, queued
 from rebuno.kernel.served_attempt import ServedAttempt, check_owner
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.decision import Verdict
@@ -181,13 +181,13 @@ class _Request:
             told = words.execution(
                 "blocked", attempt=attempt.lease.attempt, reason="awaiting_steps", replayed=attempt.replayed
             )
-            return self._leaving(ExecutionStatus.BLOCKED, None), (told,)
+            return self._leaving(ExecutionStatus.BLOCKED, None), (*discarded(attempt.dispatch), told)
         if answer.say is Say.PARKED and answer.due is not None and status is ExecutionStatus.RUNNING:
             waiting = attempt.dispatch if attempt.blocked else None
             if waiting is not None and waiting.due_at <= answer.due:
                 return None, ()
             event, dispatch = queued(attempt.execution, due=answer.due)
-            return self._leaving(ExecutionStatus.RUNNING, dispatch), (event,)
+            return self._leaving(ExecutionStatus.RUNNING, dispatch), (*discarded(waiting), event)
         return None, ()
 
     def _leaving(self, status: ExecutionStatus, dispatch: Dispatch | None) -> ExecutionWrite:

@@ -12,6 +12,8 @@ from rebuno.journal.records import Execution
 from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.serving import Dispatched, Send, Serving, Settings, Settled, Webhook
+from rebuno.kernel.story import tell
+from rebuno.kernel.verify import check
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.clock import FixedClock
@@ -208,10 +210,19 @@ def player(url: str | None) -> Scenario:
             clock = FixedClock()
             async with opened(url, clock) as stores, world(stores, clock) as made:
                 await scenario(made)
+                await sound(made.store)
 
         asyncio.run(whole())
 
     return play
+
+
+async def sound(store: ServedStore) -> None:
+    """Every log is whole, its rows say the same, and its story can be told."""
+    for execution in await store.executions(limit=1000):
+        checked = await check(store, execution.id)
+        assert not checked.fault, f"{execution.id}: {checked.fault}"
+        await tell(store, execution.id)
 
 
 async def stopped(task: "asyncio.Task[None]") -> None:

@@ -179,6 +179,23 @@ def test_a_replica_takes_no_more_than_it_posts() -> None:
     asyncio.run(whole())
 
 
+def test_a_dispatch_that_is_not_needed_any_more_is_discarded(serve: Scenario) -> None:
+    """The log tells of it, and nobody is told to run what was cancelled."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        w.statuses.append(503)
+        run = await w.begin()
+        await until(w, run, DispatchState.QUEUED)
+        await w.serving.cancel(run.id)
+        events = [event.type for event in await w.store.events(run.id)]
+        assert events[-2:] == ["dispatch.discarded", "execution.cancelled"]
+        w.clock.advance(60)
+        await w.quiet()
+
+    serve(scenario)
+
+
 async def claimed(w: World, count: int) -> bool:
     """Whether so many dispatches are on their way or delivered."""
     return (await w.serving.counts()).claimed == count
