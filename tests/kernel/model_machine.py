@@ -20,7 +20,7 @@ from rebuno.model.clock import FixedClock
 from tests.kernel.model import Model
 from tests.kernel.model_log import follow
 from tests.kernel.model_rows import ENDS, Call, Expected, Step
-from tests.kernel.model_rules import TARGETS, Rules, policy, rules
+from tests.kernel.model_rules import TARGETS, Rule, Rules, any_rule, policy, rules
 from tests.kernel.support import Opener
 
 REFUSALS: dict[str, type[Exception]] = {
@@ -85,6 +85,15 @@ class Machine(RuleBasedStateMachine):
         self.under = under or self.under
         self.kernel = Kernel(self.store, policy(self.under.text))
         self.runner.run(self._take_over(dies))
+
+    @precondition(lambda self: not self.model.ended and self.model.steps)
+    @rule(about=st.sampled_from(sorted(TARGETS)), says=any_rule)
+    def resume(self, about: str, says: Rule) -> None:
+        """The attempt dies; the next comes to every recorded step again, under rules that differ about one target."""
+        self.take_over(self.under.but(about, says), dies=True)
+        while self.live is not None and (missed := self.model.missed()):
+            self._submit(Call(missed[0].target, missed[0].n, missed[0].once, missed[0].parent))
+            self.the_store_holds_what_the_model_does()
 
     async def _take_over(self, dies: bool) -> None:
         let_go: set[tuple[str, int]] = set()

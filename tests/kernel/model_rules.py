@@ -73,6 +73,11 @@ class Rules:
         """The rule about a target."""
         return {"a": self.a, "b": self.b, "m": self.m, "x": self.x}[target]
 
+    def but(self, target: str, rule: Rule) -> "Rules":
+        """The same with another rule about one target."""
+        a, b, m, x = (rule if target == name else self.about(name) for name in TARGETS)
+        return Rules(a, b, m, x, self.edition)
+
     @property
     def text(self) -> str:
         """The bundle."""
@@ -86,12 +91,12 @@ def policy(text: str) -> Policy:
     return compile_text(text)
 
 
-_rule = st.sampled_from([ALLOW, ALLOW, ALLOW, DENY, ANYBODY, TWO, ANA, SOON])
+any_rule = st.sampled_from([ALLOW, ALLOW, ALLOW, DENY, ANYBODY, TWO, ANA, SOON])
 rules: Final = st.builds(
     Rules,
     a=st.sampled_from([ALLOW, LIMITED, LIMITED, DENY, ANYBODY]),
-    b=_rule,
-    m=_rule,
+    b=any_rule,
+    m=any_rule,
     x=st.sampled_from([ALLOW, ALLOW, DENY, ANYBODY]),
     edition=st.integers(0, 1),
 )
