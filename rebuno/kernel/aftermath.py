@@ -41,7 +41,7 @@ class Aftermath:
         try:
             await self._ended(execution)
         except RebunoError as error:
-            logger.warning("what follows from the end of `%s` is done later: %s", execution.id, error)
+            logger.warning("what follows from its end is done later: %s", error, extra={"execution_id": execution.id})
         self._wake()
 
     async def _ended(self, execution: Execution) -> None:

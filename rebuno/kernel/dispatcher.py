@@ -174,7 +174,7 @@ class Dispatcher:
             # It has moved on without this replica.
             return
         except RebunoError as error:
-            logger.warning("the execution `%s` was not delivered: %s", dispatch.execution_id, error)
+            logger.warning("not delivered: %s", error, extra={"execution_id": dispatch.execution_id})
 
     # ---------------------------------------------------------------- claiming
 
@@ -210,12 +210,12 @@ class Dispatcher:
             return None
         agent = await self._store.agent(execution.agent_id)
         if agent is None:
-            logger.warning("the execution `%s` waits: there is no agent `%s`", execution.id, execution.agent_id)
+            logger.warning("it waits: there is no agent `%s`", execution.agent_id, extra={"execution_id": execution.id})
             return None
         try:
             policy = await self._policies.of(execution)
         except BundleError as error:
-            logger.warning("the execution `%s` waits: its policy does not compile: %s", execution.id, error)
+            logger.warning("it waits: its policy does not compile: %s", error, extra={"execution_id": execution.id})
             return None
         return await self._begin(execution, replace(dispatch, failures=failures), agent, policy.digest, changes)
 
@@ -266,7 +266,7 @@ class Dispatcher:
         try:
             status = await send(claim.webhook)
         except NetworkError as error:
-            logger.info("the agent of the execution `%s` was not reached: %s", claim.webhook.execution_id, error)
+            logger.info("its agent was not reached: %s", error, extra={"execution_id": claim.webhook.execution_id})
             status = 0
         self._delivered(claim.webhook, status)
         if status == 200:

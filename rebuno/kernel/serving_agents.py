@@ -40,7 +40,7 @@ class Agents(Replica):
         except Terminated:
             return Answer(Say.EXECUTION_TERMINAL)
         except BundleError as error:
-            logger.warning("the execution `%s` waits: its policy does not compile: %s", execution_id, error)
+            logger.warning("it waits: its policy does not compile: %s", error, extra={"execution_id": execution_id})
             execution = await self._own(agent_id, execution_id)
             await self._store.extend(Lease(execution_id, execution.attempt, dispatch.owner), 0.0)
             return Answer(Say.PARKED, reason=POLICY_UNAVAILABLE)

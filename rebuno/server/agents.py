@@ -85,6 +85,7 @@ async def complete(call: Call) -> Response:
     state = identity.canonical(body.state, "state") if "state" in body.model_fields_set else None
     output = identity.canonical(body.output, "output")
     await call.serving.complete(call.caller.agent_id, call.id, call.dispatch(), output, state)
+    call.note("execution completed")
     return nothing()
 
 
@@ -92,6 +93,7 @@ async def fail(call: Call) -> Response:
     """End an execution as failed"""
     reason = call.body(requests.Fail).error
     await call.serving.fail(call.caller.agent_id, call.id, call.dispatch(), reason)
+    call.note("execution failed")
     return nothing()
 
 

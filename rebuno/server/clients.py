@@ -35,6 +35,7 @@ async def create(call: Call) -> Response:
         on_behalf_of=body.on_behalf_of or "",
         created_by=call.caller.name,
     )
+    call.note("execution begun", execution_id=row.id, agent_id=row.agent_id)
     return said(await _shown(call, row), 201)
 
 
@@ -87,6 +88,7 @@ async def cancel(call: Call) -> Response:
     """Cancel an execution"""
     call.body(requests.Nothing)
     await call.serving.cancel(call.id)
+    call.note("execution cancelled")
     return nothing()
 
 
@@ -102,6 +104,7 @@ async def fork(call: Call) -> Response:
         bundle=body.policy_bundle or None,
         created_by=call.caller.name,
     )
+    call.note("execution forked", fork=row.id)
     return said(await _shown(call, row), 201)
 
 

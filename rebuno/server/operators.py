@@ -137,7 +137,7 @@ async def _approval(call: Call, row: Approval) -> Json:
 
 async def _resolve(call: Call, *, granted: bool) -> Response:
     body = call.body(requests.Vote)
-    await call.serving.resolve(
+    resolved = await call.serving.resolve(
         call.id,
         granted=granted,
         decided_by=body.decided_by or call.caller.name,
@@ -145,6 +145,8 @@ async def _resolve(call: Call, *, granted: bool) -> Response:
         rationale=body.rationale or "",
         scope=body.scope or "once",
     )
+    more = {"execution_id": resolved.execution_id, "step_id": resolved.step_id, "approval_id": resolved.id}
+    call.note(f"approval {resolved.status}", **more)
     return nothing()
 
 

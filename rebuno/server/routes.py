@@ -1,6 +1,7 @@
 """One table of routes: from it come what Starlette serves, what each caller must show, and the OpenAPI document."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -24,6 +25,8 @@ from rebuno.server.webhooks import AllowList
 
 # How long a body may be on its way, in seconds.
 PATIENCE: Final = 30.0
+
+logger: Final = logging.getLogger("rebuno.server")
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -70,6 +73,14 @@ class Call:
     def id(self) -> str:
         """The id in the path."""
         return self.path["id"]
+
+    def note(self, what: str, **more: str) -> None:
+        """Logs what became of the execution in the path."""
+        if logger.isEnabledFor(logging.INFO):
+            logger.info(what, extra={"execution_id": self.path.get("id", ""), "by": self._who(), **more})
+
+    def _who(self) -> str:
+        return self.caller.agent_id or self.caller.name
 
     def dispatch(self) -> Dispatched:
         """Which delivery the agent acts under; `ValidationError` where it does not say."""

@@ -1,10 +1,13 @@
 """Executions over HTTP: begun, run by an agent, looked at, ended."""
 
+import logging
 from typing import Any
+
+import pytest
 
 from rebuno.model import identity
 from rebuno.server.wire.answers import EventOut, ExecutionOut, ExecutionsOut, StepOut
-from tests.server.support import Running, agent, play, until
+from tests.server.support import SECRET, TOKEN, Running, agent, play, until
 
 EXECUTION = "/v0/executions"
 
@@ -241,5 +244,25 @@ def test_a_dispatch_that_was_refused_is_delivered_again() -> None:
                 return 'rebuno_dispatch_attempts_total{status="500"} 1.0' in text
 
             await until(counted)
+
+    play(scenario)
+
+
+def test_the_log_says_whose_execution_it_was(caplog: pytest.LogCaptureFixture) -> None:
+    """Each record of a decision or of an end brings the ids, and nothing of what was decided about."""
+    caplog.set_level(logging.DEBUG, logger="rebuno")
+
+    async def scenario(server: Running) -> None:
+        async with agent(server) as one:
+            begun = await server.post(EXECUTION, {"agent_id": "agent", "input": "hush"}, status=201)
+            await one.take()
+            step = (await one.submit(begun["id"], args={"word": "hush"}))["step_id"]
+            await one.said("POST", f"{EXECUTION}/{begun['id']}/complete", {"output": "hush"}, status=204)
+            told = {record.getMessage(): record.__dict__ for record in caplog.records}
+            for message in ("execution begun", "proceed look", "execution completed"):
+                assert told[message]["execution_id"] == begun["id"]
+            assert told["proceed look"]["step_id"] == step
+            for secret in ("hush", SECRET, TOKEN, one.dispatch["Rebuno-Dispatch-Id"]):
+                assert secret not in str([record.__dict__ for record in caplog.records])
 
     play(scenario)
