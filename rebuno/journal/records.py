@@ -84,7 +84,8 @@ class Execution:
     state: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+# Made for every step that is read, and a frozen one takes ten times as long to make: treat it as frozen.
+@dataclass(slots=True, unsafe_hash=True)
 class Step:
     """One effect. `args`, `result` and `error` are canonical JSON texts; `parent_id` is the step in whose body it was
     submitted, or empty; `verdict`, `rule_id`, `bundle`, `digest` and `reason` are those of its first decision. The

@@ -34,7 +34,8 @@ _KINDS: Final = {kind.value: kind for kind in Kind}
 _IDEMPOTENCIES: Final = {idempotency.value: idempotency for idempotency in Idempotency}
 _STATUSES: Final = {status.value: status for status in StepStatus}
 # Finds what is damaged; makes no numbers, since whoever uses a text parses it.
-_scan: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str).decode
+_SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+_SUCCEEDED: Final = StepStatus.SUCCEEDED.value
 _LATEST: Final = 253_402_300_800.0  # the end of the year 9999, in seconds since 1970
 
 
@@ -64,18 +65,34 @@ def event(row: Row) -> Event:
 
 def step(row: Row) -> Step:
     """A row of `steps` without its `n`."""
-    try:
-        for text in (row[5], row[16], row[17]):
-            if text is not None:
-                _scan(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from None
-    _check_times(*row[22:25])
+    for text in (row[5], row[16], row[17]):
+        if text is not None:
+            _scan(text)
+    return _step(row)
+
+
+def unread_step(row: Row) -> Step:
+    """The same, where the arguments and the result of a success may be damaged: nobody has looked at them."""
+    return _step(row) if row[9] == _SUCCEEDED else step(row)
+
+
+def _step(row: Row) -> Step:
+    _check_times(row[22], row[23], row[24])
     kind, idempotency, status = _KINDS.get(row[3]), _IDEMPOTENCIES.get(row[8]), _STATUSES.get(row[9])
     if kind is None or idempotency is None or status is None:
         raise ValueError(f"`{row[3]}`, `{row[8]}` and `{row[9]}` are no step's kind, idempotency and status")
     fields: Row = (*row[:3], kind, *row[4:8], idempotency, status, *row[10:])
     return Step(*fields)
+
+
+def _scan(text: str) -> None:
+    try:
+        end = _SCANNER.raw_decode(text)[1]
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    # Canonical texts have no spaces around.
+    if end != len(text):
+        raise ValueError(f"not JSON: there is more after character {end}")
 
 
 def approval(row: Row) -> Approval:

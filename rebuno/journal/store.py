@@ -95,8 +95,9 @@ class Store(Protocol):
         """Newest first, those older than the execution `before`."""
         ...
 
-    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Step]:
-        """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`."""
+    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False) -> list[Step]:
+        """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`. With
+        `unread` nobody looks whether the arguments and the result of a success are damaged."""
         ...
 
     async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Event]:

@@ -175,7 +175,8 @@ class Attempt:
     def visit(self, step_id: str) -> None:
         """The handler has the answer to a recorded step."""
         self.recorded.visit(step_id)
-        self._judged.pop(step_id, None)
+        if self._judged:
+            self._judged.pop(step_id, None)
 
     def knows(self, step_id: str) -> bool:
         """Whether this attempt has come to a recorded step, or recorded it itself."""

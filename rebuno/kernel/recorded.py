@@ -18,6 +18,8 @@ from rebuno.policy.looking_back import LooksBack
 PAGE: Final = 500
 # Steps read again at once, where the handler comes to one whose texts were not kept.
 _AGAIN: Final = 50
+# An attribute of an enum's class is looked up in Python, and this one for every step.
+_SUCCEEDED: Final = StepStatus.SUCCEEDED
 
 Content = tuple[str, str, str]
 
@@ -77,7 +79,10 @@ class Recorded:
             if self.complete:
                 return None
             await self.more()
-        return step if step.args else await self._read_again(step)
+        if not step.args:
+            return await self._read_again(step)
+        # Its texts were read without a look whether they are damaged.
+        return await self._store.step(step_id) if step.status is _SUCCEEDED else step
 
     async def all(self) -> None:
         """Reads whatever was not read yet."""
@@ -102,7 +107,9 @@ class Recorded:
             self._next.cancel()
 
     async def _page(self) -> list[Step]:
-        return await self._store.steps(self._execution_id, after=self._after, limit=PAGE)
+        # What policies look back on is parsed at once; of the rest a replay takes one text, which it parses itself.
+        unread = not self._looks_back
+        return await self._store.steps(self._execution_id, after=self._after, limit=PAGE, unread=unread)
 
     async def _read_again(self, step: Step) -> Step:
         if step.step_id not in self._again:
@@ -123,23 +130,28 @@ class Recorded:
         del self._later[:ready]
 
     def _take_step(self, step: Step) -> None:
-        self.tokens += (step.input_tokens or 0) + (step.output_tokens or 0)
-        if self._looks_back.about(step.kind, step.target):
+        step_id = step.step_id
+        if step.input_tokens or step.output_tokens:
+            self.tokens += (step.input_tokens or 0) + (step.output_tokens or 0)
+        if self._looks_back and self._looks_back.about(step.kind, step.target):
             self._later += facts.of_step(step)
-            if step.step_id in self._asked:
-                granted = [a for a in self.approvals.values() if a.step_id == step.step_id]
+            if step_id in self._asked:
+                granted = [a for a in self.approvals.values() if a.step_id == step_id]
                 self._later += facts.of_approvals(step, granted)
-        self.note(step)
-        self.steps[step.step_id] = step
-        if step.decided_seq > self._base or step.step_id in self.visited:
-            if step.status.terminal:
+        ended = step.status is _SUCCEEDED
+        if not ended:
+            self.note(step)
+            ended = step.status.terminal
+        self.steps[step_id] = step
+        if step.decided_seq > self._base or step_id in self.visited:
+            if ended:
                 self._forget(step)
             return
-        self.unvisited[step.step_id] = None
-        if step.status.terminal and self._whole >= 2 * PAGE:
-            self.steps[step.step_id] = _bare(step)
+        self.unvisited[step_id] = None
+        if ended and self._whole >= 2 * PAGE:
+            self.steps[step_id] = _bare(step)
         else:
-            self._whole += step.status.terminal
+            self._whole += ended
 
     # ------------------------------------------------------------ keeping up
 
@@ -182,7 +194,7 @@ class Recorded:
         if step_id in self.unvisited:
             del self.unvisited[step_id]
             step = self.steps.get(step_id)
-            if step is not None and step.status.terminal:
+            if step is not None and (step.status is _SUCCEEDED or step.status.terminal):
                 self._whole -= bool(step.args)
                 self._forget(step)
 

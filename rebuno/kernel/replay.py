@@ -1,10 +1,17 @@
 """The short way of a replay: most of what a resumed handler asks for is in memory already, and nothing is awaited."""
 
+from typing import Final
+
+from rebuno.errors import ValidationError
 from rebuno.kernel.attempt import Attempt
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.decision import Verdict
 from rebuno.model.step import StepStatus
+
+# An attribute of an enum's class is looked up in Python, and these for every step.
+_SUCCEEDED: Final = StepStatus.SUCCEEDED
+_REPLAY: Final = Say.REPLAY
 
 
 def recorded(attempt: Attempt, submission: Submission) -> Answer | None:
@@ -24,13 +31,17 @@ def recorded(attempt: Attempt, submission: Submission) -> Answer | None:
     except UnicodeEncodeError:
         return None
     known = attempt.steps.get(step_id)
-    # One that is read again for its texts has none here.
-    if known is None or not known.args:
+    # Arguments that are not the same are damaged, or were not kept: then the row is read again.
+    if known is None or known.args != submission.args:
         return None
-    if known.status is StepStatus.SUCCEEDED:
-        answer = Answer(Say.REPLAY, step_id, known.result)
+    if known.status is _SUCCEEDED:
+        try:
+            read = identity.reread(known.result or "null")
+        except ValidationError:
+            return None
+        answer = Answer(_REPLAY, step_id, known.result, read=(read,))
     elif known.status is StepStatus.FAILED and known.error is not None and "policy_revoked" not in known.error:
-        answer = Answer(Say.REPLAY, step_id, None, known.error)
+        answer = Answer(_REPLAY, step_id, None, known.error)
     else:
         return None
     # The recorded verdict let it run, and stands while the digest does.

@@ -1,7 +1,8 @@
 """The kernel's answer to one submission: what the caller must do now."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 
 class Say(StrEnum):
@@ -22,7 +23,7 @@ class Say(StrEnum):
 class Answer:
     """`result` and `error` are canonical JSON texts, and belong to `replay`; `reason` is never empty on `denied`
     and `rate_limited`. An answer that was not recorded has no `step_id`. `due` is when a parked step tries again, in
-    seconds since 1970."""
+    seconds since 1970. `read` holds what `result` reads as, where it has been read."""
 
     say: Say
     step_id: str = ""
@@ -32,6 +33,7 @@ class Answer:
     rule_id: str = ""
     approval_id: str = ""
     due: float | None = None
+    read: tuple[Any] | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)

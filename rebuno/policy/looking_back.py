@@ -21,6 +21,10 @@ class LooksBack:
         self._subjects = _patterns(policy)
         self._known: dict[tuple[str, str], bool] = {}
 
+    def __bool__(self) -> bool:
+        """Whether a test may ask about any step."""
+        return bool(self._subjects)
+
     def about(self, kind: str, target: str) -> bool:
         """Whether a test may ask about steps of this kind and target."""
         if not self._subjects:

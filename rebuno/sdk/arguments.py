@@ -1,9 +1,11 @@
 """A step's arguments, taken at the call: what the policy judges and the journal keeps is what the body gets."""
 
 from copy import deepcopy
-from typing import Any
+from typing import Any, Final
 
 from rebuno.model.identity import MAX_DEPTH
+
+_FIXED: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def detached(value: Any, levels: int = MAX_DEPTH) -> Any:
@@ -21,3 +23,10 @@ def detached(value: Any, levels: int = MAX_DEPTH) -> Any:
     if type(value) is dict:
         return {key: detached(item, levels - 1) for key, item in value.items()}
     return deepcopy(value)
+
+
+def all_detached(named: dict[str, Any]) -> dict[str, Any]:
+    """The same of each argument by its name; where none can be changed, the arguments as they are."""
+    if _FIXED.issuperset(map(type, named.values())):
+        return named
+    return {name: detached(value) for name, value in named.items()}

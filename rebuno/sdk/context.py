@@ -28,7 +28,7 @@ _ENDS_ATTEMPT: Final = (Blocked, Terminated, LeaseSuperseded, StoreError)
 # Bodies that are plain functions run in threads; more at a time than this wait for a free one.
 BODY_THREADS: Final = 64
 # After so many recorded answers in a row the event loop gets a turn.
-TURN: Final = 64
+TURN: Final = 256
 _LONGEST_TEXT: Final = 64 * 1024
 # How long a subagent's end may take to reach its parent's step before it is asked for again, in seconds.
 _FIRST_PAUSE: Final = 0.05
@@ -114,6 +114,7 @@ class ExecutionContext:
         self.blocked = False
         self.served = served
         self._transport = transport
+        self._recorded = transport.recorded
         self._executor = executor
         self._loop = asyncio.get_running_loop()
         # Every submission that is under way, with the body that it may run.
@@ -177,7 +178,7 @@ class ExecutionContext:
                 f"the step `{target}` was submitted after its handler's end; await every task in the handler"
             )
         # INVARIANT: nothing overtakes a call that was made before and is not counted yet.
-        recorded = None if self._starting else self._transport.recorded(submission)
+        recorded = None if self._starting else self._recorded(submission)
         if recorded is not None:
             self._replayed += 1
             if self._replayed % TURN == 0:
@@ -363,6 +364,8 @@ def _asked_to_stop() -> bool:
 
 
 async def _read(target: str, answer: Answer) -> Any:
+    if answer.read is not None:
+        return answer.read[0]
     if answer.error is None:
         return identity.reread(answer.result or "null")
     error = identity.parse(answer.error)

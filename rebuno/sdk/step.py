@@ -7,7 +7,7 @@ from typing import Any
 from rebuno.errors import NotJSON
 from rebuno.model.step import Kind
 from rebuno.sdk import context
-from rebuno.sdk.arguments import detached
+from rebuno.sdk.arguments import all_detached
 
 
 async def step(
@@ -34,7 +34,7 @@ async def step(
         RateLimited: a limit is used up; nothing was recorded, and a later try may be let in.
         Blocked: a person must decide first; let it pass.
     """
-    execution = context.required(f"step(`{name}`)")
+    execution = context.current() or context.required(f"step(`{name}`)")
     if not isinstance(name, str):
         raise TypeError(f"the name of a step is text, not of type {type(name).__name__}")
     payload = _payload(name, args)
@@ -51,4 +51,4 @@ def _payload(name: str, args: object) -> dict[str, Any]:
     for key in args:
         if not isinstance(key, str):
             raise NotJSON("args", f"has the key {key!r}, and JSON's keys are strings")
-    return {key: detached(value) for key, value in args.items()}
+    return all_detached(dict(args.items()))

@@ -9,7 +9,7 @@ from typing import Any, Final, overload
 from rebuno.errors import PolicyError
 from rebuno.model.step import Idempotency, Kind
 from rebuno.sdk import context
-from rebuno.sdk.arguments import detached
+from rebuno.sdk.arguments import all_detached, detached
 from rebuno.sdk.context import ExecutionContext
 
 # One name, one promise: the policy and the journal know a tool by its name alone.
@@ -17,6 +17,8 @@ _registered: dict[str, Idempotency] = {}
 # What frameworks and callers read of a tool that `wrap_tool` made, beside its name, docstring and signature.
 _SCHEMA: Final = "__input_schema__"
 _PROMISE: Final = "__idempotency__"
+# An attribute of an enum's class is looked up in Python, and this one for every call.
+_TOOL: Final = Kind.TOOL
 
 
 @overload
@@ -68,8 +70,7 @@ def wrap_tool(
 
     async def call(**args: Any) -> Any:
         execution = context.required(f"the tool `{name}`")
-        given = args if transform_args is None else transform_args(args)
-        named = {key: detached(value) for key, value in given.items()}
+        named = all_detached(args if transform_args is None else dict(transform_args(args)))
 
         async def body() -> Any:
             value = await execution.call(functools.partial(invoke, named))
@@ -93,10 +94,14 @@ def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: st
 
     @functools.wraps(function)
     async def call(*args: Any, **kwargs: Any) -> Any:
-        execution = context.required(f"the tool `{tool_id}`")
+        execution = context.current() or context.required(f"the tool `{tool_id}`")
         if named_only is not None and (given := named_only.bind(args, kwargs)) is not None:
-            given = {name: detached(value) for name, value in given.items()}
-            return await _submit(execution, tool_id, given, functools.partial(function, **given), promise)
+            given = all_detached(given)
+            body = functools.partial(function, **given)
+            try:
+                return await execution.invoke(_TOOL, tool_id, given, body, idempotency=promise)
+            except PolicyError as refusal:
+                return _refused(tool_id, refusal)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         for name, value in bound.arguments.items():
@@ -137,10 +142,10 @@ class _Named:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         """The arguments by name, defaults filled in; None for a call that the function would refuse."""
-        given = dict(zip(self._positional, args, strict=False))
-        if len(given) < len(args) or (given and not given.keys().isdisjoint(kwargs)):
+        given = dict(zip(self._positional, args, strict=False)) | kwargs if args else kwargs
+        # Fewer where there is one value too many, or two for one name.
+        if len(given) < len(args) + len(kwargs):
             return None
-        given |= kwargs
         if given.keys() != self._names:
             if not (self._required <= given.keys() <= self._names):
                 return None
@@ -164,9 +169,13 @@ async def _submit(
     execution: ExecutionContext, tool_id: str, args: dict[str, Any], body: Callable[[], Any], promise: Idempotency
 ) -> Any:
     try:
-        return await execution.invoke(Kind.TOOL, tool_id, args, body, idempotency=promise)
+        return await execution.invoke(_TOOL, tool_id, args, body, idempotency=promise)
     except PolicyError as refusal:
-        return f"{tool_id} not allowed. reason: {refusal.reason}"
+        return _refused(tool_id, refusal)
+
+
+def _refused(tool_id: str, refusal: PolicyError) -> str:
+    return f"{tool_id} not allowed. reason: {refusal.reason}"
 
 
 def _signature(schema: dict[str, Any]) -> inspect.Signature:

@@ -64,9 +64,7 @@ class Reading:
         values: dict[str, Value] = {"agent_id": agent_id, "session": session, "status": status}
         return await self._rows(rows.execution, "executions", None, **values, before=before, limit=limit)
 
-    async def steps(
-        self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False
-    ) -> list[Step]:
+    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False) -> list[Step]:
         """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`. With
         `unread` nobody looks whether the arguments and the result of a success are damaged."""
         record = rows.unread_step if unread else rows.step

@@ -58,9 +58,10 @@ class Reading:
         """Newest first, those older than the execution `before`; none where that does not exist."""
         return await self._rows(rows.execution, "executions", agent_id, session, status, before, limit)
 
-    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Step]:
-        """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`."""
-        return await self._rows(rows.step, "steps", execution_id, after, limit)
+    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False) -> list[Step]:
+        """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`. With
+        `unread` nobody looks whether the arguments and the result of a success are damaged."""
+        return await self._rows(rows.unread_step if unread else rows.step, "steps", execution_id, after, limit)
 
     async def step(self, step_id: str) -> Step:
         """The step with this id, else `NotFoundError`."""
