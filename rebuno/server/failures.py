@@ -24,13 +24,6 @@ class TooLargeError(APIError):
     status_code = 413
 
 
-class TooSlowError(APIError):
-    """A body that does not arrive."""
-
-    code = "validation_error"
-    status_code = 408
-
-
 def refusal(error: RebunoError) -> tuple[int, str, str, Any]:
     """The status, code, message and details of an error."""
     match error:

@@ -19,12 +19,9 @@ from rebuno.kernel.serving import Dispatched, Serving
 from rebuno.model import identity
 from rebuno.server import auth
 from rebuno.server.auth import Caller, Scope, Tokens
-from rebuno.server.failures import TooLargeError, TooSlowError, answer
+from rebuno.server.failures import TooLargeError, answer
 from rebuno.server.metrics import Metrics
 from rebuno.server.webhooks import AllowList
-
-# How long a body may be on its way, in seconds.
-PATIENCE: Final = 30.0
 
 logger: Final = logging.getLogger("rebuno.server")
 
@@ -166,18 +163,17 @@ async def _read(request: Request) -> bytes:
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > identity.MAX_BYTES:
         raise TooLargeError(_TOO_LARGE)
-    body = bytearray()
+    pieces: list[bytes] = []
+    size = 0
     try:
-        async with asyncio.timeout(PATIENCE):
-            async for piece in request.stream():
-                body += piece
-                if len(body) > identity.MAX_BYTES:
-                    raise TooLargeError(_TOO_LARGE)
-    except TimeoutError:
-        raise TooSlowError(f"the body did not arrive within {PATIENCE:.0f} seconds") from None
+        async for piece in request.stream():
+            pieces.append(piece)
+            size += len(piece)
+            if size > identity.MAX_BYTES:
+                raise TooLargeError(_TOO_LARGE)
     except ClientDisconnect:
         raise ValidationError("the body ended early") from None
-    return bytes(body)
+    return b"".join(pieces)
 
 
 _TOO_LARGE: Final = f"a body has at most {identity.MAX_BYTES:,} bytes"

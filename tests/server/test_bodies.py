@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rebuno.model import identity
-from rebuno.server import routes
+from rebuno.server import connections
 from tests.server.support import BEARER, Running, agent, play
 
 EXECUTIONS = "/v0/executions"
@@ -164,7 +164,7 @@ def test_a_body_has_a_size() -> None:
 
 def test_a_body_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever stops in the middle of one is told so."""
-    monkeypatch.setattr(routes, "PATIENCE", 0.2)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.3)
 
     async def scenario(server: Running) -> None:
         host, port = server.url.removeprefix("http://").split(":")

@@ -80,7 +80,7 @@ def test_a_head_has_a_size(first: bytes) -> None:
 )
 def test_a_head_has_its_time(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever does not come to the end of a head is left."""
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
 
     async def scenario(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(sent)
@@ -92,7 +92,7 @@ def test_a_head_has_its_time(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_idle_connection_is_no_slow_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two requests a client may take its time."""
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.1)
 
     async def scenario(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for _ in range(2):
