@@ -71,22 +71,26 @@ async def asking(url: str, models: list[str]) -> list[str]:
 
 
 async def streaming(url: str) -> dict[str, Any]:
-    """Waits for a person, then streams an answer; the second time it replays."""
+    """Waits for a person, then streams an answer; after a second question it replays."""
     await tools.pay(1)
-    said = []
+    said, tokens = [], 0
     async with _model(url) as llm:
-        stream = await llm.chat.completions.create(
-            model="gpt-5",
-            messages=[{"role": "user", "content": "sing"}],
-            stream=True,
-            stream_options={"include_usage": True},
-        )
-        tokens = 0
-        async for chunk in stream:
-            said += [choice.delta.content for choice in chunk.choices if choice.delta.content]
-            tokens = chunk.usage.total_tokens if chunk.usage is not None else tokens
+        async for event in await llm.responses.create(model="gpt-5", input="sing", stream=True):
+            if event.type == "response.output_text.delta":
+                said.append(event.delta)
+            elif event.type == "response.completed" and event.response.usage is not None:
+                tokens = event.response.usage.total_tokens
     await tools.pay(2)
     return {"words": said, "tokens": tokens}
+
+
+async def chatting(url: str) -> list[str]:
+    """Streams a chat."""
+    async with _model(url) as llm:
+        stream = await llm.chat.completions.create(
+            model="gpt-5", messages=[{"role": "user", "content": "sing"}], stream=True
+        )
+        return [choice.delta.content async for chunk in stream for choice in chunk.choices if choice.delta.content]
 
 
 async def told(url: str, person: bool) -> str:
@@ -188,6 +192,7 @@ HANDLERS: Final[dict[str, Callable[..., Any]]] = {
         stepping,
         asking,
         streaming,
+        chatting,
         told,
         paying,
         searching,

@@ -25,6 +25,7 @@ TOGETHER: Final[tuple[Scenario, ...]] = (
     effects.steps_replay,
     effects.models_answer,
     effects.models_stream,
+    effects.chats_stream,
     effects.models_are_refused,
     effects.models_wait_for_a_person,
     effects.models_are_limited,
