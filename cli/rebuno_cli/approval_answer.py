@@ -1,20 +1,18 @@
 """`rebuno approval grant` and `deny`: answers a question."""
 
-import getpass
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from rebuno.errors import ValidationError
 from rebuno_cli import options, target
 
 if TYPE_CHECKING:
     from rebuno.journal.records import Approval, Step
-    from rebuno.kernel.operator import Operator
+    from rebuno_cli.desk import Desk, Question
 
-_Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The approval's id.")]
+_Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The approval's id, or its beginning.")]
 _As: TypeAlias = Annotated[
-    str, typer.Option("--as", metavar="NAME", help="Who answers; your login name where it is not given.")
+    str, typer.Option("--as", metavar="NAME", help="Who answers; if not given, your login name, or the server's key.")
 ]
 _Why: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="Why; after a denial the agent is told so.")]
 _Scope: TypeAlias = Annotated[
@@ -28,37 +26,34 @@ def grant(
     scope: _Scope = "once",
     rationale: _Why = "",
     db: options.Db = None,
+    url: options.Url = None,
     as_json: options.Json = False,
 ) -> int:
     """Let the step go ahead, when its execution runs next; one step only, unless the scope says more."""
-    name, login = _names(who)
 
-    async def answer(operator: "Operator") -> "tuple[Approval, Step | None]":
-        [(row, step)] = await target.with_steps(operator, [await operator.approval(approval_id)])
+    async def answer(desk: "Desk") -> "Question":
+        row, step = await desk.approval(approval_id)
         if not as_json:
             _announce(row, step, scope)
-        answered = await operator.grant(
-            approval_id, decided_by=name, asserted_by=login, rationale=rationale, scope=scope
-        )
-        return answered, step
+        return await desk.resolve(row.id, granted=True, decided_by=who, rationale=rationale, scope=scope)
 
-    answered, step = target.ask(db, answer)
-    return _show(answered, step, as_json)
+    return _show(*target.work(db, url, answer), as_json)
 
 
 def deny(
-    approval_id: _Id, who: _As = "", rationale: _Why = "", db: options.Db = None, as_json: options.Json = False
+    approval_id: _Id,
+    who: _As = "",
+    rationale: _Why = "",
+    db: options.Db = None,
+    url: options.Url = None,
+    as_json: options.Json = False,
 ) -> int:
     """Refuse the step; the agent is told the rationale."""
-    name, login = _names(who)
 
-    async def answer(operator: "Operator") -> "tuple[Approval, Step | None]":
-        answered = await operator.deny(approval_id, decided_by=name, asserted_by=login, rationale=rationale)
-        [(row, step)] = await target.with_steps(operator, [answered])
-        return row, step
+    async def answer(desk: "Desk") -> "Question":
+        return await desk.resolve(approval_id, granted=False, decided_by=who, rationale=rationale, scope="once")
 
-    answered, step = target.ask(db, answer)
-    return _show(answered, step, as_json)
+    return _show(*target.work(db, url, answer), as_json)
 
 
 def _announce(row: "Approval", step: "Step | None", scope: str) -> None:
@@ -83,14 +78,3 @@ def _show(answered: "Approval", step: "Step | None", as_json: bool) -> int:
     else:
         output.write_text(f"approval {answered.id} {answered.status} by {escape(answered.decided_by)}")
     return 0
-
-
-def _names(who: str) -> tuple[str, str]:
-    """Who answers, and whose login vouches for that."""
-    try:
-        login = getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        if not who:
-            raise ValidationError("your login name is unknown here; say who answers with `--as NAME`") from None
-        login = ""
-    return who or login, login

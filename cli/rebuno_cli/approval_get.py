@@ -1,5 +1,6 @@
 """`rebuno approval get`: one question, with all that whoever answers it must know."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,23 +9,24 @@ from rebuno_cli import options, target
 
 if TYPE_CHECKING:
     from rebuno.journal.records import Approval, Step
-    from rebuno.kernel.operator import Operator
     from rebuno.kernel.panels import Panel
+    from rebuno_cli.desk import Desk
 
 
 def get(
-    approval_id: Annotated[str, typer.Argument(metavar="ID", help="The approval's id.")],
+    approval_id: Annotated[str, typer.Argument(metavar="ID", help="The approval's id, or its beginning.")],
     db: options.Db = None,
+    url: options.Url = None,
     as_json: options.Json = False,
 ) -> int:
     """Show one approval: its step with all arguments, who may answer, and what a grant of each scope covers."""
     from rebuno_cli.render import approvals, console, output
 
-    async def look(operator: "Operator") -> "tuple[Approval, Step | None, tuple[Panel, ...], float]":
-        [(row, step)] = await target.with_steps(operator, [await operator.approval(approval_id)])
-        return row, step, await operator.panels(row), operator.now()
+    async def look(desk: "Desk") -> "tuple[Approval, Step | None, Sequence[Panel], float]":
+        row, step = await desk.approval(approval_id)
+        return row, step, await desk.panels(row), desk.now()
 
-    row, step, panels, now = target.ask(db, look)
+    row, step, panels, now = target.work(db, url, look)
     if as_json:
         output.write_json(approvals.approval_json(row, step))
     else:

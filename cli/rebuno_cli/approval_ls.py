@@ -1,5 +1,6 @@
 """`rebuno approval ls`: the questions that wait, or were answered."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,8 +9,7 @@ from rebuno.errors import ValidationError
 from rebuno_cli import options, target
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Approval, Step
-    from rebuno.kernel.operator import Operator
+    from rebuno_cli.desk import Desk, Question
 
 _STATES = ("pending", "granted", "denied", "expired", "withdrawn")
 
@@ -18,6 +18,7 @@ def ls(
     status: Annotated[str, typer.Option(metavar="STATUS", help="Those in this state, or `all`.")] = "pending",
     execution: Annotated[str | None, typer.Option(metavar="ID", help="Only this execution's.")] = None,
     db: options.Db = None,
+    url: options.Url = None,
     as_json: options.Json = False,
 ) -> int:
     """List approvals, the oldest first."""
@@ -26,12 +27,11 @@ def ls(
     if status not in (*_STATES, "all"):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(_STATES)}, all")
 
-    async def look(operator: "Operator") -> "tuple[list[tuple[Approval, Step | None]], float]":
-        within = (await operator.execution(execution)).id if execution is not None else None
-        found = await operator.approvals(status=None if status == "all" else status, execution_id=within)
-        return await target.with_steps(operator, found), operator.now()
+    async def look(desk: "Desk") -> "tuple[Sequence[Question], float]":
+        found = await desk.approvals(status=None if status == "all" else status, execution=execution)
+        return found, desk.now()
 
-    rows, now = target.ask(db, look)
+    rows, now = target.work(db, url, look)
     if as_json:
         output.write_json({"approvals": [approvals.approval_json(row, step) for row, step in rows]})
     else:

@@ -9,8 +9,9 @@ from rebuno_cli import options, target
 
 def cancel(
     ref: options.Ref,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it is recorded.")] = "cancelled",
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it is recorded. In a store only.")] = None,
     db: options.Db = None,
+    url: options.Url = None,
     as_json: options.Json = False,
 ) -> int:
     """End an execution: nothing more of it runs, and nobody is asked about it any more.
@@ -19,7 +20,7 @@ def cancel(
     """
     from rebuno_cli.render import output, records
 
-    ended = target.ask(db, lambda operator: operator.cancel(ref, reason=reason))
+    ended = target.work(db, url, lambda desk: desk.cancel(ref, reason=reason))
     if as_json:
         output.write_json(records.execution_json(ended))
     else:

@@ -20,15 +20,20 @@ def fork(
         int | None, typer.Option("--at", metavar="SEQ", help="The number of the event; the newest if not given.")
     ] = None,
     key: _Key = None,
+    session: Annotated[
+        str, typer.Option(metavar="NAME", help="A new session for it to begin; of a served execution only.")
+    ] = "",
     db: options.Db = None,
+    url: options.Url = None,
     as_json: options.Json = False,
 ) -> int:
     """Make a new execution of the steps that another one had settled by one of its events.
 
-    It is run by its id, with the same handler. What was settled is replayed; every at_most_once step that runs anew
-    needs an approval.
+    It is run by its id, with the same handler; a served one is delivered to its agent. What was settled is replayed;
+    every at_most_once step that runs anew needs an approval.
     """
-    return _show(target.ask(db, lambda operator: operator.fork(ref, at_seq=at, key=key)), as_json)
+    made = target.work(db, url, lambda desk: desk.fork(ref, at_seq=at, key=key, session=session))
+    return _show(made, as_json)
 
 
 def retry(ref: options.Ref, key: _Key = None, db: options.Db = None, as_json: options.Json = False) -> int:
@@ -46,5 +51,6 @@ def _show(made: "Execution", as_json: bool) -> int:
         output.write_json(records.execution_json(made))
     else:
         output.write_text(f"execution {made.id} forked from {made.forked_from} at event {made.fork_seq}")
-        output.write_text("run its handler with that id to go on")
+        if not made.served:
+            output.write_text("run its handler with that id to go on")
     return 0

@@ -1,5 +1,6 @@
 """`rebuno exec ls`: the newest executions."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +10,7 @@ from rebuno_cli import options, target
 
 if TYPE_CHECKING:
     from rebuno.journal.records import Execution
-    from rebuno.kernel.operator import Operator
+    from rebuno_cli.desk import Desk
 
 
 def ls(
@@ -17,6 +18,7 @@ def ls(
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most so many.")] = 50,
     db: options.Db = None,
+    url: options.Url = None,
     as_json: options.Json = False,
 ) -> int:
     """List the newest executions."""
@@ -27,13 +29,13 @@ def ls(
     if status is not None and status not in set(ExecutionStatus):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(ExecutionStatus)}")
 
-    async def look(operator: "Operator") -> "tuple[list[Execution], list[str]]":
-        found = await operator.executions(agent_id=agent, status=status, limit=limit)
-        return found, await operator.changed_files(found)
+    async def look(desk: "Desk") -> "tuple[Sequence[Execution], Sequence[str]]":
+        found = await desk.executions(agent_id=agent, status=status, limit=limit)
+        return found, await desk.changed_files(found)
 
-    rows, changed = target.ask(db, look)
+    rows, changed = target.work(db, url, look)
     if as_json:
-        output.write_json({"executions": [records.execution_json(row) for row in rows], "changed_files": changed})
+        output.write_json({"executions": [records.execution_json(row) for row in rows], "changed_files": list(changed)})
     else:
         console.write(records.executions(rows))
         for path in changed:

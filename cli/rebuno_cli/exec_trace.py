@@ -3,11 +3,11 @@
 from rebuno_cli import options, target
 
 
-def trace(ref: options.Ref, db: options.Db = None, as_json: options.Json = False) -> int:
+def trace(ref: options.Ref, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
     """Tell what happened in an execution: its attempts and steps, what decided each, and how it went."""
     from rebuno_cli.render import console, output, story
 
-    told = target.ask(db, lambda operator: operator.story(ref))
+    told = target.work(db, url, lambda desk: desk.story(ref))
     if as_json:
         output.write_json(told.to_json())
     else:

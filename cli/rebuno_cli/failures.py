@@ -15,6 +15,7 @@ from rebuno.errors import (
     NotJSON,
     RebunoError,
     StoreError,
+    Terminated,
     ValidationError,
 )
 
@@ -34,6 +35,7 @@ class ReaderGoneError(RebunoError):
 _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (NotFoundError, NOT_FOUND),
     (ConflictError, NOT_FOUND),
+    (Terminated, NOT_FOUND),
     (ReaderGoneError, READER_GONE),
     (ForbiddenError, NO),
     (ValidationError, USAGE),

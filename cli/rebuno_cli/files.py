@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rebuno.errors import ValidationError
 
@@ -21,6 +22,26 @@ def standard_input() -> str:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValidationError(f"standard input is not UTF-8: byte 0x{error.object[error.start]:02x}") from None
+
+
+def json_value(given: str, what: str) -> Any:
+    """The value of a JSON text of the command line; `@FILE` reads a file, `-` standard input.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValidationError: it is no JSON; the message says that of `what`.
+    """
+    from rebuno.model.identity import parse
+
+    text: str | bytes = given
+    if given == "-":
+        text = sys.stdin.buffer.read()
+    elif given.startswith("@"):
+        text = Path(given[1:]).read_bytes()
+    try:
+        return parse(text)
+    except ValidationError as error:
+        raise ValidationError(f"{what}: {error.message}") from None
 
 
 def named(file: str) -> str:

@@ -10,11 +10,17 @@ import typer
 
 from rebuno.errors import RebunoError
 from rebuno_cli import (
+    agent_add,
+    agent_get,
+    agent_ls,
+    agent_rm,
     approval_answer,
     approval_get,
     approval_ls,
     dev,
     exec_cancel,
+    exec_create,
+    exec_events,
     exec_export,
     exec_fork,
     exec_get,
@@ -24,7 +30,11 @@ from rebuno_cli import (
     exec_sweep,
     exec_trace,
     exec_verify,
+    exec_watch,
     failures,
+    key_ls,
+    key_make,
+    key_rm,
     policy_ast,
     policy_check,
     policy_convert,
@@ -32,6 +42,7 @@ from rebuno_cli import (
     policy_explain,
     policy_fmt,
     policy_inline,
+    policy_set,
     policy_test,
     server,
     version,
@@ -50,6 +61,8 @@ def _group(help: str) -> typer.Typer:
 app = _group(_HELP)
 policy = _group("Check, test and explain policy bundles.")
 exec_ = _group("Look at executions, end them, and begin them anew.")
+agent = _group("Say who runs executions, and where.")
+key = _group("Make and revoke the keys of the HTTP interface.")
 approval = _group("Look at the questions that agents have asked, and answer them.")
 
 policy.command("check")(policy_check.check)
@@ -60,8 +73,12 @@ policy.command("fmt")(policy_fmt.fmt)
 policy.command("ast")(policy_ast.ast)
 policy.command("convert")(policy_convert.convert)
 policy.command("inline")(policy_inline.inline)
+policy.command("set")(policy_set.put)
+exec_.command("create")(exec_create.create)
 exec_.command("ls")(exec_ls.ls)
 exec_.command("get")(exec_get.get)
+exec_.command("watch")(exec_watch.watch)
+exec_.command("events")(exec_events.events)
 exec_.command("trace")(exec_trace.trace)
 exec_.command("verify")(exec_verify.verify)
 exec_.command("export")(exec_export.export)
@@ -75,9 +92,19 @@ approval.command("ls")(approval_ls.ls)
 approval.command("get")(approval_get.get)
 approval.command("grant")(approval_answer.grant)
 approval.command("deny")(approval_answer.deny)
+agent.command("ls")(agent_ls.ls)
+agent.command("get")(agent_get.get)
+agent.command("add")(agent_add.add)
+agent.command("rm")(agent_rm.rm)
+key.command("create")(key_make.create)
+key.command("ls")(key_ls.ls)
+key.command("rotate")(key_make.rotate)
+key.command("rm")(key_rm.rm)
 app.add_typer(policy, name="policy")
 app.add_typer(exec_, name="exec")
 app.add_typer(approval, name="approval")
+app.add_typer(agent, name="agent")
+app.add_typer(key, name="key")
 app.command("dev")(dev.dev)
 app.command("server")(server.server)
 app.command("version")(version.version)

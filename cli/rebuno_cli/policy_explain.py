@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rebuno.errors import ValidationError
-from rebuno_cli import options
+from rebuno_cli import files, options
 
 if TYPE_CHECKING:
     from rebuno.policy.cases import Submission
@@ -83,7 +82,7 @@ def _single(fields: dict[str, Any], given: dict[str, str]) -> "Submission":
 
     for name, text in given.items():
         if text:
-            fields[name] = _json(_text(text), f"--{name}")
+            fields[name] = files.json_value(text, f"--{name}")
     # Words of a command line may hold bytes that are no text.
     canonical(fields)
     return read_submission(fields)
@@ -96,12 +95,6 @@ def _lines() -> Iterator["Submission"]:
         if line.strip():
             where = f"line {number}"
             yield read_submission(_json(line, where), where)
-
-
-def _text(given: str) -> str | bytes:
-    if given == "-":
-        return sys.stdin.buffer.read()
-    return Path(given[1:]).read_bytes() if given.startswith("@") else given
 
 
 def _json(text: str | bytes, where: str) -> Any:

@@ -25,15 +25,28 @@ def run(
     watch: Annotated[bool, typer.Option("--watch", help="Run again when a file changes, until Ctrl-C.")] = False,
     execution: recorded.Executions = None,
     since: recorded.Since = "",
+    agent: Annotated[
+        str, typer.Option("--agent", metavar="NAME", help="Ask the kernel, as if the bundle were this agent's.")
+    ] = "",
     db: options.Db = None,
+    url: options.Url = None,
     as_json: options.Json = False,
 ) -> int:
     """Ask each bundle about the cases in its `.policytest.yaml` file; with --execution or --since, ask one bundle about
-    the steps that a store has recorded, and show which it would decide differently now.
+    the steps that a store has recorded, and show which it would decide differently now. With --agent the kernel is
+    asked about the cases and the executions, with the layers that it has.
 
     Exit code 0 when all come out as expected, 1 when one does not or too little is covered, 2 when a bundle or a case
     file has errors.
     """
+    if agent:
+        if len(paths) != 1 or layer or case or junit or watch or since or min_coverage is not None:
+            raise ValidationError("with `--agent` one bundle is asked, with `--execution` and no other option")
+        from rebuno_cli.policy_remote import test
+
+        return test(paths[0], agent, execution or [], db, url, as_json=as_json)
+    if url:
+        raise ValidationError("a server judges for one of its agents; name it with `--agent NAME`")
     if execution or since:
         if len(paths) != 1 or case or junit or watch or min_coverage is not None:
             raise ValidationError("recorded steps are judged by one bundle, without the options about cases")

@@ -1,15 +1,15 @@
-"""Which store a command works on, and the way to it."""
+"""Which store or server a command works on, and the way to it."""
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from rebuno.errors import ValidationError
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Approval, Step
     from rebuno.kernel.operator import Operator
+    from rebuno_cli.desk import Desk
 
 T = TypeVar("T")
 
@@ -18,14 +18,35 @@ def path(db: str | None) -> str:
     """The store's file or URL: `--db`, else REBUNO_DB_URL.
 
     Raises:
-        ValidationError: neither is given, or only what is not built yet.
+        ValidationError: neither is given, or only a server.
     """
     given = db or os.environ.get("REBUNO_DB_URL", "")
     if given:
         return given
     if os.environ.get("REBUNO_URL"):
-        raise ValidationError("served kernels are not built yet (REBUNO_URL); give `--db PATH` or set REBUNO_DB_URL")
-    raise ValidationError("no store is named; give `--db PATH`, or set REBUNO_DB_URL or REBUNO_URL")
+        raise ValidationError("this command works on a store and not on a server; give `--db PATH` or REBUNO_DB_URL")
+    raise ValidationError("no store is named; give `--db PATH`, or set REBUNO_DB_URL")
+
+
+def server(db: str | None, url: str | None) -> str:
+    """The server's URL, or an empty text where a store is meant: `--db` or `--url`, else REBUNO_DB_URL, else
+    REBUNO_URL.
+
+    Raises:
+        ValidationError: none is given, or both options, or what is no URL.
+    """
+    if db and url:
+        raise ValidationError("`--db` and `--url` both say where; leave one out")
+    if db or (not url and os.environ.get("REBUNO_DB_URL")):
+        return ""
+    given = url or os.environ.get("REBUNO_URL", "")
+    if not given:
+        raise ValidationError(
+            "no store and no server is named; give `--db PATH` or `--url URL`, or set REBUNO_DB_URL or REBUNO_URL"
+        )
+    if not given.startswith(("http://", "https://")):
+        raise ValidationError(f"`{given}` is no URL of a server; it begins with http:// or https://")
+    return given
 
 
 def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]", *, create: bool = False) -> T:
@@ -46,9 +67,31 @@ def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]", *, create: b
     return asyncio.run(run())
 
 
-async def with_steps(operator: "Operator", approvals: "Sequence[Approval]") -> "list[tuple[Approval, Step | None]]":
-    """Each approval with the step that it is about."""
-    steps: dict[str, Step] = {}
-    for execution_id in dict.fromkeys(approval.execution_id for approval in approvals):
-        steps.update((step.step_id, step) for step in await operator.steps(execution_id))
-    return [(approval, steps.get(approval.step_id)) for approval in approvals]
+def work(db: str | None, url: str | None, job: "Callable[[Desk], Awaitable[T]]") -> T:
+    """What `job` finds in the store, or on the server.
+
+    Raises:
+        ValidationError: neither is named, or both.
+        StoreError, NetworkError: it cannot be used.
+    """
+    there = server(db, url)
+    return asyncio.run(_remote(there, job) if there else _local(path(db), job))
+
+
+async def _remote(url: str, job: "Callable[[Desk], Awaitable[T]]") -> T:
+    from rebuno.sdk.client import Client
+    from rebuno_cli.desk_remote import RemoteDesk
+
+    async with Client(url) as client:
+        return await job(RemoteDesk(client))
+
+
+async def _local(where: str, job: "Callable[[Desk], Awaitable[T]]") -> T:
+    from rebuno.journal.opening import open_store
+    from rebuno_cli.desk_local import LocalDesk
+
+    store = await open_store(where, create=False)
+    try:
+        return await job(LocalDesk(store))
+    finally:
+        await store.close()

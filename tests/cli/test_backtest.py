@@ -22,7 +22,7 @@ async def look(n: int) -> int:
     return n
 
 
-@library.tool("pay")
+@library.tool("pay", idempotency="at_most_once")
 async def pay(n: int) -> int:
     return n
 

@@ -108,8 +108,9 @@ def test_with_json_errors_are_json_too(tmp_path: Path, argv: tuple[str, ...], co
 @pytest.mark.parametrize(
     ("env", "said"),
     [
-        ({}, "give `--db PATH`, or set REBUNO_DB_URL or REBUNO_URL"),
-        ({"REBUNO_URL": "http://127.0.0.1:1"}, "served kernels are not built yet"),
+        ({}, "give `--db PATH` or `--url URL`, or set REBUNO_DB_URL or REBUNO_URL"),
+        ({"REBUNO_URL": "http://127.0.0.1:1"}, "the kernel at `http://127.0.0.1:1` cannot be reached"),
+        ({"REBUNO_URL": "kernel:8080"}, "`kernel:8080` is no URL of a server"),
         ({"REBUNO_DB_URL": "nowhere.db", "REBUNO_URL": "x"}, "nowhere.db"),  # the file comes first
         ({"REBUNO_DB_URL": "postgresql://u:secret@127.0.0.1:1/d"}, "`postgresql://u@127.0.0.1:1/d` cannot be reached"),
         ({"REBUNO_DB_URL": "mysql://u:secret@h/d"}, "no store is known for URLs of `mysql`"),
@@ -124,7 +125,7 @@ def test_where_the_store_is(tmp_path: Path, env: dict[str, str], said: str) -> N
 
 def test_an_interrupt_ends_quietly(tmp_path: Path) -> None:
     """With the code that shells give to it."""
-    with patch("rebuno_cli.target.path", side_effect=KeyboardInterrupt):
+    with patch("rebuno_cli.target.server", side_effect=KeyboardInterrupt):
         ran = rebuno("exec", "ls", within=tmp_path)
     assert (ran.code, ran.out, ran.err) == (130, "", "")
 

@@ -1,6 +1,7 @@
 """Shows executions: lists as tables, one of them as lines of names and values."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from rich.console import RenderableType
@@ -40,7 +41,7 @@ def executions(rows: Sequence[Execution]) -> Iterator[RenderableType]:
                 escape(row.agent_id, 40),
                 escape(row.key or "", 40),
                 status(row.status.value),
-                str(row.attempt),
+                str(row.attempt or ""),
                 when(row.updated_at),
             )
             for row in rows
@@ -112,6 +113,11 @@ def span(seconds: float) -> str:
 def status(status: str) -> Text:
     """A status in its colour."""
     return Text(status, STATUS_STYLE.get(status, ""))
+
+
+def moment(time: datetime | None) -> str:
+    """A time to the second, or nothing."""
+    return when(time.timestamp()) if time is not None else ""
 
 
 def when(seconds: float) -> str:
