@@ -87,9 +87,10 @@ class Machine(RuleBasedStateMachine):
         self.runner.run(self._take_over(dies))
 
     @precondition(lambda self: not self.model.ended and self.model.steps)
-    @rule(about=st.sampled_from(sorted(TARGETS)), says=any_rule)
-    def resume(self, about: str, says: Rule) -> None:
-        """The attempt dies; the next comes to every recorded step again, under rules that differ about one target."""
+    @rule(pick=picks, says=any_rule)
+    def resume(self, pick: int, says: Rule) -> None:
+        """The attempt dies; the next comes to every recorded step again, under rules that differ about one of them."""
+        about = list(self.model.steps.values())[pick % len(self.model.steps)].target
         self.take_over(self.under.but(about, says), dies=True)
         while self.live is not None and (missed := self.model.missed()):
             self._submit(Call(missed[0].target, missed[0].n, missed[0].once, missed[0].parent))

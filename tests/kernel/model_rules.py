@@ -91,7 +91,7 @@ def policy(text: str) -> Policy:
     return compile_text(text)
 
 
-any_rule = st.sampled_from([ALLOW, ALLOW, ALLOW, DENY, ANYBODY, TWO, ANA, SOON])
+any_rule = st.sampled_from([ALLOW, ALLOW, DENY, DENY, ANYBODY, TWO, ANA, SOON])
 rules: Final = st.builds(
     Rules,
     a=st.sampled_from([ALLOW, LIMITED, LIMITED, DENY, ANYBODY]),
