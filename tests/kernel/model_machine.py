@@ -135,6 +135,8 @@ class Machine(RuleBasedStateMachine):
         for step in list(self.model.steps.values()):
             if step.held and step.id not in rows:
                 del self.model.steps[step.id]
+                # It was safe to repeat then, and nothing tells the next attempt that it was there.
+                self.ran.pop(step.id, None)
             step.held = False
 
     @precondition(lambda self: self.live is not None and not self.model.ended and not self.model.blocked)
