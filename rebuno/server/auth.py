@@ -4,11 +4,10 @@ import hashlib
 import hmac
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-
-from starlette.datastructures import Headers
 
 from rebuno.errors import ForbiddenError, NotFoundError, UnauthorizedError, ValidationError
 from rebuno.kernel.serving import Dispatched, Serving
@@ -56,12 +55,12 @@ class Caller:
                 raise ForbiddenError(f"this key has no scope `{scope.value}`")
 
 
-def is_agent(headers: Headers) -> bool:
-    """Whether a request comes with an agent's credentials."""
+def is_agent(headers: Mapping[str, str]) -> bool:
+    """Whether a request comes with an agent's credentials. Names of headers are in small letters everywhere here."""
     return "rebuno-signature" in headers or "rebuno-agent-id" in headers
 
 
-async def agent(serving: Serving, headers: Headers, *, method: str, target: str, body: bytes) -> Caller:
+async def agent(serving: Serving, headers: Mapping[str, str], *, method: str, target: str, body: bytes) -> Caller:
     """The agent that has signed this request.
 
     Raises:
@@ -92,7 +91,7 @@ async def agent(serving: Serving, headers: Headers, *, method: str, target: str,
     return Caller(agent_id=agent_id)
 
 
-def dispatched(headers: Headers) -> Dispatched:
+def dispatched(headers: Mapping[str, str]) -> Dispatched:
     """Which delivery an agent acts under; `ValidationError` where the headers do not say."""
     id, attempt = headers.get("rebuno-dispatch-id", ""), headers.get("rebuno-dispatch-attempt", "")
     if not _DISPATCH.fullmatch(id):
@@ -111,7 +110,7 @@ class Tokens:
         self._bootstrap = _hashed(bootstrap) if bootstrap else None
         self._require = require
 
-    async def caller(self, headers: Headers) -> Caller:
+    async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Whose token this is; `UnauthorizedError` where it is nobody's."""
         given = headers.get("authorization")
         if given is None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Final, TypeVar
@@ -51,15 +51,17 @@ class Server:
 class Call:
     """One request, its caller known and its body read."""
 
-    __slots__ = ("_body", "caller", "path", "raw", "request", "server")
+    __slots__ = ("caller", "headers", "path", "query_string", "raw", "server")
 
-    def __init__(self, server: Server, request: Request, caller: Caller, raw: bytes) -> None:
+    def __init__(
+        self, server: Server, scope: Mapping[str, Any], headers: Mapping[str, str], caller: Caller, raw: bytes
+    ) -> None:
         self.server = server
-        self.request = request
+        self.headers = headers
         self.caller = caller
-        self.path: dict[str, str] = request.path_params
+        self.path: dict[str, str] = scope["path_params"]
+        self.query_string: bytes = scope["query_string"]
         self.raw = raw
-        self._body: Any = None
 
     @property
     def serving(self) -> Serving:
@@ -81,7 +83,7 @@ class Call:
 
     def dispatch(self) -> Dispatched:
         """Which delivery the agent acts under; `ValidationError` where it does not say."""
-        return auth.dispatched(self.request.headers)
+        return auth.dispatched(self.headers)
 
     def body(self, model: type[T]) -> T:
         """The body as this model; `ValidationError` where it is none. No body at all is an empty object."""
@@ -89,7 +91,7 @@ class Call:
 
     def query(self, model: type[T]) -> T:
         """The query as this model; `ValidationError` where it is none."""
-        return _fit(model, _query(self.request.scope["query_string"]), "the query")
+        return _fit(model, _query(self.query_string), "the query")
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -116,8 +118,10 @@ class Endpoint:
         """The route that Starlette serves."""
 
         async def endpoint(request: Request) -> Response:
-            raw = await _read(request)
-            call = Call(server, request, await self._caller(server, request, raw), raw)
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.scope["headers"]}
+            raw = await _read(request, headers)
+            caller = await self._caller(server, request.scope, headers, raw)
+            call = Call(server, request.scope, headers, caller, raw)
             for text in call.path.values():
                 if "\0" in text:
                     raise NotFoundError("nothing has an id with NUL in it")
@@ -125,14 +129,11 @@ class Endpoint:
 
         return Route(self.path, endpoint, methods=[self.method], name=f"{self.method} {self.path}")
 
-    async def _caller(self, server: Server, request: Request, raw: bytes) -> Caller:
-        headers = request.headers
+    async def _caller(self, server: Server, scope: Mapping[str, Any], headers: Mapping[str, str], raw: bytes) -> Caller:
         if self.who is Who.ANYONE:
             return Caller()
         if self.who is Who.AGENT or (self.who is Who.EITHER and auth.is_agent(headers)):
-            return await auth.agent(
-                server.serving, headers, method=request.method, target=_target(request.scope), body=raw
-            )
+            return await auth.agent(server.serving, headers, method=scope["method"], target=_target(scope), body=raw)
         caller = await server.tokens.caller(headers)
         caller.need(*self.scopes)
         return caller
@@ -153,14 +154,14 @@ def said(text: str, status: int = 200) -> Response:
     return answer(status, text)
 
 
-def _target(scope: Any) -> str:
+def _target(scope: Mapping[str, Any]) -> str:
     path: bytes = scope.get("raw_path") or scope["path"].encode()
     query: bytes = scope["query_string"]
     return (path + b"?" + query if query else path).decode("latin-1")
 
 
-async def _read(request: Request) -> bytes:
-    announced = request.headers.get("content-length", "")
+async def _read(request: Request, headers: Mapping[str, str]) -> bytes:
+    announced = headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > identity.MAX_BYTES:
         raise TooLargeError(_TOO_LARGE)
     pieces: list[bytes] = []

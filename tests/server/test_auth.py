@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from starlette.datastructures import Headers
 
 from rebuno.errors import NotFoundError, UnauthorizedError, ValidationError
 from rebuno.journal.records import Agent, ApiKey
@@ -45,7 +44,7 @@ def test_the_signature_is_that_of_the_protocol() -> None:
     assert _signed() == "v1=017dff4039ba40e90d3d8d566fdf51db427672f92d45ef41b738672238ea0058"
 
 
-def _headers(changes: Mapping[str, str | None] = NOTHING) -> Headers:
+def _headers(changes: Mapping[str, str | None] = NOTHING) -> dict[str, str]:
     sent: dict[str, str | None] = {
         "Rebuno-Agent-Id": "known",
         "Rebuno-Timestamp": str(NOW),
@@ -54,10 +53,10 @@ def _headers(changes: Mapping[str, str | None] = NOTHING) -> Headers:
         "Rebuno-Signature": _signed(),
         **changes,
     }
-    return Headers(raw=[(name.lower().encode(), value.encode()) for name, value in sent.items() if value is not None])
+    return {name.lower(): value for name, value in sent.items() if value is not None}
 
 
-def _agent(headers: Headers, body: bytes = BODY) -> str:
+def _agent(headers: dict[str, str], body: bytes = BODY) -> str:
     found = asyncio.run(auth.agent(_Known(), headers, method="POST", target=TARGET, body=body))
     return found.agent_id
 
@@ -136,7 +135,7 @@ def test_dispatch_headers_say_which_delivery(
 ) -> None:
     """What is missing or malformed is the caller's mistake."""
     sent = {"Rebuno-Dispatch-Id": id, "Rebuno-Dispatch-Attempt": attempt}
-    headers = Headers({name: value for name, value in sent.items() if value is not None})
+    headers = {name.lower(): value for name, value in sent.items() if value is not None}
     if wanted is not None:
         assert auth.dispatched(headers) == wanted
         return
@@ -163,7 +162,7 @@ TOKENS: list[tuple[str, bool, str | None, str | None]] = [
 def test_operators_are_known_by_their_tokens(reason: str, require: bool, given: str | None, name: str | None) -> None:
     """A token is the bootstrap one, or a key's; else it is nobody's."""
     tokens = auth.Tokens(_Known(), "the bootstrap", require=require)
-    headers = Headers({} if given is None else {"Authorization": given})
+    headers = {} if given is None else {"authorization": given}
     if name is None:
         with pytest.raises(UnauthorizedError):
             asyncio.run(tokens.caller(headers))
