@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -25,10 +26,16 @@ def payload_hash(
     """`event_hash` where the payload is canonical JSON already."""
     # The keys stand in the order of their code points, as canonical JSON has them.
     text = (
-        f'{{"event_seq":{event_seq},"execution_id":{canonical(execution_id)},"occurred_at":{canonical(occurred_at)},'
-        f'"payload":{payload},"type":{canonical(type)}}}'
+        f'{{"event_seq":{event_seq},"execution_id":{_quoted(execution_id)},"occurred_at":{_quoted(occurred_at)},'
+        f'"payload":{payload},"type":{_quoted(type)}}}'
     )
     return sha256(previous + text.encode()).digest()
+
+
+# An execution's next event has the same id, often the same time, and one of a few types.
+@lru_cache(maxsize=1024)
+def _quoted(text: str) -> str:
+    return canonical(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """What the statement for nearly every change is given: a step that ended, a step that begins, and an event each."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from rebuno.journal.chain import EventRow, Head
 from rebuno.journal.postgres.sql import Given, prepared
-from rebuno.journal.postgres.texts import held, hexed
+from rebuno.journal.postgres.texts import ESCAPE, held, hexed
 from rebuno.journal.records import Lease
 from rebuno.journal.rows import Row
 
@@ -17,6 +18,8 @@ STEP: Final = (
     *("decided_seq", "started_seq", "outcome_seq", "decided_at", "started_at", "completed_at"),
     *("input_tokens", "output_tokens", "visited", "submission"),
 )
+_NOTHING: Final[dict[str, Any]] = dict.fromkeys(STATEMENT.parameters)
+_IN_ORDER: Final = itemgetter(*STATEMENT.parameters)
 _OLD: Final = tuple(f"old_{column}" for column in STEP)
 _NEW: Final = tuple(f"new_{column}" for column in STEP)
 _EVENTS: Final = tuple(tuple(f"{column}_{n}" for column in ("seq", "type", "payload", "time", "hash")) for n in (1, 2))
@@ -35,7 +38,7 @@ def given(
     more than the statement can hold. Each step says whether it is new."""
     if len(events) > len(_EVENTS) or len(steps) > len({new for new, _ in steps}):
         return None
-    values: dict[str, Any] = {
+    values = _NOTHING | {
         "id": id,
         "base_seq": head.seq,
         "base_hash": hexed(head.hash),
@@ -50,10 +53,16 @@ def given(
         values.update(zip(names, (seq, type, payload, time, hexed(hash)), strict=True))
     for new, row in steps:
         values.update(zip(_NEW if new else _OLD, row, strict=True))
-    return [_text(values.get(name)) for name in STATEMENT.parameters]
+    return _texts(_IN_ORDER(values))
 
 
-def _text(value: Any) -> bytes | None:
-    if value is None:
-        return None
-    return held(value).encode() if isinstance(value, str) else repr(value).encode()
+def _texts(values: Sequence[Any]) -> Given:
+    """Texts, numbers and None as parameters."""
+    found = [
+        value.encode() if isinstance(value, str) else None if value is None else repr(value).encode()
+        for value in values
+    ]
+    together = b"".join(filter(None, found))
+    if b"\0" in together or ESCAPE.encode() in together:
+        return [None if text is None else held(text.decode()).encode() for text in found]
+    return found

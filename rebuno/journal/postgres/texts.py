@@ -5,21 +5,21 @@ from typing import Any, Final
 
 from rebuno.journal.rows import Row
 
-_ESCAPE: Final = "\x1a"
+ESCAPE: Final = "\x1a"
 # The texts in it need not be ASCII; what is written here has no circles to look for.
 _encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 def held(text: str) -> str:
     """A text as the store holds it. Equal texts stay equal, and only they."""
-    if "\0" in text or _ESCAPE in text:
-        return text.replace(_ESCAPE, f"{_ESCAPE}1").replace("\0", f"{_ESCAPE}0")
+    if "\0" in text or ESCAPE in text:
+        return text.replace(ESCAPE, f"{ESCAPE}1").replace("\0", f"{ESCAPE}0")
     return text
 
 
 def told(text: str) -> str:
     """The text that `held` was given."""
-    return text.replace(f"{_ESCAPE}0", "\0").replace(f"{_ESCAPE}1", _ESCAPE)
+    return text.replace(f"{ESCAPE}0", "\0").replace(f"{ESCAPE}1", ESCAPE)
 
 
 def packed(value: dict[str, Any]) -> str:
@@ -43,7 +43,7 @@ def asked(values: dict[str, Any]) -> dict[str, Any]:
 
 def row_told(row: Row) -> Row:
     """A row as it was given."""
-    return tuple(told(value) if type(value) is str and _ESCAPE in value else value for value in row)
+    return tuple(told(value) if type(value) is str and ESCAPE in value else value for value in row)
 
 
 def _held(value: Any) -> Any:

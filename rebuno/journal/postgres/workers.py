@@ -29,6 +29,8 @@ from rebuno.journal.records import Lease
 RENEW_SECONDS: Final = 10.0
 # So often the watch looks for answers that the event loop has no time for.
 DRAIN_SECONDS: Final = 0.002
+# After a change the watch goes on looking for so long, every `DRAIN_SECONDS`. To be woken costs more than to look.
+BUSY_SECONDS: Final = 0.1
 # After a worker got no connection, none is added for so long.
 GROW_SECONDS: Final = 5.0
 
@@ -68,6 +70,7 @@ class Workers:
         self._tokens: SimpleQueue[None] = SimpleQueue()
         self._time = threading.Condition(self._lock)
         self._wakes_at = math.inf
+        self._busy_until = -math.inf
         self._idle = 0
         self._alive = 0
         self._stopping = False
@@ -86,8 +89,10 @@ class Workers:
             self._queue.add(change)
             # Where the lane is being written, whoever does goes on with the rest.
             changes = self._queue.take_lane(change.batch.execution_id) if change.due is None else None
-            if change.due is not None and change.due < self._wakes_at:
-                self._time.notify()
+            if change.due is not None:
+                self._busy_until = change.due + BUSY_SECONDS
+                if change.due < self._wakes_at:
+                    self._time.notify()
         if changes is not None:
             self._send(changes)
 
@@ -341,7 +346,8 @@ class Workers:
                     self._wake()
                 if now >= self._queue.behind:
                     self._drain()
-                self._wakes_at = min(self._queue.due, self._renew_at, max(self._queue.behind, now + DRAIN_SECONDS))
+                looks = now < self._busy_until or self._queue.behind < math.inf
+                self._wakes_at = min(self._queue.due, self._renew_at, now + DRAIN_SECONDS if looks else math.inf)
                 self._time.wait(None if self._wakes_at == math.inf else max(0.0, self._wakes_at - now))
 
     def _drain(self) -> None:

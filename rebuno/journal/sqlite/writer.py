@@ -172,7 +172,10 @@ class Writer:
             self._connection.execute(SQL["begin"])
             for _, run in groupby(group, key=_execution_of):
                 changes = list(run)
-                answers += self._in_one(changes) or [self._member(c, alone=len(group) == 1) for c in changes]
+                whole = len(changes) == len(group)
+                answers += self._in_one(changes, alone=whole) or [
+                    self._member(c, alone=len(group) == 1) for c in changes
+                ]
             if self._connection.in_transaction:
                 self._connection.execute(SQL["commit"])
             self._changes.keep()
@@ -183,22 +186,29 @@ class Writer:
         self._ready = []
         give(answers)
 
-    def _in_one(self, changes: list[Change]) -> list[Answer]:
-        """Runs changes of one execution that follow each other as one change. None of it is left, and nobody answered,
-        where that is not to be done or fails: each of them then fails or not by itself."""
+    def _in_one(self, changes: list[Change], *, alone: bool) -> list[Answer]:
+        """Runs changes of one execution that follow each other as one change, `alone` where they are the whole group.
+        None of it is left, and nobody answered, where that is not to be done or fails: each of them then fails or not
+        by itself."""
         parts = [change.part for change in changes if change.part is not None]
         lease = changes[0].lease
         if len(changes) == 1 or len(parts) < len(changes) or (lease is not None and lease.poison is not None):
             return []
-        self._connection.execute(SQL["savepoint"])
+        if not alone:
+            self._connection.execute(SQL["savepoint"])
         try:
             seqs = self._changes.write_in_one(parts)
         except (apsw.Error, RebunoError, *UNFIT):
             if not self._connection.in_transaction:
                 raise
-            self._connection.execute(SQL["undo"])
+            if alone:
+                self._connection.execute(SQL["rollback"])
+                self._connection.execute(SQL["begin"])
+            else:
+                self._connection.execute(SQL["undo"])
             seqs = None
-        self._connection.execute(SQL["release"])
+        if not alone:
+            self._connection.execute(SQL["release"])
         return [(change.answer, seq, None) for change, seq in zip(changes, seqs or (), strict=False)]
 
     def _member(self, change: Change, *, alone: bool) -> Answer:
