@@ -38,7 +38,7 @@ def agent(row: Agent) -> Iterator[RenderableType]:
         ("agent", named(row)),
         ("webhook", place(row)),
         ("lease", span(row.lease_timeout_seconds) if row.lease_timeout_seconds else ""),
-        ("registered", moment(row.registered_at)),
+        ("since", moment(row.registered_at)),
         ("says", escape(row.description or "", 1000)),
         ("takes", value(row.input_schema, None) if row.input_schema is not None else ""),
         ("gives", value(row.output_schema, None) if row.output_schema is not None else ""),

@@ -86,7 +86,9 @@ def _parted(parted: Parted) -> Iterator[RenderableType]:
 
 def _run(run: Run) -> Text:
     line = Text(f"attempt {run.number}", "bold")
-    line.append(f" at {stamp(run.started_at)}, process {run.pid} on {escape(run.host)}: ", "not bold")
+    # An agent says nothing of its process.
+    where = f"process {run.pid} on {escape(run.host)}" if run.pid else f"agent {escape(run.host)}"
+    line.append(f" at {stamp(run.started_at)}, {where}: ", "not bold")
     line.append(run.ended, "bold")
     if run.seconds is not None:
         line.append(f" after {span(run.seconds)}", "not bold")
