@@ -29,6 +29,9 @@ def server(
     grace: Annotated[
         float, typer.Option("--grace", metavar="SECONDS", min=0, help="How long requests may take at a shutdown.")
     ] = 20.0,
+    otel: Annotated[
+        bool, typer.Option("--otel", help="Send each request as a span; OTEL_EXPORTER_OTLP_ENDPOINT says where to.")
+    ] = False,
     log_level: Annotated[
         str, typer.Option("--log-level", metavar="LEVEL", help="`debug` names every decision; or info, warning, error.")
     ] = "info",
@@ -51,6 +54,7 @@ def server(
         manifest=config,
         settings=Settings(max_attempts=max_attempts, deliveries=deliveries, retention=_seconds(retention)),
         grace=grace,
+        traced=otel,
     )
     return serving.serve(
         wanted,

@@ -30,6 +30,9 @@ async def submit(call: Call) -> Response:
         call.caller.agent_id, call.id, call.dispatch(), submission, asked.submission or 0
     )
     call.server.metrics.answered(answer)
+    if call.told is not None:
+        more = {"step_id": answer.step_id, "decision": answer.say.value, "rule_id": answer.rule_id}
+        call.told |= {f"rebuno.{name}": value for name, value in more.items()}
     _follow(call, submission, answer)
     return said(answers.decision(answer))
 

@@ -13,7 +13,8 @@ class Config:
     """`db` is a path or URL. `bearer_token` lets its bearer do everything; where a server is `open_to_all`, so may who
     sends no token. `layers` are the paths of bundles for all agents, the outermost first; `permissive` allows agents
     without a bundle what these allow. `webhooks` are the URLs below which agents may be (none: any), `manifest` the
-    path of one. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds."""
+    path of one. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds. Where
+    it is `traced`, each request is a span of OpenTelemetry."""
 
     db: str
     host: str = "127.0.0.1"
@@ -26,6 +27,7 @@ class Config:
     manifest: str = ""
     settings: Settings = field(default_factory=Settings)
     grace: float = 20.0
+    traced: bool = False
 
     def check(self) -> None:
         """Raises `ValidationError` where a server should not start like this."""

@@ -25,6 +25,9 @@ from rebuno.server.webhooks import AllowList
 
 logger: Final = logging.getLogger("rebuno.server")
 
+# Where in a scope a request's attributes are kept for whoever traces it.
+TOLD: Final = "rebuno.told"
+
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -51,7 +54,7 @@ class Server:
 class Call:
     """One request, its caller known and its body read."""
 
-    __slots__ = ("caller", "headers", "path", "query_string", "raw", "server")
+    __slots__ = ("caller", "headers", "path", "query_string", "raw", "server", "told")
 
     def __init__(
         self, server: Server, scope: Mapping[str, Any], headers: Mapping[str, str], caller: Caller, raw: bytes
@@ -62,6 +65,7 @@ class Call:
         self.path: dict[str, str] = scope["path_params"]
         self.query_string: bytes = scope["query_string"]
         self.raw = raw
+        self.told: dict[str, str] | None = scope.get(TOLD)
 
     @property
     def serving(self) -> Serving:
@@ -122,12 +126,23 @@ class Endpoint:
             raw = await _read(request, headers)
             caller = await self._caller(server, request.scope, headers, raw)
             call = Call(server, request.scope, headers, caller, raw)
+            if call.told is not None:
+                call.told |= self._told(call)
             for text in call.path.values():
                 if "\0" in text:
                     raise NotFoundError("nothing has an id with NUL in it")
             return await self.handle(call)
 
         return Route(self.path, endpoint, methods=[self.method], name=f"{self.method} {self.path}")
+
+    def _told(self, call: Call) -> dict[str, str]:
+        of_execution = self.path.startswith("/v0/executions/")
+        return {
+            "http.route": self.path,
+            "rebuno.execution_id": call.path["id"] if of_execution else "",
+            "rebuno.step_id": call.path.get("step_id", ""),
+            "rebuno.agent_id": call.caller.agent_id,
+        }
 
     async def _caller(self, server: Server, scope: Mapping[str, Any], headers: Mapping[str, str], raw: bytes) -> Caller:
         if self.who is Who.ANYONE:

@@ -4,8 +4,8 @@ import asyncio
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Final
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from typing import Any, Final
 
 import uvicorn
 
@@ -16,6 +16,7 @@ from rebuno.server.config import Config
 from rebuno.server.connections import Connection
 from rebuno.server.manifest import read_manifest
 from rebuno.server.routes import Server
+from rebuno.server.tracing import Traced, exported
 from rebuno.server.webhooks import AllowList, sender
 
 # Longer than clients, and servers in front of this one, keep an idle connection: whoever takes one up again finds it.
@@ -34,7 +35,7 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
     allowed = AllowList(config.webhooks)
     manifest = read_manifest(config.manifest) if config.manifest else None
     layers = [read(path) for path in config.layers]
-    with bound(config.host, config.port) as listening:
+    with bound(config.host, config.port) as listening, exported() if config.traced else nullcontext() as tracer:
         store = await open_store(config.db)
         try:
             server = assemble(
@@ -49,20 +50,25 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
             if manifest is not None:
                 await manifest.apply(server.serving, allowed)
             with _stopping(server.closing):
-                await serve(server, listening, grace=config.grace, started=started)
+                await serve(server, listening, grace=config.grace, started=started, tracer=tracer)
         finally:
             await store.close()
 
 
 async def serve(
-    server: Server, listening: socket.socket, *, grace: float, started: Callable[[str], None] = lambda url: None
+    server: Server,
+    listening: socket.socket,
+    *,
+    grace: float,
+    started: Callable[[str], None] = lambda url: None,
+    tracer: Any = None,
 ) -> None:
-    """Serves on a bound socket, delivers and sweeps, until `server.closing` is set. Raises a `StoreError` where the
-    store gave up first."""
+    """Serves on a bound socket, delivers and sweeps, until `server.closing` is set; each request is a span of `tracer`,
+    if there is one. Raises a `StoreError` where the store gave up first."""
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     options = uvicorn.Config(
-        app(server),
+        app(server) if tracer is None else Traced(app(server), tracer),
         http=Connection,
         ws="none",
         lifespan="off",

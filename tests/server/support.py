@@ -47,14 +47,16 @@ class Running:
 
 
 @asynccontextmanager
-async def running(db: str = ":memory:", **options: Any) -> AsyncIterator[Running]:
+async def running(db: str = ":memory:", *, tracer: Any = None, **options: Any) -> AsyncIterator[Running]:
     """A server over a store of its own; `options` are those of `assemble`."""
     store = await open_store(db)
     try:
         server = assemble(store, **{"bearer_token": TOKEN, "settings": QUICK, **options})
         started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         with bound("127.0.0.1", 0) as listening:
-            serving = asyncio.create_task(serve(server, listening, grace=2.0, started=started.set_result))
+            serving = asyncio.create_task(
+                serve(server, listening, grace=2.0, started=started.set_result, tracer=tracer)
+            )
             either: set[asyncio.Future[Any]] = {serving, started}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
