@@ -63,23 +63,32 @@ def lines(file: str, most: int) -> Iterator[bytes]:
 
 
 def replace(path: Path, text: str) -> None:
-    """Puts `text` as UTF-8 in the place of the file `path`, whose mode it keeps; links to it stay links.
+    """Puts `text` as UTF-8 in the place of the file `path`, whose mode it keeps; links to it stay links. A pipe or a
+    device is written to.
 
     Raises:
         OSError: the folder or the disk takes no file; the old one is untouched.
     """
+    # A device that was replaced would be one no more, for every program.
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            file.write(text.encode("utf-8"))
+        return
     place = path.resolve()
-    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    temporary = ""
     try:
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode("utf-8"))
             os.fchmod(file.fileno(), _mode(place))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, place)
-    except OSError:
+    except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        # Nobody has heard of the temporary one.
+        error.filename, error.filename2 = str(path), None
         raise
 
 

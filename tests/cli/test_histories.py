@@ -1,6 +1,7 @@
 """`rebuno exec verify`, `export` and `import` on real stores and files."""
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -86,6 +87,22 @@ def test_an_execution_goes_through_a_pipe(folder: Path) -> None:
     assert piped == (folder / "run.jsonl").read_bytes()
     assert _ask(folder, "exec", "import", "-", db="two.db", stdin=piped).code == 0
     assert _ask(folder, "exec", "export", "run", "-", "--json").code == 2
+
+
+def test_a_history_is_written_to_a_pipe_and_not_in_its_place(folder: Path) -> None:
+    """What is no file, a device as well, stays what it is; a folder that is not there is named as it was given."""
+    _ask(folder, "exec", "export", "run", "run.jsonl")
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert _ask(folder, "exec", "export", "run", "pipe").code == 0
+        assert os.read(reader, 1 << 20) == (folder / "run.jsonl").read_bytes()
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    ran = _ask(folder, "exec", "export", "run", "none/run.jsonl")
+    assert (ran.code, ran.err) == (3, "error: `none/run.jsonl`: no such file or directory\n")
 
 
 def test_a_damaged_history_is_neither_written_nor_taken(folder: Path) -> None:
