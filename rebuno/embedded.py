@@ -20,6 +20,7 @@ from rebuno.journal import records
 from rebuno.journal.opening import open_store
 from rebuno.journal.store import Store
 from rebuno.kernel import executions
+from rebuno.kernel.admission import check_name
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.cancel import DEADLINE_EXCEEDED
 from rebuno.kernel.drift import Watch
@@ -41,8 +42,6 @@ from rebuno.sdk.ending import Completed, Failed, Waits, ending
 WATCH_SECONDS = 1.0
 # How often an open kernel ends what is overdue and removes what is not kept any more, in seconds.
 SWEEP_SECONDS = 15.0
-# What the protocol allows a caller's own id and an agent's id, in bytes.
-LONGEST_ID = 256
 # A thousand years, in seconds: what is more was meant otherwise.
 LONGEST_DEADLINE = 1000 * 366 * 86400.0
 
@@ -261,12 +260,7 @@ def _check_id(what: str, text: object) -> None:
         raise ValidationError(f"the {what} is of type {type(text).__name__}; pass text")
     if not text.strip():
         raise ValidationError(f"the {what} is blank; pass `{what}=`")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise ValidationError(f"the {what} is not valid Unicode") from None
-    if size > LONGEST_ID or "\0" in text:
-        raise ValidationError(f"the {what} must be at most {LONGEST_ID} bytes without NUL")
+    check_name(what, text)
 
 
 def compiled(policy: PolicyLike | None) -> Policy:

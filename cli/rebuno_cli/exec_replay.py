@@ -89,7 +89,7 @@ def _handler(named: str) -> Callable[..., Any]:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, SyntaxError) as error:
+    except (ImportError, AttributeError, SyntaxError, TypeError) as error:
         raise ValidationError(f"`--handler {named}` cannot be loaded: {error}") from None
     if not callable(found):
         raise ValidationError(f"`--handler {named}` is no function")

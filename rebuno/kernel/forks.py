@@ -9,6 +9,7 @@ from rebuno.errors import ConflictError, ValidationError
 from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import words
+from rebuno.kernel.admission import check_name
 from rebuno.kernel.attempt import load
 from rebuno.kernel.queueing import queued
 from rebuno.model import identity
@@ -34,10 +35,13 @@ async def fork(
     caller's own id for it, `session` the served one's; with a `digest` it is pinned to the policy kept under that.
 
     Raises:
-        ValidationError: the source has no such event.
+        ValidationError: the source has no such event, or the key is no name.
         ConflictError: the agent has an execution under this key already, or one that runs in this session.
         StoreError
     """
+    if key is not None:
+        # An empty key is none that a run could give.
+        check_name("id", key or " ")
     if not 1 <= at_seq <= source.head_seq:
         raise ValidationError(f"the execution `{source.id}` has the events 1 to {source.head_seq}, and no {at_seq}")
     steps, approvals = await load(store, source.id)

@@ -82,6 +82,8 @@ def test_fork_and_retry_make_new_executions(db: str, capsys: pytest.CaptureFixtu
         (("fork", "failed", "--at", "99"), 2, "and no 99"),
         (("fork", "failed", "--id", "waits"), 4, "another id"),
         (("fork", "failed", "--at", "two"), 2, "valid integer"),
+        (("fork", "failed", "--id", ""), 2, "the id is blank"),  # no run could name it
+        (("retry", "failed", "--id", "x" * 257), 2, "at most 256 bytes"),
         (("retry", "waits"), 4, "only failed and cancelled"),
         (("retry", "nobody"), 4, "no execution"),
         (("sweep", "--older-than", "soon"), 2, "no age"),

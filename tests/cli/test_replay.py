@@ -123,6 +123,7 @@ def test_a_handler_is_found_in_this_folder(folder: Path, monkeypatch: pytest.Mon
     [
         ("run.jsonl", "agent", 2, "module:name"),
         ("run.jsonl", "no_such_module:run", 2, "no_such_module"),
+        ("run.jsonl", "..:run", 2, "cannot be loaded"),  # a module of no package
         ("run.jsonl", f"{NAMED}:nothing", 2, "nothing"),
         ("run.jsonl", f"{NAMED}:NAMED", 2, "is no function"),
         ("run.jsonl", f"{NAMED}:leaves", 2, "ended the interpreter"),
