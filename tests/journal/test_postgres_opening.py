@@ -41,7 +41,10 @@ def test_wrong_names_and_passwords_are_told_without_them(guarded: Server) -> Non
         (f"postgresql://rebuno:{SECRET}@127.0.0.1:1/postgres", "refused"),
         (f"postgresql://rebuno:{SECRET}@/postgres?host=/nowhere", "/nowhere"),
         (f"postgresql://rebuno:{SECRET}@host/database?no_such_option=1", "malformed"),
-        (f"postgresql://rebuno:{SECRET}@host:port/database", "port"),
+        (f"postgresql://rebuno:{SECRET}@host:port/database", "malformed"),
+        (f"postgresql://rebuno:an@{SECRET}@host/database", "%40"),
+        (f"postgresql://rebuno:{SECRET}/half@host/database", "%2F"),
+        (f"postgresql://rebuno:12/{SECRET}@host/database", "%2F"),
     ]
     for url, why in cases:
         error = refused(url)

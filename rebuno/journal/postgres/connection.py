@@ -35,9 +35,12 @@ def target(url: str) -> Target:
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
+        parts = None
+    if parts is None or not _readable(parts):
         raise StoreUnreachable(
-            "the URL of the store is malformed; write `postgresql://user:password@host:5432/database`"
-        ) from None
+            "the URL of the store is malformed; write `postgresql://user:password@host:5432/database`, and `%40` for"
+            " `@`, `%2F` for `/` in the password"
+        )
     given: dict[str, Any] = {
         "connect_timeout": _CONNECT_SECONDS,
         "application_name": "rebuno",
@@ -49,6 +52,14 @@ def target(url: str) -> Target:
         **{key: value for key, value in parts.items() if value is not None},
     }
     return Target(make_conninfo(**given), _named(parts))
+
+
+def _readable(parts: dict[str, Any]) -> bool:
+    """Whether a URL was read as it was meant: what follows an `@` or a `/` in a password is taken for the host, the
+    port or the database, and would be shown as such."""
+    ports = str(parts.get("port") or "").replace(",", "")
+    meant = "@" not in str(parts.get("host") or "") and ("user" in parts or "@" not in str(parts.get("dbname") or ""))
+    return meant and (not ports or ports.isdecimal())
 
 
 def _named(parts: dict[str, Any]) -> str:
