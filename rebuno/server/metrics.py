@@ -1,16 +1,19 @@
 """Numbers for Prometheus: what this replica did, and what the store holds."""
 
+import time
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from rebuno.journal.records import Approval, Counts, Step
-from rebuno.kernel.serving import Observer, Webhook
+from rebuno.kernel.serving import Observer, Serving, Webhook
 from rebuno.model.answer import Answer, Say
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Kind, StepStatus
 
 _LATENCIES: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1.0)
+# For how long counts are told again, in seconds.
+_FRESH: Final = 1.0
 _WAITS: Final = (1, 5, 15, 60, 300, 900, 3600, 14400, 86400)
 
 
@@ -19,6 +22,7 @@ class Metrics(Observer):
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
+        self._counted_until = 0.0
         self._executions = Gauge("rebuno_executions", "Executions by status.", ["status"], registry=registry)
         self._queue = Gauge("rebuno_dispatch_queue_depth", "Dispatches that wait for delivery.", registry=registry)
         self._claimed = Gauge("rebuno_dispatches_delivered", "Dispatches that an agent has.", registry=registry)
@@ -62,11 +66,18 @@ class Metrics(Observer):
         if approval.decided_at:
             self._waits.observe(max(0.0, approval.decided_at - approval.created_at))
 
-    def scrape(self, counts: Counts) -> bytes:
-        """All of it in Prometheus' text format."""
+    async def scrape(self, serving: Serving) -> bytes:
+        """All of it in Prometheus' text format. What the store holds is as it was a second ago at most: anybody may
+        ask, and a store of many executions is long in counting them."""
+        if time.monotonic() >= self._counted_until:
+            counts = await serving.counts()
+            self._counted_until = time.monotonic() + _FRESH
+            self._hold(counts)
+        return generate_latest(self._registry)
+
+    def _hold(self, counts: Counts) -> None:
         found = dict(counts.executions)
         for status in ExecutionStatus:
             self._executions.labels(status.value).set(found.get(status.value, 0))
         self._queue.set(counts.queued)
         self._claimed.set(counts.claimed)
-        return generate_latest(self._registry)

@@ -121,13 +121,13 @@ async def health(call: Call) -> Response:
 
 async def ready(call: Call) -> Response:
     """Whether the store answers too"""
-    await call.serving.counts()
+    await call.serving.keys()
     return said(obj(status="ok"))
 
 
 async def metrics(call: Call) -> Response:
     """Numbers for Prometheus"""
-    text = call.server.metrics.scrape(await call.serving.counts())
+    text = await call.server.metrics.scrape(call.serving)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

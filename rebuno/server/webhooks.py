@@ -15,6 +15,9 @@ from rebuno.sdk import signing
 from rebuno.server.wire.webhook import webhook
 
 TIMEOUT: Final = 30.0
+# How much of an answer is read, in bytes, and how long a connection waits for the next webhook, in seconds.
+_MOST_READ: Final = 64 * 1024
+_IDLE: Final = 2.0
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -55,11 +58,11 @@ class AllowList:
 
 @asynccontextmanager
 async def sender(allowed: AllowList) -> AsyncIterator[Send]:
-    """Posts webhooks while the context is open, and gives the status of each answer; nothing else of one is read.
+    """Posts webhooks while the context is open, and gives the status of each answer, of which nothing else counts.
 
     What it gives raises `NetworkError` where no answer came within 30 seconds, or none may be asked for.
     """
-    limits = httpx2.Limits(max_connections=256, max_keepalive_connections=32)
+    limits = httpx2.Limits(max_connections=256, max_keepalive_connections=32, keepalive_expiry=_IDLE)
     # No proxy and no credentials of the environment: where a webhook goes is what its agent says.
     async with httpx2.AsyncClient(timeout=TIMEOUT, follow_redirects=False, trust_env=False, limits=limits) as http:
 
@@ -72,6 +75,11 @@ async def sender(allowed: AllowList) -> AsyncIterator[Send]:
             headers = {"Content-Type": "application/json", "Rebuno-Signature": signing.webhook(to.secret, body)}
             try:
                 async with asyncio.timeout(TIMEOUT), http.stream("POST", to.url, content=body, headers=headers) as got:
+                    # A connection whose answer was read serves the next webhook too.
+                    announced = got.headers.get("content-length", "")
+                    if announced.isdecimal() and int(announced) <= _MOST_READ:
+                        async for _ in got.aiter_raw():
+                            pass
                     return got.status_code
             except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
                 raise NetworkError(f"the webhook got no answer: {type(error).__name__}") from None
