@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,6 +125,9 @@ class Express:
         self._opening = False
         self._grow_at = -math.inf
         self._closed = False
+        # A connection that is made, and not a line yet: whoever takes it away under the lock has to close it.
+        self._arriving: Connection | None = None
+        self._lock = threading.Lock()
 
     def send(self, group: Group) -> bool:
         """Sends a group; False where a worker has to."""
@@ -155,7 +159,11 @@ class Express:
 
     def close(self) -> None:
         """Lets go of the connections."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
+            arriving, self._arriving = self._arriving, None
+        if arriving is not None:
+            arriving.close()
         for line in list(self._lines):
             self._drop(line)
 
@@ -202,19 +210,21 @@ class Express:
             if connection is not None:
                 connection.close()
             connection = None
-        try:
-            self._loop.call_soon_threadsafe(self._attach, connection)
-        except RuntimeError:
-            # The loop is closed, and with it goes the store.
-            if connection is not None:
-                connection.close()
+        with self._lock:
+            if not self._closed:
+                self._arriving, connection = connection, None
+        if connection is not None:
+            connection.close()
+        # A loop that is closed has let the store go before.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._attach)
 
-    def _attach(self, connection: Connection | None) -> None:
+    def _attach(self) -> None:
         self._opening = False
+        with self._lock:
+            connection, self._arriving = self._arriving, None
         if connection is None:
             self._grow_at = time.monotonic() + _GROW_SECONDS
-        elif self._closed:
-            connection.close()
         else:
             line = Line(connection)
             self._lines.append(line)
