@@ -1,14 +1,13 @@
 """Holds an execution's rows against its log: whatever the hashes in the events speak of must be what the rows say."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.journal.chain import Chain, verify
 from rebuno.journal.records import Approval, Event, Execution, Step
-from rebuno.kernel.grants import GrantScope
+from rebuno.kernel.audit_questions import ANSWERS, AuditedQuestion, same_time
 from rebuno.model import identity
-from rebuno.model.clock import from_rfc3339
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, StepStatus
 
@@ -21,9 +20,6 @@ _STANDS: Final = {
     "failed": ExecutionStatus.FAILED,
     "cancelled": ExecutionStatus.CANCELLED,
 }
-# In seconds, and a little more than one: floats of our time are that coarse.
-_MICROSECOND: Final = 2e-6
-_ANSWERS: Final = frozenset({"granted", "denied", "expired", "withdrawn"})
 _STATES: Final = frozenset(StepStatus)
 
 
@@ -46,20 +42,6 @@ class _Mark:
     once: bool = False
 
 
-@dataclass(slots=True)
-class _Question:
-    """What the log says of an approval."""
-
-    step_id: object
-    requested: int
-    status: str = "pending"
-    resolved: int = 0
-    asked: dict[str, Any] = field(default_factory=dict)
-    said: dict[str, Any] = field(default_factory=dict)
-    asked_at: str = ""
-    resolved_at: str = ""
-
-
 class Audit:
     """One execution, first its `events` in order, then its rows in any. `fault` is the first thing that is wrong, in
     words, or empty. What is kept of a log is a few words for each step."""
@@ -70,8 +52,12 @@ class Audit:
         self.steps = 0
         self._chain = Chain()
         self._marks: dict[str, _Mark] = {}
-        self._questions: dict[str, _Question] = {}
+        self._questions: dict[str, AuditedQuestion] = {}
+        # Of each step, the decision that asks, or asked last.
+        self._asking: dict[str, dict[str, Any]] = {}
         self._created: dict[str, Any] | None = None
+        self._forked: dict[str, Any] = {}
+        self._attempt = 0
         self._end: dict[str, Any] = {}
         self._stands: ExecutionStatus | None = None
 
@@ -96,16 +82,20 @@ class Audit:
             if what == "created":
                 self._created = said
             self._stands, self._end = _STANDS[what], said
+            if what == "started":
+                self._attempt = said["attempt"]
+        elif event.type == "execution.forked":
+            self._forked = said
         elif family == "step" and what in _STATES:
             self._step_event(event, what)
+            if what == StepStatus.AWAITING:
+                self._asking[said["step_id"]] = said
+        elif event.type == "step.revoked":
+            self._asking[said["step_id"]] = said
         elif family == "approval" and what == "requested":
-            self._questions[said["approval_id"]] = _Question(
-                said["step_id"], event.event_seq, asked=said, asked_at=event.occurred_at
-            )
-        elif family == "approval" and what in _ANSWERS:
-            question = self._questions[said["approval_id"]]
-            question.status, question.resolved, question.said = what, event.event_seq, said
-            question.resolved_at = event.occurred_at
+            self._questions[said["approval_id"]] = AuditedQuestion(event, self._asking.get(said["step_id"], {}))
+        elif family == "approval" and (what in ANSWERS or what == "voted"):
+            self._questions[said["approval_id"]].answered(event, what)
 
     def _step_event(self, event: Event, what: str) -> None:
         said, seq = event.payload, event.event_seq
@@ -137,7 +127,7 @@ class Audit:
         question = self._questions.pop(row.id, None)
         if question is None:
             self._wrong(f"no event speaks of the approval `{row.id}`")
-        elif why := _approval_fault(row, question):
+        elif why := question.fault(row):
             self._wrong(f"the approval `{row.id}` (event {question.requested}): {why}")
 
     def end(self) -> None:
@@ -165,6 +155,17 @@ class Audit:
             return "the input is not the one that event 1 speaks of"
         if (created.get("agent_id"), created.get("key")) != (execution.agent_id, execution.key):
             return "the agent or the id is not the one of event 1"
+        if not same_time(execution.deadline_at, created.get("deadline_at", "")):
+            return "the deadline is not the one of event 1"
+        if execution.pinned is not created.get("pinned", False):
+            return "whether it is pinned to its policy is not what event 1 says"
+        if (execution.forked_from, execution.fork_seq) != (
+            self._forked.get("source", ""),
+            self._forked.get("at_seq", 0),
+        ):
+            return "it was forked elsewhere by its log"
+        if execution.attempt != self._attempt:
+            return f"it was run {execution.attempt} times, and {self._attempt} times by its log"
         if self._stands is not None and execution.status is not self._stands:
             return f"it is {execution.status.value}, and {self._stands.value} by its log"
         match execution.status:
@@ -172,6 +173,8 @@ class Audit:
                 return "the output is not the one that its last event speaks of"
             case ExecutionStatus.FAILED if self._end.get("reason") != execution.failure_reason:
                 return "the reason of its failure is not the one of its last event"
+            case ExecutionStatus.CANCELLED if self._end.get("reason") != execution.failure_reason:
+                return "the reason of its cancellation is not the one of its last event"
         return ""
 
     def _wrong(self, why: str) -> None:
@@ -199,9 +202,9 @@ def _step_fault(row: Step, mark: _Mark) -> str:
     if (row.decided_seq, row.started_seq, row.outcome_seq) != (mark.decided, mark.started, mark.settled):
         return "the row names other events"
     if not (
-        _at(row.decided_at, mark.decided_at)
-        and _at(row.started_at, mark.started_at)
-        and _at(row.completed_at, mark.settled_at)
+        same_time(row.decided_at, mark.decided_at)
+        and same_time(row.started_at, mark.started_at)
+        and same_time(row.completed_at, mark.settled_at)
     ):
         return "the times are not those of its events"
     if row.status != mark.status:
@@ -224,32 +227,3 @@ def _outcome_fault(row: Step, outcome: dict[str, Any]) -> str:
         case _:
             good = row.result is None
     return "" if good else "the outcome is not the one that was recorded"
-
-
-def _approval_fault(row: Approval, question: _Question) -> str:
-    if row.step_id != question.step_id or row.requested_seq != question.requested:
-        return "it is about another step or event"
-    if row.status != question.status or row.resolved_seq != question.resolved:
-        return f"it is {row.status}, and {question.status} by its events"
-    if question.said.get("decided_by", row.decided_by) != row.decided_by:
-        return "another person has answered"
-    # In a fork a grant covers its one step only, whatever it covered in the source.
-    wider = row.scope not in (GrantScope.ONCE, question.said.get("scope", row.scope))
-    if wider or (row.cause, row.rationale) != (
-        question.asked.get("cause", row.cause),
-        question.said.get("rationale", "" if "decided_by" in question.said else row.rationale),
-    ):
-        return "what was asked or answered is another thing"
-    if not (_at(row.created_at, question.asked_at) and _at(row.decided_at, question.resolved_at)):
-        return "the times are not those of its events"
-    return ""
-
-
-def _at(seconds: float, occurred_at: str) -> bool:
-    """Whether a row's time (0: none) is that of an event (empty: none), to the microsecond."""
-    if not occurred_at or not seconds:
-        return not occurred_at and not seconds
-    try:
-        return abs(seconds - from_rfc3339(occurred_at)) < _MICROSECOND
-    except ValueError:
-        return False

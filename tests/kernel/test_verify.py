@@ -135,6 +135,15 @@ STEP = "UPDATE steps SET {} WHERE target = '{}'"
         ("UPDATE approvals SET rationale = 'fine'", "what was asked or answered"),
         ("UPDATE approvals SET decided_at = decided_at + 1", "the times are not those"),
         ("DELETE FROM approvals", "is missing"),
+        # Who may allow it: an answer that is not enough must not become enough.
+        ("UPDATE approvals SET quorum = 2", "those who must agree are others"),
+        ("UPDATE approvals SET approvers = '[\"bob\"]'", "those who must agree are others"),
+        ("UPDATE approvals SET timeout_at = 9e9", "does not expire when it should"),
+        ("UPDATE approvals SET votes = '[]'", "the votes are not those"),
+        ("UPDATE approvals SET votes = replace(votes, 'ana', 'bob')", "the votes are not those"),
+        ("UPDATE approvals SET asserted_by = 'bob'", "the votes are not those"),
+        ("UPDATE approvals SET rule_id = 'other'", "the rule that asks is another one"),
+        ("UPDATE approvals SET digest = 'other'", "the rule that asks is another one"),
         # When it was decided: rules look at the time.
         (STEP.format("decided_at = decided_at - 3600", "pay"), "the times are not those"),
         (STEP.format("completed_at = 0", "pay"), "the times are not those"),
@@ -144,6 +153,10 @@ STEP = "UPDATE steps SET {} WHERE target = '{}'"
         # The execution.
         ("UPDATE contents SET input = '1'", "the input is not"),
         ("UPDATE contents SET output = '\"free\"'", "the output is not"),
+        ("UPDATE executions SET deadline_at = 9e9", "the deadline is not"),
+        ("UPDATE executions SET pinned = 1", "whether it is pinned"),
+        ("UPDATE executions SET forked_from = 'x', fork_seq = 3", "forked elsewhere"),
+        ("UPDATE executions SET attempt = 1", "it was run 1 times, and 2 times by its log"),
         ("UPDATE executions SET status = 'cancelled'", "completed by its log"),
         ("UPDATE executions SET agent_id = 'other'", "the agent or the id"),
         ("UPDATE executions SET head_hash = zeroblob(32)", "is not the one that the execution ends with"),
