@@ -57,8 +57,8 @@ async def begin(
     Returns the execution itself where no handler may run: it has ended, or still waits for a person.
 
     Raises:
-        ConflictError: the id belongs to another input, to an execution that is not pinned and should be, or a live
-            process runs it (`holder` names it).
+        ConflictError: the id belongs to another input, to an execution that is not pinned and should be or that a
+            server delivers to its agent, or a live process runs it (`holder` names it).
         ExecutionExpired: retention took the execution.
         BundleError: it is pinned, and the policy of its start cannot be compiled any more. Nothing was recorded.
         StoreError
@@ -77,6 +77,8 @@ async def begin(
             raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
         if execution.status.terminal:
             return execution
+        if execution.served:
+            raise ConflictError(f"the execution `{key}` is run by its agent, to which a server delivers it")
         if pin and not execution.pinned:
             raise ConflictError(f"the execution `{key}` was begun without `pin`; leave it out, or use another id")
         ended = (execution.id, execution.attempt) in let_go

@@ -5,10 +5,20 @@ import asyncio
 
 import pytest
 
-from rebuno.errors import ConflictError, ForbiddenError, LeaseSuperseded, NotFoundError, Terminated
+from rebuno.errors import (
+    ConflictError,
+    ForbiddenError,
+    LeaseSuperseded,
+    NotFoundError,
+    Terminated,
+    ValidationError,
+)
+from rebuno.journal.records import Execution
+from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.serving import Dispatched, Outcome
 from rebuno.model.answer import Say
 from rebuno.model.execution import ExecutionStatus
+from rebuno.policy.compile import permissive
 from tests.kernel.served import LEASE, Scenario, World
 
 ASKS = 'bundle asks\ndefault allow\nrule pay { require approval for tool "pay" because "money" }\n'
@@ -261,5 +271,91 @@ def test_a_cancelled_execution_is_lost_to_its_agent(serve: Scenario) -> None:
             await w.serving.cancel(run.id)
         w.clock.advance(2 * LEASE)
         await w.quiet()
+
+    serve(scenario)
+
+
+def test_nobody_runs_a_served_execution_in_a_process_of_his_own(serve: Scenario) -> None:
+    """It belongs to the agent; once it has ended it is returned like any other."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin(key="k")
+        kernel = Kernel(w.store, permissive())
+        with pytest.raises(ConflictError, match="its agent"):
+            await kernel.begin(agent_id="agent", input="null", key="k")
+        await run.complete("done")
+        ended = await kernel.begin(agent_id="agent", input="null", key="k")
+        assert (ended.output if isinstance(ended, Execution) else ended) == '"done"'
+
+    serve(scenario)
+
+
+def test_a_policy_that_does_not_compile_any_more_stops_the_run_and_loses_nothing(
+    serve: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after an upgrade: nothing is recorded, nothing delivered, and it goes on when the bundle is whole again."""
+    monkeypatch.setattr("rebuno.kernel.policies.FRESH", 0.0)
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        await run.act("look")
+        await w.store.put_policy("agent", "bundle broken {")
+        parked = await run.submit("more")
+        assert (parked.say, parked.step_id, parked.reason) == (Say.PARKED, "", "policy_unavailable")
+        w.clock.advance(LEASE)
+        await w.quiet()
+        await w.serving.set_policy("agent", "bundle whole\ndefault allow\n")
+        w.clock.advance(LEASE)
+        again = await w.run()
+        assert (await again.submit("look")).say is Say.REPLAY
+        assert (await again.submit("more")).say is Say.PROCEED
+        assert len(await w.store.steps(run.id)) == 2
+
+    serve(scenario)
+
+
+def test_a_done_step_that_is_denied_now_asks_a_person(serve: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is raised into the handler; refused, the execution fails, and what hangs on it goes on."""
+    monkeypatch.setattr("rebuno.kernel.policies.FRESH", 0.0)
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin(session="s")
+        await run.act("look")
+        waiting = await w.create(session="s")
+        await w.serving.set_policy("agent", 'bundle strict\ndefault deny because "no more"\n')
+        w.clock.advance(LEASE + 1)
+        again = await w.run()
+        asked = await again.submit("look", number=1)
+        assert (asked.say, asked.approval_id != "") == (Say.BLOCKED, True)
+        assert await again.on(w.replicas[-1]).submit("look", number=1) == asked
+        await w.replicas[-1].resolve(asked.approval_id, granted=False, decided_by="ana")
+        row = await w.row(run)
+        assert (row.status, row.failure_reason) == (ExecutionStatus.FAILED, "policy_revoked")
+        assert (await w.run()).id == waiting.id
+
+    serve(scenario)
+
+
+def test_requests_of_a_body_are_counted_in_it(serve: Scenario) -> None:
+    """An at_most_once body must not wait; what is submitted in a body that has ended is refused."""
+
+    async def scenario(w: World) -> None:
+        await w.agent(policy=ASKS)
+        run = await w.begin()
+        other = run.on(w.replicas[-1])
+        outer = await run.submit("outer", idempotency="at_most_once")
+        inner = await other.submit("look", parent=outer.step_id)
+        again = await run.submit("look", parent=outer.step_id)
+        top = await other.submit("look")
+        assert len({inner.step_id, again.step_id, top.step_id}) == 3
+        refused = await other.submit("pay", parent=outer.step_id)
+        assert (refused.say, refused.rule_id) == (Say.DENIED, "__nested_wait")
+        for step in (inner, again, top, outer):
+            await run.done(step)
+        with pytest.raises(ValidationError):
+            await run.submit("late", parent=outer.step_id)
 
     serve(scenario)
