@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rebuno.journal.records import Approval, Step
+from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.kernel import facts
 from rebuno.model import identity
@@ -22,6 +23,8 @@ _AGAIN: Final = 50
 _SUCCEEDED: Final = StepStatus.SUCCEEDED
 
 Content = tuple[str, str, str]
+# In which body (or none) a step was submitted, its kind, target and arguments.
+Said = tuple[str, str, str, str]
 
 
 class Recorded:
@@ -29,7 +32,7 @@ class Recorded:
 
     `steps` holds those that the attempt may still need: a step that ended is left out once its handler has had it,
     unless an approval is about it. `visited` are those that the handler has come to, `unvisited` those recorded before
-    this attempt that it has not come to, in their order.
+    this attempt that it has not come to, in their order; `expected` finds the successes among them by what they did.
 
     INVARIANT: pages come in the order of decisions, and evidence is handed to `history` only up to the newest decision
     read, so that its numbers never fall although an early step may end late.
@@ -51,7 +54,8 @@ class Recorded:
         self.approvals = {approval.id: approval for approval in approvals}
         self.history = History()
         self.visited = visited
-        self.unvisited: dict[str, None] = {}
+        self.unvisited: dict[str, Said | None] = {}
+        self._expected: dict[Said, list[Step]] = {}
         self.complete = False
         # The tokens that all steps read so far are known to have used.
         self.tokens = 0
@@ -81,8 +85,8 @@ class Recorded:
             await self.more()
         if not step.args:
             return await self._read_again(step)
-        # Its texts were read without a look whether they are damaged.
-        return await self._store.step(step_id) if step.status is _SUCCEEDED else step
+        # Its texts were read without a look; the store says what is wrong with the row.
+        return step if is_sound(step) else await self._store.step(step_id)
 
     async def all(self) -> None:
         """Reads whatever was not read yet."""
@@ -95,11 +99,13 @@ class Recorded:
         async with self._reading:
             if self.complete or self._after != seen:
                 return
-            page = await (self._next or self._page())
-            self._next = None
-            self._take(page)
-            if not self.complete:
-                self._next = asyncio.create_task(self._page())
+            self._go_on(await (self._next or self._page()))
+
+    def _go_on(self, page: list[Step]) -> None:
+        self._next = None
+        self._take(page)
+        if not self.complete:
+            self._next = asyncio.create_task(self._page())
 
     def stop(self) -> None:
         """Reads nothing more."""
@@ -147,11 +153,33 @@ class Recorded:
             if ended:
                 self._forget(step)
             return
-        self.unvisited[step_id] = None
+        said: Said | None = None
         if ended and self._whole >= 2 * PAGE:
             self.steps[step_id] = _bare(step)
-        else:
-            self._whole += ended
+        elif ended:
+            self._whole += 1
+            if step.status is _SUCCEEDED:
+                said = (step.parent_id, step.kind, step.target, step.args)
+                if said in self._expected:
+                    self._expected[said].append(step)
+                else:
+                    self._expected[said] = [step]
+        self.unvisited[step_id] = said
+
+    def expected(self, said: Said) -> Step | None:
+        """The first of the successes that this was said of and that the handler has not come to; None where none has
+        been read."""
+        steps = self._expected.get(said)
+        if steps is None and (page := self._come()) is not None:
+            self._go_on(page)
+            steps = self._expected.get(said)
+        return steps[0] if steps else None
+
+    def _come(self) -> list[Step] | None:
+        """The next page, if it has been read meanwhile and nobody waits for it."""
+        if self._next is None or not self._next.done() or self._reading.locked():
+            return None
+        return None if self._next.cancelled() or self._next.exception() else self._next.result()
 
     # ------------------------------------------------------------ keeping up
 
@@ -190,13 +218,34 @@ class Recorded:
 
     def visit(self, step_id: str) -> None:
         """The handler has come to a recorded step."""
+        if step_id not in self.unvisited:
+            self.visited.add(step_id)
+            return
+        said, step = self.unvisited[step_id], self.steps.get(step_id)
+        if said is not None and step is not None:
+            self.take_expected(said, step)
+            return
         self.visited.add(step_id)
-        if step_id in self.unvisited:
-            del self.unvisited[step_id]
-            step = self.steps.get(step_id)
-            if step is not None and (step.status is _SUCCEEDED or step.status.terminal):
-                self._whole -= bool(step.args)
-                self._forget(step)
+        del self.unvisited[step_id]
+        if step is not None and step.status.terminal:
+            self._whole -= bool(step.args)
+            self._forget(step)
+
+    def take_expected(self, said: Said, step: Step) -> None:
+        """The handler has come to what was `expected`."""
+        step_id = step.step_id
+        self.visited.add(step_id)
+        del self.unvisited[step_id]
+        steps = self._expected[said]
+        if len(steps) == 1:
+            del self._expected[said]
+        else:
+            steps.remove(step)
+        self._whole -= 1
+        if self._asked:
+            self._forget(step)
+        else:
+            del self.steps[step_id]
 
     def _forget(self, step: Step) -> None:
         if step.step_id in self._asked:

@@ -22,21 +22,26 @@ def recorded(attempt: Attempt, submission: Submission) -> Answer | None:
     """
     if not attempt.undisturbed():
         return None
+    kind, target, args = submission.kind, submission.target, submission.args
+    said = (submission.parent_id, kind, target, args)
+    known = attempt.recorded.expected(said)
+    # INVARIANT: equal arguments have equal hashes, and what is equal down to its number has the same id.
+    args_hash = known.args_hash if known is not None else identity.args_hash(args)
     scope = submission.parent_id or attempt.execution.id
-    args_hash = identity.args_hash(submission.args)
-    key = (scope, submission.kind, submission.target, args_hash)
+    key = (scope, kind, target, args_hash)
     occurrence = attempt.next_number(key)
-    try:
-        step_id = identity.step_id(scope, submission.kind, submission.target, args_hash, occurrence)
-    except UnicodeEncodeError:
-        return None
-    known = attempt.steps.get(step_id)
-    # Arguments that are not the same are damaged, or were not kept: then the row is read again.
-    if known is None or known.args != submission.args:
-        return None
+    if known is None or known.occurrence != occurrence:
+        try:
+            known = attempt.steps.get(identity.step_id(scope, kind, target, args_hash, occurrence))
+        except UnicodeEncodeError:
+            return None
+        # Arguments that are not the same are damaged, or were not kept: then the row is read again.
+        if known is None or known.args != args:
+            return None
+    step_id = known.step_id
     if known.status is _SUCCEEDED:
         try:
-            read = identity.reread(known.result or "null")
+            read = identity.reread("null" if known.result is None else known.result)
         except ValidationError:
             return None
         answer = Answer(_REPLAY, step_id, known.result, read=(read,))

@@ -7,7 +7,6 @@ whatever was written can be read again.
 import json
 import re
 from _json import encode_basestring, make_encoder
-from collections.abc import Iterable
 from hashlib import sha256
 from itertools import accumulate
 from math import isfinite
@@ -24,6 +23,7 @@ MAX_BYTES: Final = 10 * 1024 * 1024
 # ---------------------------------------------------------------- writing
 
 _WHOLE: Final = frozenset({str, int, bool, type(None)})
+_SORTED: Final = orjson.OPT_SORT_KEYS
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _ESCAPED: Final = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 _SHORT: Final = re.compile(r"\\[bf\\]")
@@ -57,13 +57,12 @@ def canonical(value: object, root: str = "$") -> str:
     return text
 
 
-def _whole(value: object, levels: int) -> bool:
+def _whole(value: Any, levels: int) -> bool:
     """Whether `value` is made of exact built-in types only, and holds no reals, which orjson writes in another way."""
     kind = type(value)
-    items: Iterable[object]
-    if isinstance(value, dict) and kind is dict:
+    if kind is dict:
         items = value.values()
-    elif isinstance(value, list | tuple) and (kind is list or kind is tuple):
+    elif kind is list or kind is tuple:
         items = value
     else:
         return kind in _WHOLE
@@ -76,7 +75,7 @@ def _fastest(value: object) -> str | None:
     """The text of whole values, or None where another writer must look: a key that is no text, an integer of more than
     64 bits, a lone surrogate."""
     try:
-        return _escape(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
+        return _escape(orjson.dumps(value, option=_SORTED).decode())
     except TypeError:
         return None
 

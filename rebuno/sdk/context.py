@@ -5,6 +5,7 @@ import contextvars
 import inspect
 from collections.abc import Callable
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any, Final
 
 from rebuno.errors import (
@@ -28,7 +29,7 @@ _ENDS_ATTEMPT: Final = (Blocked, Terminated, LeaseSuperseded, StoreError)
 # Bodies that are plain functions run in threads; more at a time than this wait for a free one.
 BODY_THREADS: Final = 64
 # After so many recorded answers in a row the event loop gets a turn.
-TURN: Final = 256
+TURN: Final = 128
 _LONGEST_TEXT: Final = 64 * 1024
 # How long a subagent's end may take to reach its parent's step before it is asked for again, in seconds.
 _FIRST_PAUSE: Final = 0.05
@@ -154,11 +155,12 @@ class ExecutionContext:
         kind: str,
         target: str,
         args: dict[str, Any],
-        body: Callable[[], Any],
+        body: Callable[..., Any],
         *,
         idempotency: str,
+        named: bool = False,
     ) -> Any:
-        """Submits one effect, and runs `body` if and only if the kernel says so.
+        """Submits one effect, and runs `body` if and only if the kernel says so, with `named` on the arguments by name.
 
         Returns what the recorded result reads as, on the first run and on every later one.
 
@@ -183,7 +185,9 @@ class ExecutionContext:
             self._replayed += 1
             if self._replayed % TURN == 0:
                 await asyncio.sleep(0)
-            return await _read(target, recorded)
+            return recorded.read[0] if recorded.read is not None else await _read(target, recorded)
+        if named:
+            body = partial(body, **args)
         # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
         # Tasks start in the order in which they are made, so that identical calls are counted in the order of calls.
         task = asyncio.create_task(self._carry(submission, body, scope))
@@ -364,8 +368,6 @@ def _asked_to_stop() -> bool:
 
 
 async def _read(target: str, answer: Answer) -> Any:
-    if answer.read is not None:
-        return answer.read[0]
     if answer.error is None:
         return identity.reread(answer.result or "null")
     error = identity.parse(answer.error)

@@ -97,9 +97,8 @@ def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: st
         execution = context.current() or context.required(f"the tool `{tool_id}`")
         if named_only is not None and (given := named_only.bind(args, kwargs)) is not None:
             given = all_detached(given)
-            body = functools.partial(function, **given)
             try:
-                return await execution.invoke(_TOOL, tool_id, given, body, idempotency=promise)
+                return await execution.invoke(_TOOL, tool_id, given, function, idempotency=promise, named=True)
             except PolicyError as refusal:
                 return _refused(tool_id, refusal)
         bound = signature.bind(*args, **kwargs)
@@ -142,10 +141,16 @@ class _Named:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         """The arguments by name, defaults filled in; None for a call that the function would refuse."""
-        given = dict(zip(self._positional, args, strict=False)) | kwargs if args else kwargs
-        # Fewer where there is one value too many, or two for one name.
-        if len(given) < len(args) + len(kwargs):
-            return None
+        given = kwargs
+        if args:
+            # What does not fit is bound anew, from the arguments as they came.
+            given = kwargs.copy()
+            if len(args) > len(self._positional):
+                return None
+            for name, value in zip(self._positional, args, strict=False):
+                if name in given:
+                    return None
+                given[name] = value
         if given.keys() != self._names:
             if not (self._required <= given.keys() <= self._names):
                 return None

@@ -1,6 +1,7 @@
 """The short way of a replay: what was recorded and stands comes back at once, and everything else asks the kernel."""
 
 import asyncio
+import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 import rebuno
+from rebuno.errors import StoreCorrupt
+from rebuno.kernel import recorded as recorded_pages
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.replay import recorded as recorded_answer
@@ -156,3 +159,67 @@ def test_an_attempt_that_may_not_go_on_answers_nothing(play: Play) -> None:
         b.attempt.ended = False
 
     play(scenario)
+
+
+DAMAGE = [
+    # A success's texts are not looked at when they are read, only when they are used.
+    ("result", ""),
+    ("result", "["),
+    # The arguments are not those that were submitted: who the step is says its id.
+    ("args", '{"n":'),
+]
+
+
+@pytest.mark.parametrize(("column", "value"), DAMAGE)
+def test_a_damaged_text_ends_the_attempt(tmp_path: Path, column: str, value: str) -> None:
+    """The error says that the store is damaged; the step does not run again and the execution does not fail."""
+    ran: list[int] = []
+
+    async def handler() -> None:
+        for n in range(3):
+            await rebuno.step("n", lambda n: ran.append(n), {"n": n})
+        raise Crash
+
+    async def scenario() -> None:
+        async with rebuno.open(tmp_path / "a.db", policy=compile_text(OPEN)) as kernel:
+            await crashed(kernel, handler)
+        other = sqlite3.connect(tmp_path / "a.db")
+        other.execute(f"UPDATE steps SET {column} = ? WHERE args = ?", (value, '{"n":1}'))
+        other.commit()
+        other.close()
+        async with rebuno.open(tmp_path / "a.db", policy=compile_text(OPEN)) as kernel:
+            with pytest.raises(StoreCorrupt, match="a row cannot be read: not JSON"):
+                await kernel.run(handler, id="run")
+            assert (await kernel.operator.execution("run")).status == "running"
+
+    asyncio.run(scenario())
+    assert ran == [0, 1, 2]
+
+
+def test_a_page_that_was_read_meanwhile_is_taken_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler that comes to its first step waits for the store, and that gives the turns to have the next page."""
+    monkeypatch.setattr(recorded_pages, "PAGE", 10)
+    asked: list[int] = []
+    whole = Kernel.submit
+
+    async def counted(self: Kernel, attempt: Attempt, submission: Submission) -> Answer:
+        asked.append(attempt.lease.attempt)
+        return await whole(self, attempt, submission)
+
+    async def handler() -> None:
+        for n in range(100):
+            # The same three times, so that what was said does not tell which step it is.
+            await rebuno.step("n", lambda n: n, {"n": n // 3})
+            await asyncio.sleep(0.001)
+        raise Crash
+
+    monkeypatch.setattr(Kernel, "submit", counted)
+
+    async def scenario() -> None:
+        async with rebuno.open(tmp_path / "a.db", policy=compile_text(OPEN)) as kernel:
+            await crashed(kernel, handler)
+            await crashed(kernel, handler)
+
+    asyncio.run(scenario())
+    assert asked.count(1) == 100
+    assert asked.count(2) < 5
