@@ -8,7 +8,7 @@ def pay(account: str, amount: int) -> str:
     return f"paid {amount} to {account}"
 
 
-async def agent(account: str, amount: int) -> str:
+async def agent(account: str, amount: int) -> object:
     return await pay(account, amount)
 
 
