@@ -8,6 +8,7 @@ from rebuno.journal.chain import Chain, verify
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.kernel.audit_questions import ANSWERS, AuditedQuestion, same_time
 from rebuno.model import identity
+from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, StepStatus
 
@@ -33,6 +34,7 @@ class _Mark:
     decided: int
     decision: dict[str, Any] | None = None
     outcome: dict[str, Any] | None = None
+    verdict: str = ""
     status: str = ""
     started: int = 0
     settled: int = 0
@@ -104,7 +106,7 @@ class Audit:
             mark = self._marks[said["step_id"]] = _Mark(said, seq, decided_at=event.occurred_at)
         mark.status = what
         if mark.decision is None and "rule_id" in said:
-            mark.decision = said
+            mark.decision, mark.verdict = said, _verdict(what, said)
         if what == StepStatus.EXECUTING:
             mark.started, mark.started_at = mark.started or seq, event.occurred_at
             mark.once = mark.once or said["idempotency"] == Idempotency.ONCE
@@ -215,7 +217,17 @@ def _step_fault(row: Step, mark: _Mark) -> str:
         decision.get(key) for key in ("rule_id", "bundle", "digest", "reason")
     ):
         return "the decision is not the one that was recorded"
+    if decision is not None and row.verdict != mark.verdict:
+        return f"its verdict is {row.verdict}, and {mark.verdict} by its events"
     return _outcome_fault(row, mark.outcome or {})
+
+
+def _verdict(what: str, said: dict[str, Any]) -> Verdict:
+    """What was decided, by the first event that tells of the decision. A step that starts at once under an approval is
+    covered by an earlier grant."""
+    if what == StepStatus.DENIED:
+        return Verdict.DENY
+    return Verdict.ALLOW if what == StepStatus.EXECUTING and "approval_id" not in said else Verdict.APPROVAL
 
 
 def _outcome_fault(row: Step, outcome: dict[str, Any]) -> str:

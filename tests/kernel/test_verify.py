@@ -129,6 +129,9 @@ STEP = "UPDATE steps SET {} WHERE target = '{}'"
         # Who allowed it.
         (STEP.format("rule_id = 'other'", "rm"), "the decision is not the one"),
         (STEP.format("digest = 'other'", "pay"), "the decision is not the one"),
+        (STEP.format("verdict = 'allow'", "pay"), "its verdict is allow, and require_approval by its events"),
+        (STEP.format("verdict = 'allow'", "rm"), "its verdict is allow, and deny by its events"),
+        (STEP.format("verdict = 'x'", "read"), "its verdict is x, and allow by its events"),
         ("UPDATE approvals SET decided_by = 'bob'", "another person"),
         ("UPDATE approvals SET status = 'denied'", "granted by its events"),
         ("UPDATE approvals SET scope = 'rule'", "what was asked or answered"),
