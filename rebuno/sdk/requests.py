@@ -13,6 +13,8 @@ from rebuno.sdk import responses
 
 # A little longer than a server lets a request wait.
 TIMEOUT: Final = 35.0
+# So many requests are on their way at once at most; as many connections are kept for the next ones.
+_CONNECTIONS: Final = 100
 
 
 def route(*parts: str, **query: object) -> str:
@@ -31,6 +33,7 @@ class Requests:
             base_url=self.url,
             headers={"Content-Type": "application/json", "Accept": "application/json", **(headers or {})},
             timeout=timeout,
+            limits=httpx2.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS),
             follow_redirects=False,
             verify=_certificates(),
         )

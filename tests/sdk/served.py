@@ -30,6 +30,7 @@ class Served:
         made = rebuno.Agent(name, secret=SECRET, base_url=self.url, **options)
         made.bind(handler)
         listening = socket.create_server(("127.0.0.1", 0))
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         webhook = f"http://127.0.0.1:{listening.getsockname()[1]}/webhook"
         await self.client.put_agent(name, webhook_url=webhook, secret=SECRET, lease_timeout_seconds=lease)
         if bundle:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import rebuno
 from tests.sdk.support import outcome, play
@@ -35,6 +36,26 @@ async def any_value(anything: Any) -> object:
     return anything
 
 
+class Mail(BaseModel):
+    """What one handler takes."""
+
+    to: str
+    text: str
+    copies: int = 1
+
+
+async def modelled(mail: Mail) -> object:
+    return [mail.to, mail.copies]
+
+
+async def modelled_by_name(mail: "Mail") -> object:
+    return [mail.to, mail.copies]
+
+
+async def model_and_more(to: str, mail: Mail | None = None) -> object:
+    return [to, mail]
+
+
 async def everything(to: str, **others: Any) -> object:
     return [to, others]
 
@@ -63,6 +84,9 @@ CASES: list[tuple[str, Callable[..., Any], object, object]] = [
     ("no annotation: as it is", lambda anything: anything, MAIL, MAIL),
     ("as it is, and no object", lambda anything: anything, [1, "x"], [1, "x"]),
     ("as it is, and null", any_value, None, None),
+    ("a model", modelled, MAIL, ["ana", 1]),
+    ("a model whose name is text", modelled_by_name, MAIL | {"copies": "3"}, ["ana", 3]),
+    ("a model beside another field is a field", model_and_more, MAIL, ["ana", None]),
     ("named fields and the others", everything, MAIL, ["ana", {"text": "hi"}]),
     ("a handler that asks for nothing", nothing, MAIL, "ran"),
     ("a handler that asks for nothing, of no object", nothing, 7, "ran"),
@@ -88,6 +112,14 @@ REFUSED: list[tuple[str, Callable[..., Any], object, type[Exception], str]] = [
     ),
     ("two are", fields, {}, rebuno.ValidationError, "input_invalid: the input lacks the fields to, text"),
     ("the input is no object", fields, "hi", rebuno.ValidationError, "input_invalid: the input lacks the fields"),
+    (
+        "a field of a model is missing",
+        modelled,
+        {"to": "ana"},
+        rebuno.ValidationError,
+        "input_invalid: `text`: Field required",
+    ),
+    ("no object for a model", modelled, "hi", rebuno.ValidationError, "input_invalid: `input`: Input should be"),
     ("a key that is a number", raw, {1: 2}, rebuno.NotJSON, "`input` has the key 1"),
     ("what cannot be hashed or written", raw, {"ids": [{1, 2}]}, rebuno.NotJSON, r"`input.ids\[0\]` is a set"),
     ("a lone surrogate", raw, {"name": "\udce9"}, rebuno.NotJSON, "`input.name` holds the lone surrogate U"),
@@ -120,7 +152,7 @@ def test_an_input_that_does_not_fit_records_nothing(
         ({"agent": ""}, "the agent is blank"),
     ],
 )
-def test_a_name_that_does_not_fit_records_nothing(names: dict[str, str], says: str) -> None:
+def test_a_name_that_does_not_fit_records_nothing(names: dict[str, Any], says: str) -> None:
     """Ids and agents are texts that every store can hold."""
 
     async def scenario(kernel: rebuno.Kernel) -> None:
