@@ -60,7 +60,7 @@ async def get_execution(call: Call) -> Response:
 async def list_events(call: Call) -> Response:
     """List the events of an execution"""
     query = call.query(requests.EventsQuery)
-    rows = await call.serving.events(call.id, after=query.after_seq, limit=min(query.limit, _MOST_EVENTS))
+    rows = await call.serving.events(call.id, after=query.after_seq, limit=max(1, min(query.limit, _MOST_EVENTS)))
     return said(array(map(answers.event, rows)))
 
 

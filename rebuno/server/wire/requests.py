@@ -171,10 +171,10 @@ class ExecutionsQuery(Query):
 
 
 class EventsQuery(Query):
-    """The events after this number, and how many of them at once."""
+    """The events after this number, and how many of them at once: from 1 to 1,000, whatever is asked for."""
 
     after_seq: int = Field(default=0, ge=0, lt=2**63)
-    limit: int = Field(default=100, ge=1)
+    limit: int = 100
 
 
 class StepsQuery(Query):
