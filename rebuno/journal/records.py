@@ -335,6 +335,32 @@ class Copied:
     dispatch: Dispatch | None = None
 
 
+class Commit(asyncio.Future[int]):
+    """What becomes of a batch, whatever becomes of those who wait for it: they await `heard`."""
+
+    _listener: asyncio.Future[int] | None = None
+
+    def heard(self) -> asyncio.Future[int]:
+        """What one waiter may await, and be cancelled meanwhile: set together with the commit, while a shield would be
+        a turn of the event loop later."""
+        if self._listener is not None or self.done():
+            return asyncio.shield(self)
+        self._listener = self.get_loop().create_future()
+        return self._listener
+
+    def set_result(self, result: int) -> None:
+        """As a future's; the listener hears of it."""
+        super().set_result(result)
+        if self._listener is not None and not self._listener.done():
+            self._listener.set_result(result)
+
+    def set_exception(self, exception: type | BaseException) -> None:
+        """As a future's; the listener hears of it."""
+        super().set_exception(exception)
+        if self._listener is not None and not self._listener.done():
+            self._listener.set_exception(exception)
+
+
 @dataclass(slots=True)
 class Batch:
     """All that one change writes to one execution, in one transaction.
@@ -353,7 +379,7 @@ class Batch:
     base: int | None = None
     lease: Lease | None = None
     deferred: bool = False
-    committed: "asyncio.Future[int]" = field(init=False)
+    committed: Commit = field(init=False)
 
     def __post_init__(self) -> None:
-        self.committed = asyncio.get_running_loop().create_future()
+        self.committed = Commit(loop=asyncio.get_running_loop())

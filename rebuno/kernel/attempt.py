@@ -11,6 +11,7 @@ from rebuno.journal.records import (
     Approval,
     ApprovalWrite,
     Batch,
+    Commit,
     Execution,
     ExecutionWrite,
     Lease,
@@ -226,7 +227,7 @@ class Attempt:
         execution: ExecutionWrite | None = None,
         judged: bool,
         deferred: bool = False,
-    ) -> "asyncio.Future[int]":
+    ) -> Commit:
         """Hands a change to the store and to this memory. A `judged` change rests on the log as this attempt knows it,
         and fails with `Stale` where another process has added to it."""
         if judged:

@@ -1,6 +1,5 @@
 """The kernel: one door for every submission, whichever way it came."""
 
-import asyncio
 from dataclasses import replace
 
 from rebuno.errors import NotFoundError
@@ -96,4 +95,4 @@ class Kernel:
         committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
         if wait and not deferred:
             # The commit goes on whatever becomes of the caller.
-            await asyncio.shield(committed)
+            await committed.heard()

@@ -60,7 +60,7 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
             if not answer.step_id:
                 committed.add_done_callback(partial(limits.remember, attempt, step.step_id, answer))
             try:
-                await asyncio.shield(committed)
+                await committed.heard()
             except Stale:
                 attempt.bodies.discard(step.step_id)
                 continue

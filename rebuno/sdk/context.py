@@ -119,7 +119,7 @@ class ExecutionContext:
         self._executor = executor
         self._loop = asyncio.get_running_loop()
         # Every submission that is under way, with the body that it may run.
-        self._under_way: set[asyncio.Task[Answer]] = set()
+        self._under_way: set[asyncio.Task[None]] = set()
         # Those of them that are not submitted yet.
         self._starting: set[asyncio.Task[Any]] = set()
         # The bodies that wait for their subagents; set whenever one more does, or something under way has ended.
@@ -190,12 +190,13 @@ class ExecutionContext:
             body = partial(body, **args)
         # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
         # Tasks start in the order in which they are made, so that identical calls are counted in the order of calls.
-        task = asyncio.create_task(self._carry(submission, body, scope))
+        heard: asyncio.Future[Answer] = self._loop.create_future()
+        task = asyncio.create_task(self._carry(submission, body, scope, heard))
         self._under_way.add(task)
         self._starting.add(task)
-        task.add_done_callback(self._forget)
+        task.add_done_callback(partial(self._forget, heard))
         try:
-            answer = await asyncio.shield(task)
+            answer = await heard
         except asyncio.CancelledError:
             # Once: a second cancellation would interrupt what the body does to clean up.
             if not self.settling:
@@ -203,11 +204,20 @@ class ExecutionContext:
             raise
         return await _read(target, answer)
 
-    async def _carry(self, submission: Submission, body: Callable[[], Any], scope: _Scope) -> Answer:
-        """Submits, and runs the body where the kernel says so. What comes back is read like a replay, always."""
+    async def _carry(
+        self, submission: Submission, body: Callable[[], Any], scope: _Scope, heard: "asyncio.Future[Answer]"
+    ) -> None:
+        """Gets the answer for the one who waits for `heard`, if it still does."""
         task = asyncio.current_task()
         if task is not None:
             self._starting.discard(task)
+        answer = await self._carried(submission, body, scope)
+        # Now: what is told when the task is done is told a turn of the event loop later.
+        if not heard.done():
+            heard.set_result(answer)
+
+    async def _carried(self, submission: Submission, body: Callable[[], Any], scope: _Scope) -> Answer:
+        """Submits, and runs the body where the kernel says so. What comes back is read like a replay, always."""
         answer = await self._transport.submit(submission)
         match answer.say:
             case Say.PROCEED:
@@ -232,13 +242,15 @@ class ExecutionContext:
             outer = outer.parent
         return Blocked(answer.step_id, answer.approval_id)
 
-    def _forget(self, task: asyncio.Task[Answer]) -> None:
+    def _forget(self, heard: "asyncio.Future[Answer]", task: asyncio.Task[None]) -> None:
         self._under_way.discard(task)
         self._starting.discard(task)
         self._stirred.set()
-        if not task.cancelled():
-            # The caller may be gone; its error has been recorded.
-            task.exception()
+        if task.cancelled():
+            heard.cancel()
+        elif (error := task.exception()) is not None and not heard.done():
+            # Where the caller is gone, its error has been recorded all the same.
+            heard.set_exception(error)
 
     # ------------------------------------------------------------ bodies
 

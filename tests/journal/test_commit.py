@@ -1,0 +1,57 @@
+"""What becomes of a batch is heard by those who wait, and not changed by those who stop waiting."""
+
+import asyncio
+
+import pytest
+
+from rebuno.errors import Stale
+from rebuno.journal.answers import settle
+from rebuno.journal.records import Batch
+
+
+def test_who_stops_waiting_changes_nothing_for_others() -> None:
+    """A waiter that is cancelled leaves the commit to the other one and to the store."""
+
+    async def body() -> None:
+        commit = Batch("e1", ()).committed
+        first, second = commit.heard(), commit.heard()
+        first.cancel()
+        assert not commit.done()
+        settle([(commit, 7, None)])
+        assert await commit == 7
+        assert await second == 7
+        assert first.cancelled()
+        assert await commit.heard() == 7, "who comes late hears of it too"
+
+    asyncio.run(body())
+
+
+def test_a_waiter_wakes_with_the_commit() -> None:
+    """It does not take another turn of the event loop, and what looks after the commit itself has been told before."""
+
+    async def body() -> None:
+        commit = Batch("e1", ()).committed
+        told: list[str] = []
+        commit.add_done_callback(lambda _: told.append("the attempt"))
+        heard = commit.heard()
+        heard.add_done_callback(lambda _: told.append("the waiter"))
+        settle([(commit, 7, None)])
+        assert heard.done()
+        await asyncio.sleep(0)
+        assert told == ["the attempt", "the waiter"]
+
+    asyncio.run(body())
+
+
+def test_an_error_reaches_the_waiter() -> None:
+    """The waiter gets the very error of the commit."""
+
+    async def body() -> None:
+        commit = Batch("e1", ()).committed
+        heard, error = commit.heard(), Stale("somebody was faster")
+        settle([(commit, None, error)])
+        with pytest.raises(Stale) as raised:
+            await heard
+        assert raised.value is error
+
+    asyncio.run(body())
