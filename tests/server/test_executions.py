@@ -129,6 +129,11 @@ def test_events_are_read_from_where_one_stopped() -> None:
             begun = await server.post(EXECUTION, {"agent_id": "agent"}, status=201)
             await one.take()
             path = f"{EXECUTION}/{begun['id']}/events"
+
+            async def acked() -> bool:
+                return (await server.get(path))[-1]["type"] == "dispatch.acked"
+
+            await until(acked)
             whole = await server.get(path, params={"limit": 10**6})
             assert await server.get(path, params={"after_seq": 1}) == whole[1:]
             for limit in (1, 0, -5):
