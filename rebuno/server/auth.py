@@ -103,7 +103,7 @@ def dispatched(headers: Mapping[str, str]) -> Dispatched:
 
 class Tokens:
     """Operators by their tokens: the bootstrap token, and the keys of the store. Without one to `require`, who sends
-    none may do everything."""
+    none may do everything, except for pages in browsers."""
 
     def __init__(self, serving: Serving, bootstrap: str, *, require: bool) -> None:
         self._serving = serving
@@ -116,6 +116,9 @@ class Tokens:
         if given is None:
             if self._require:
                 raise UnauthorizedError("send `Authorization: Bearer TOKEN`")
+            # Any page that somebody opens on this machine could answer questions otherwise.
+            if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
+                raise UnauthorizedError("a page in a browser has to send `Authorization: Bearer TOKEN`")
             return Caller(ANYONE, ALL)
         scheme, _, token = given.partition(" ")
         token = token.strip()

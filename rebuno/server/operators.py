@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from rebuno.errors import ValidationError
 from rebuno.journal.records import Approval
-from rebuno.server.auth import Scope
+from rebuno.server.auth import ANYONE, BOOTSTRAP, Scope
 from rebuno.server.policies import tested
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
@@ -87,6 +87,8 @@ async def deny(call: Call) -> Response:
 async def create_key(call: Call) -> Response:
     """Make an API key"""
     body = call.body(requests.CreateKey)
+    if body.name in (ANYONE, BOOTSTRAP):
+        raise ValidationError(f"the name `{body.name}` would be taken for somebody without a key; use another one")
     scopes = list(dict.fromkeys(body.scopes))
     known = [scope.value for scope in Scope]
     for scope in scopes:

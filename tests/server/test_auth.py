@@ -143,6 +143,29 @@ def test_dispatch_headers_say_which_delivery(
         auth.dispatched(headers)
 
 
+PAGES: list[tuple[str, dict[str, str], bool]] = [
+    ("a program", {}, True),
+    ("an address that somebody typed in", {"sec-fetch-site": "none"}, True),
+    ("a form or a script of another site", {"origin": "https://evil.test"}, False),
+    ("a page from a file", {"origin": "null"}, False),
+    ("an image of another site", {"sec-fetch-site": "cross-site"}, False),
+    ("a page at our own address, which serves none", {"sec-fetch-site": "same-origin"}, False),
+]
+
+
+@pytest.mark.parametrize(("reason", "headers", "let_in"), PAGES, ids=[row[0] for row in PAGES])
+def test_where_no_token_is_needed_pages_need_one(reason: str, headers: dict[str, str], let_in: bool) -> None:
+    """Whoever opens a page of a stranger does not let the stranger in."""
+    tokens = auth.Tokens(_Known(), "the bootstrap", require=False)
+    if let_in:
+        assert asyncio.run(tokens.caller(headers)).name == auth.ANYONE
+        return
+    with pytest.raises(UnauthorizedError):
+        asyncio.run(tokens.caller(headers))
+    with_token = {**headers, "authorization": "Bearer the bootstrap"}
+    assert asyncio.run(tokens.caller(with_token)).name == auth.BOOTSTRAP
+
+
 TOKENS: list[tuple[str, bool, str | None, str | None]] = [
     ("a server lets nobody in who sends none", True, None, None),
     ("where everybody is let in, who sends none is anyone", False, None, auth.ANYONE),

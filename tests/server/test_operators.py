@@ -189,6 +189,8 @@ def test_a_keys_name_is_who_answers() -> None:
             assert (granted["decided_by"], granted["asserted_by"]) == ("desk", "desk")
             [listed] = await server.get("/v0/api-keys")
             assert (listed["name"], listed["scopes"], "token" in listed) == ("desk", ["approvals:write"], False)
+            for name in ("bootstrap", "anyone", ""):
+                await server.post("/v0/api-keys", {"name": name, "scopes": ["approvals:write"]}, status=400)
             for scopes in ([], ["all"], ["approvals:write", "x"], "approvals:write"):
                 await server.post("/v0/api-keys", {"name": "k", "scopes": scopes}, status=400)
 
