@@ -62,6 +62,10 @@ class Server:
             # What a killed server's own processes still hold, they let go of within moments.
             time.sleep(0.05)
 
+    def processes(self) -> list[int]:
+        """The ids of the server's process and of its own."""
+        return [self._running.pid, *_children(self._running.pid)] if self._running is not None else []
+
     def kill(self) -> None:
         """`kill -9` of the server and of its processes: nothing is written any more."""
         own = _children(self._running.pid) if self._running is not None else []
