@@ -9,7 +9,7 @@ from rebuno.journal.records import Approval
 from rebuno.server.auth import ANYONE, BOOTSTRAP, Scope
 from rebuno.server.policies import tested
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said
-from rebuno.server.wire import answers, requests
+from rebuno.server.wire import operating, requests
 from rebuno.server.wire.writing import Json, array, obj
 
 _AGENT: Final = "/v0/agents/{id}"
@@ -29,19 +29,19 @@ async def put_agent(call: Call) -> Response:
     row = await call.serving.put_agent(
         body.id, webhook_url=body.webhook_url, secret=body.secret, lease=body.lease_timeout_seconds or 0.0
     )
-    return said(answers.agent(row, await call.serving.bundle(row.id)), 201)
+    return said(operating.agent(row, await call.serving.bundle(row.id)), 201)
 
 
 async def list_agents(call: Call) -> Response:
     """List agents"""
     rows = await call.serving.agents()
-    return said(array([answers.agent(row, await call.serving.bundle(row.id)) for row in rows]))
+    return said(array([operating.agent(row, await call.serving.bundle(row.id)) for row in rows]))
 
 
 async def get_agent(call: Call) -> Response:
     """Show an agent"""
     row = await call.serving.agent(call.id)
-    return said(answers.agent(row, await call.serving.bundle(row.id)))
+    return said(operating.agent(row, await call.serving.bundle(row.id)))
 
 
 async def delete_agent(call: Call) -> Response:
@@ -95,19 +95,19 @@ async def create_key(call: Call) -> Response:
         if scope not in known:
             raise ValidationError(f"the scope `{scope}` is none of {', '.join(known)}")
     row, token = await call.serving.create_key(body.name, scopes)
-    return said(answers.key(row, token), 201)
+    return said(operating.key(row, token), 201)
 
 
 async def list_keys(call: Call) -> Response:
     """List API keys"""
-    return said(array(map(answers.key, await call.serving.keys())))
+    return said(array(map(operating.key, await call.serving.keys())))
 
 
 async def rotate_key(call: Call) -> Response:
     """Give an API key a new token"""
     call.body(requests.Nothing)
     row, token = await call.serving.rotate_key(call.id)
-    return said(answers.key(row, token))
+    return said(operating.key(row, token))
 
 
 async def delete_key(call: Call) -> Response:
@@ -134,7 +134,7 @@ async def metrics(call: Call) -> Response:
 
 
 async def _approval(call: Call, row: Approval) -> Json:
-    return answers.approval(row, await call.serving.step(row.execution_id, row.step_id))
+    return operating.approval(row, await call.serving.step(row.execution_id, row.step_id))
 
 
 async def _resolve(call: Call, *, granted: bool) -> Response:
@@ -153,8 +153,8 @@ async def _resolve(call: Call, *, granted: bool) -> Response:
 
 
 ENDPOINTS: Final = (
-    Endpoint("GET", "/v0/health", health, Who.ANYONE, answer=answers.HealthOut),
-    Endpoint("GET", "/v0/ready", ready, Who.ANYONE, answer=answers.HealthOut),
+    Endpoint("GET", "/v0/health", health, Who.ANYONE, answer=operating.HealthOut),
+    Endpoint("GET", "/v0/ready", ready, Who.ANYONE, answer=operating.HealthOut),
     Endpoint("GET", "/metrics", metrics, Who.ANYONE, media="text/plain"),
     Endpoint(
         "POST",
@@ -162,11 +162,11 @@ ENDPOINTS: Final = (
         put_agent,
         scopes=_WRITE_AGENTS,
         body=requests.PutAgent,
-        answer=answers.AgentOut,
+        answer=operating.AgentOut,
         status=201,
     ),
-    Endpoint("GET", "/v0/agents", list_agents, scopes=_READ_AGENTS, answer=list[answers.AgentOut]),
-    Endpoint("GET", _AGENT, get_agent, scopes=_READ_AGENTS, answer=answers.AgentOut),
+    Endpoint("GET", "/v0/agents", list_agents, scopes=_READ_AGENTS, answer=list[operating.AgentOut]),
+    Endpoint("GET", _AGENT, get_agent, scopes=_READ_AGENTS, answer=operating.AgentOut),
     Endpoint("DELETE", _AGENT, delete_agent, scopes=_WRITE_AGENTS, query=requests.DeleteQuery, status=204),
     Endpoint(
         "POST",
@@ -182,7 +182,7 @@ ENDPOINTS: Final = (
         test_policy,
         scopes=(Scope.POLICIES_WRITE, Scope.EXECUTIONS_READ),
         body=requests.TestPolicy,
-        answer=answers.TestedOut,
+        answer=operating.TestedOut,
     ),
     Endpoint(
         "GET",
@@ -190,15 +190,15 @@ ENDPOINTS: Final = (
         list_approvals,
         scopes=_READ_APPROVALS,
         query=requests.ApprovalsQuery,
-        answer=list[answers.ApprovalOut],
+        answer=list[operating.ApprovalOut],
     ),
-    Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=answers.ApprovalOut),
+    Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=operating.ApprovalOut),
     Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Vote, status=204),
     Endpoint("POST", f"{_APPROVAL}/deny", deny, scopes=_WRITE_APPROVALS, body=requests.Vote, status=204),
     Endpoint(
-        "POST", "/v0/api-keys", create_key, scopes=_KEYS, body=requests.CreateKey, answer=answers.KeyOut, status=201
+        "POST", "/v0/api-keys", create_key, scopes=_KEYS, body=requests.CreateKey, answer=operating.KeyOut, status=201
     ),
-    Endpoint("GET", "/v0/api-keys", list_keys, scopes=_KEYS, answer=list[answers.KeyOut]),
-    Endpoint("POST", f"{_KEY}/rotate", rotate_key, scopes=_KEYS, answer=answers.KeyOut),
+    Endpoint("GET", "/v0/api-keys", list_keys, scopes=_KEYS, answer=list[operating.KeyOut]),
+    Endpoint("POST", f"{_KEY}/rotate", rotate_key, scopes=_KEYS, answer=operating.KeyOut),
     Endpoint("DELETE", _KEY, delete_key, scopes=_KEYS, status=204),
 )

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from rebuno.server.wire.answers import AgentOut, ApprovalOut, KeyOut, TestedOut
+from rebuno.server.wire.operating import AgentOut, ApprovalOut, KeyOut, TestedOut
 from tests.server.support import SECRET, Running, agent, inbox, only, play
 
 BUNDLE = 'bundle b\ndefault deny\nrule look {\n  allow tool "look"\n}\nrule write {\n  allow tool "write"\n}\n'
