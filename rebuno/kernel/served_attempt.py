@@ -4,11 +4,12 @@ to it."""
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
-from rebuno.errors import LeaseSuperseded, Terminated
+from rebuno.errors import LeaseSuperseded, Stale, Terminated
 from rebuno.journal.records import Approval, Dispatch, Execution, Lease, Step
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.attempt import NEWEST, Attempt
@@ -101,6 +102,20 @@ class ServedAttempt(Attempt):
         """What is known here may be less than what the store knows."""
         self._stale = True
 
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """What is done in it rests on the log as it is known; where that has grown, or it is cut off, all is read again
+        before the next try."""
+        done = False
+        try:
+            yield
+            done = True
+        except Stale:
+            pass
+        finally:
+            if not done:
+                self.outdated()
+
     async def current(self) -> None:
         """Returns once this memory holds what others have added to the log."""
         while self._stale:
@@ -133,6 +148,7 @@ class ServedAttempt(Attempt):
         self.reads += 1
         self.parked = None
         self._take_counts(recorded.came)
+        recorded.came.clear()
 
     def _take_counts(self, came: Iterable[Came]) -> None:
         taken: dict[Counted, set[int]] = {}

@@ -1,11 +1,10 @@
 """What an agent tells of its bodies and of its handler: outcomes, that it waits, that it is done."""
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from rebuno.errors import ConflictError, NotFoundError, Stale
+from rebuno.errors import ConflictError, NotFoundError
 from rebuno.journal.records import ExecutionWrite, Step, StepWrite
 from rebuno.kernel import words
 from rebuno.kernel.children import awaited, tell_parent
@@ -52,9 +51,8 @@ async def report(
             step = await _running(attempt, step_id)
             if isinstance(step, Settled):
                 return step
-            with suppress(Stale):
+            with attempt.trying():
                 return await _record(attempt, step, result, error)
-            attempt.outdated()
 
 
 async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
@@ -115,10 +113,9 @@ async def suspend(attempt: ServedAttempt) -> bool:
                 continue
             if not children and not attempt.pending():
                 return attempt.blocked
-            with suppress(Stale):
+            with attempt.trying():
                 await _block(attempt)
                 return True
-            attempt.outdated()
 
 
 async def _block(attempt: ServedAttempt) -> None:
@@ -150,8 +147,7 @@ async def finish(
             attempt.check()
             if attempt.blocked:
                 raise ConflictError(f"the execution `{attempt.execution.id}` is blocked; it goes on when that is over")
-            with suppress(Stale):
+            with attempt.trying():
                 await end(attempt, output=output, failure_reason=failure_reason, state=state)
                 attempt.ended = True
                 return
-            attempt.outdated()

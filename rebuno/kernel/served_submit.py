@@ -48,10 +48,8 @@ async def submit(
         while True:
             await attempt.current()
             attempt.check()
-            try:
+            with attempt.trying():
                 return await _Request(attempt, submission, number, judged).answer()
-            except Stale:
-                attempt.outdated()
 
 
 async def _others_first(attempt: ServedAttempt, submission: Submission) -> None:

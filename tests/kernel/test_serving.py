@@ -359,3 +359,31 @@ def test_requests_of_a_body_are_counted_in_it(serve: Scenario) -> None:
             await run.submit("late", parent=outer.step_id)
 
     serve(scenario)
+
+
+def test_a_request_that_is_cut_off_is_not_counted_twice(serve: Scenario) -> None:
+    """Whenever its connection breaks, the same number is the same step, and the step runs once."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        for n in range(1, 21):
+            cut = asyncio.create_task(run.submit(number=n))
+            for _ in range(n):
+                await asyncio.sleep(0)
+            cut.cancel()
+            await asyncio.gather(cut, return_exceptions=True)
+            answer = await run.submit(number=n)
+            assert answer.say is Say.PROCEED
+            ended = asyncio.create_task(run.done(answer))
+            for _ in range(n):
+                await asyncio.sleep(0)
+            ended.cancel()
+            await asyncio.gather(ended, return_exceptions=True)
+            assert (await run.done(answer)).outcome in (Outcome.RECORDED, Outcome.REPLAY)
+        steps = await w.store.steps(run.id)
+        assert [(step.occurrence, step.submission, step.status.value) for step in steps] == [
+            (n, n + 1, "succeeded") for n in range(20)
+        ]
+
+    serve(scenario)
