@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rebuno.journal.records import Approval, Event, Execution, Step
-from rebuno.kernel.panels import Panel
-from rebuno.kernel.story import Story
-from rebuno.types import Agent, ApiKey, NewApiKey, Tested
+
+if TYPE_CHECKING:
+    from rebuno.kernel.panels import Panel
+    from rebuno.kernel.story import Story
+    from rebuno.types import Agent, ApiKey, NewApiKey, Tested
 
 # A question with the step that it is about, as far as that is known.
 Question: TypeAlias = tuple[Approval, Step | None]
@@ -57,7 +59,7 @@ class Desk(Protocol):
         """Its log, from the event after this number on."""
         ...
 
-    async def story(self, ref: str) -> Story:
+    async def story(self, ref: str) -> "Story":
         """What happened in it."""
         ...
 
@@ -85,7 +87,7 @@ class Desk(Protocol):
         """One question."""
         ...
 
-    async def panels(self, approval: Approval) -> Sequence[Panel]:
+    async def panels(self, approval: Approval) -> "Sequence[Panel]":
         """Who must agree."""
         ...
 
@@ -94,15 +96,15 @@ class Desk(Protocol):
         server's key."""
         ...
 
-    async def agents(self) -> Sequence[Agent]:
+    async def agents(self) -> "Sequence[Agent]":
         """Every agent."""
         ...
 
-    async def agent(self, agent_id: str) -> Agent:
+    async def agent(self, agent_id: str) -> "Agent":
         """One agent."""
         ...
 
-    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float | None) -> Agent:
+    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float | None) -> "Agent":
         """Registers an agent, or changes it."""
         ...
 
@@ -116,22 +118,22 @@ class Desk(Protocol):
 
     async def test_policy(
         self, agent_id: str, *, bundle: str, cases: Sequence[dict[str, Any]], execution_ids: Sequence[str]
-    ) -> Tested:
+    ) -> "Tested":
         """Asks a bundle (empty: the agent's own) about cases and recorded steps."""
         ...
 
-    async def keys(self) -> Sequence[ApiKey]:
+    async def keys(self) -> "Sequence[ApiKey]":
         """Every key."""
         ...
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> NewApiKey:
+    async def create_key(self, name: str, scopes: Sequence[str]) -> "NewApiKey":
         """A new key."""
         ...
 
-    async def rotate_key(self, ref: str) -> NewApiKey:
+    async def rotate_key(self, ref: str) -> "NewApiKey":
         """A new token for a key."""
         ...
 
-    async def revoke_key(self, ref: str) -> ApiKey:
+    async def revoke_key(self, ref: str) -> "ApiKey":
         """Makes a key useless; the key."""
         ...

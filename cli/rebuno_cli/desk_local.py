@@ -2,21 +2,24 @@
 
 import getpass
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
-from rebuno import types
 from rebuno.errors import NotFoundError, ValidationError
 from rebuno.journal import records
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.operator import Operator
-from rebuno.kernel.panels import Panel
-from rebuno.kernel.serving import Serving
-from rebuno.kernel.story import Story
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
-from rebuno_cli.desk import Question, Wanted
 from rebuno_cli.refs import beginning, only
+
+if TYPE_CHECKING:
+    from rebuno import types
+    from rebuno.kernel.panels import Panel
+    from rebuno.kernel.serving import Serving
+    from rebuno.kernel.story import Story
+    from rebuno_cli.desk import Question, Wanted
 
 _REASON: Final = "cancelled"
 _PAGE: Final = 1000
@@ -26,9 +29,15 @@ class LocalDesk:
     """What `rebuno_cli.desk.Desk` says, of a store. Servers on the same store notice what is done here."""
 
     def __init__(self, store: ServedStore) -> None:
+        self._store = store
         self._operator = Operator(store)
-        # Nothing is judged here; where somebody asks about a policy, nobody's is a denial.
-        self._serving = Serving(store)
+
+    @cached_property
+    def _serving(self) -> "Serving":
+        # Loaded where it is needed: to look at a store is the matter of a moment.
+        from rebuno.kernel.serving import Serving
+
+        return Serving(self._store)
 
     def now(self) -> float:
         return self._operator.now()
@@ -39,7 +48,7 @@ class LocalDesk:
         return await self._operator.execution(ref)
 
     async def again(self, execution_id: str) -> Execution:
-        return await self._serving.execution(execution_id)
+        return await self._store.execution(execution_id)
 
     async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[Execution]:
         return await self._operator.executions(agent_id=agent_id, status=status, limit=limit)
@@ -49,18 +58,18 @@ class LocalDesk:
 
     async def events(self, execution_id: str, *, after: int = 0) -> list[Event]:
         found: list[Event] = []
-        while page := await self._serving.events(execution_id, after=after, limit=_PAGE):
+        while page := await self._store.events(execution_id, after=after, limit=_PAGE):
             found += page
             after = page[-1].event_seq
         return found
 
-    async def story(self, ref: str) -> Story:
+    async def story(self, ref: str) -> "Story":
         return await self._operator.story(ref)
 
     async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
         return await self._operator.changed_files(executions)
 
-    async def create(self, wanted: Wanted) -> Execution:
+    async def create(self, wanted: "Wanted") -> Execution:
         return await self._serving.create(
             agent_id=wanted.agent_id,
             input=identity.canonical(wanted.input),
@@ -90,7 +99,7 @@ class LocalDesk:
 
     # ------------------------------------------------------------ approvals
 
-    async def approvals(self, *, status: str | None, execution: str | None) -> list[Question]:
+    async def approvals(self, *, status: str | None, execution: str | None) -> "list[Question]":
         within = (await self._operator.execution(execution)).id if execution is not None else None
         found = await self._operator.approvals(status=status, execution_id=within)
         steps: dict[str, Step] = {}
@@ -98,15 +107,15 @@ class LocalDesk:
             steps.update((step.step_id, step) for step in await self._operator.steps(execution_id))
         return [(row, steps.get(row.step_id)) for row in found]
 
-    async def approval(self, ref: str) -> Question:
+    async def approval(self, ref: str) -> "Question":
         row = await self._approval(ref)
         steps = {step.step_id: step for step in await self._operator.steps(row.execution_id)}
         return row, steps.get(row.step_id)
 
-    async def panels(self, approval: Approval) -> Sequence[Panel]:
+    async def panels(self, approval: Approval) -> "Sequence[Panel]":
         return await self._operator.panels(approval)
 
-    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> Question:
+    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> "Question":
         login = _login(decided_by)
         row = await self._approval(ref)
         await self._serving.resolve(
@@ -128,13 +137,13 @@ class LocalDesk:
 
     # ------------------------------------------------------------ agents and keys
 
-    async def agents(self) -> list[types.Agent]:
+    async def agents(self) -> "list[types.Agent]":
         return [await self._agent(row) for row in await self._serving.agents()]
 
-    async def agent(self, agent_id: str) -> types.Agent:
+    async def agent(self, agent_id: str) -> "types.Agent":
         return await self._agent(await self._serving.agent(agent_id))
 
-    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float | None) -> types.Agent:
+    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float | None) -> "types.Agent":
         row = await self._serving.put_agent(agent_id, webhook_url=webhook_url, secret=secret, lease=lease or 0.0)
         return await self._agent(row)
 
@@ -146,7 +155,8 @@ class LocalDesk:
 
     async def test_policy(
         self, agent_id: str, *, bundle: str, cases: Sequence[dict[str, Any]], execution_ids: Sequence[str]
-    ) -> types.Tested:
+    ) -> "types.Tested":
+        from rebuno import types
         from rebuno.server.policies import tested
         from rebuno.server.wire.requests import TestPolicy
 
@@ -162,27 +172,29 @@ class LocalDesk:
             whole.unexercised_rules += said.unexercised_rules if one.cases else []
         return whole
 
-    async def keys(self) -> list[types.ApiKey]:
+    async def keys(self) -> "list[types.ApiKey]":
+        from rebuno import types
+
         return [types.ApiKey.model_validate(_key(row)) for row in await self._serving.keys()]
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> types.NewApiKey:
-        row, token = await self._serving.create_key(name, scopes)
-        return types.NewApiKey.model_validate(_key(row) | {"token": token})
+    async def create_key(self, name: str, scopes: Sequence[str]) -> "types.NewApiKey":
+        return _new(*await self._serving.create_key(name, scopes))
 
-    async def rotate_key(self, ref: str) -> types.NewApiKey:
-        row, token = await self._serving.rotate_key((await self._find(ref)).id)
-        return types.NewApiKey.model_validate(_key(row) | {"token": token})
+    async def rotate_key(self, ref: str) -> "types.NewApiKey":
+        return _new(*await self._serving.rotate_key((await self._find(ref)).id))
 
-    async def revoke_key(self, ref: str) -> types.ApiKey:
+    async def revoke_key(self, ref: str) -> "types.ApiKey":
         key = await self._find(ref)
         await self._serving.revoke_key(key.id)
         return key
 
-    async def _find(self, ref: str) -> types.ApiKey:
+    async def _find(self, ref: str) -> "types.ApiKey":
         found = {key.id: key for key in await self.keys()}
         return found[only("key", ref, beginning(ref, found))]
 
-    async def _agent(self, row: records.Agent) -> types.Agent:
+    async def _agent(self, row: records.Agent) -> "types.Agent":
+        from rebuno import types
+
         return types.Agent.model_validate(
             {
                 "id": row.id,
@@ -205,6 +217,12 @@ def _login(decided_by: str) -> str:
         if not decided_by:
             raise ValidationError("your login name is unknown here; say who answers with `--as NAME`") from None
         return ""
+
+
+def _new(row: records.ApiKey, token: str) -> "types.NewApiKey":
+    from rebuno import types
+
+    return types.NewApiKey.model_validate(_key(row) | {"token": token})
 
 
 def _key(row: records.ApiKey) -> dict[str, Any]:
