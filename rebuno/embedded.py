@@ -125,8 +125,8 @@ class Kernel:
         _check_id("agent", name)
         if id is not None:
             _check_id("id", id)
-        if deadline is not None and not 0 < deadline < LONGEST_DEADLINE:
-            raise ValidationError(f"the deadline {deadline!r} is no number of seconds above 0")
+        if deadline is not None:
+            _check_deadline(deadline)
         if on_divergence not in ("record", "block"):
             raise ValidationError(f"`on_divergence={on_divergence!r}` is neither `record` nor `block`")
         text = identity.canonical(input, "input")
@@ -261,6 +261,11 @@ def _check_id(what: str, text: object) -> None:
     if not text.strip():
         raise ValidationError(f"the {what} is blank; pass `{what}=`")
     check_name(what, text)
+
+
+def _check_deadline(seconds: object) -> None:
+    if not isinstance(seconds, int | float) or not 0 < seconds < LONGEST_DEADLINE:
+        raise ValidationError(f"the deadline {seconds!r} is no number of seconds above 0")
 
 
 def compiled(policy: PolicyLike | None) -> Policy:

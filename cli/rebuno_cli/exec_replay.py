@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rebuno.errors import ValidationError
+from rebuno.errors import ValidationError, text_of
 from rebuno_cli import files, options, target
 
 if TYPE_CHECKING:
@@ -89,8 +89,10 @@ def _handler(named: str) -> Callable[..., Any]:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, SyntaxError, TypeError) as error:
-        raise ValidationError(f"`--handler {named}` cannot be loaded: {error}") from None
+    except (Exception, SystemExit) as error:
+        # Its module is a program of others: anything may come out of it.
+        said = f"{type(error).__name__}: {text_of(error)}"
+        raise ValidationError(f"`--handler {named}` cannot be loaded: {said}") from None
     if not callable(found):
         raise ValidationError(f"`--handler {named}` is no function")
     function: Callable[..., Any] = found

@@ -124,6 +124,8 @@ def test_a_handler_is_found_in_this_folder(folder: Path, monkeypatch: pytest.Mon
         ("run.jsonl", "agent", 2, "module:name"),
         ("run.jsonl", "no_such_module:run", 2, "no_such_module"),
         ("run.jsonl", "..:run", 2, "cannot be loaded"),  # a module of no package
+        ("run.jsonl", "raises_on_import:run", 2, "ZeroDivisionError: division by zero"),
+        ("run.jsonl", "leaves_on_import:run", 2, "SystemExit: 0"),
         ("run.jsonl", f"{NAMED}:nothing", 2, "nothing"),
         ("run.jsonl", f"{NAMED}:NAMED", 2, "is no function"),
         ("run.jsonl", f"{NAMED}:leaves", 2, "ended the interpreter"),
@@ -131,7 +133,12 @@ def test_a_handler_is_found_in_this_folder(folder: Path, monkeypatch: pytest.Mon
         ("agent.db", f"{NAMED}:agent", 3, "no history"),
     ],
 )
-def test_a_wrong_question_is_told(folder: Path, source: str, handler: str, code: int, said: str) -> None:
+def test_a_wrong_question_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, source: str, handler: str, code: int, said: str
+) -> None:
     """In a sentence, with the code of its kind."""
+    (folder / "raises_on_import.py").write_text("1 / 0\n")
+    (folder / "leaves_on_import.py").write_text("raise SystemExit(0)\n")
+    monkeypatch.syspath_prepend(str(folder))
     asked = _ask(folder, source, "--handler", handler)
     assert (asked.code, said in asked.err) == (code, True)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,9 +143,9 @@ async def test_a_deadline_that_passes_while_nobody_runs_is_noticed_by_the_next_r
     await store.close()
 
 
-@pytest.mark.parametrize("deadline", [0, -1, float("nan"), float("inf")])
+@pytest.mark.parametrize("deadline", [0, -1, float("nan"), float("inf"), "5"])
 @in_loop
-async def test_a_deadline_is_a_number_of_seconds(tmp_path: Path, deadline: float) -> None:
+async def test_a_deadline_is_a_number_of_seconds(tmp_path: Path, deadline: Any) -> None:
     """Anything else is refused, and nothing is recorded."""
     async with rebuno.open(tmp_path / "store.db", policy=rebuno.PERMISSIVE) as kernel:
         with pytest.raises(rebuno.ValidationError, match="deadline"):
