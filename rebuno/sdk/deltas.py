@@ -1,4 +1,4 @@
-"""Hands what a body puts out on to those who listen, while it comes: nothing waits for it, and it may be lost."""
+"""Hands what a body puts out on to those who listen, while it comes: it may be lost, and holds nobody up for long."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,8 +11,10 @@ from rebuno.errors import RebunoError
 _TOGETHER: Final = 0.05
 # The kernel takes 7,000 bytes at once, and a character has four at most.
 _LONGEST: Final = 1750
-# So much of one step may wait to be sent; what comes beside it is left out.
+# So many characters of one step may wait to be sent; what comes beside them is left out.
 _WAITING: Final = 1 << 20
+# How long a step's outcome waits for the last of what it put out, in seconds.
+_PATIENCE: Final = 1.0
 
 Send = Callable[[str, int, str], Awaitable[None]]
 
@@ -22,29 +24,62 @@ class Deltas:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._texts: dict[str, str] = {}
-        self._next: dict[str, int] = {}
-        self._sender: asyncio.Task[None] | None = None
+        self._streams: dict[str, _Stream] = {}
 
     def add(self, step_id: str, text: str) -> None:
         """Takes a piece, and sends it soon."""
-        if len(self._texts.get(step_id, "")) < _WAITING:
-            self._texts[step_id] = self._texts.get(step_id, "") + text
-        if self._sender is None or self._sender.done():
-            self._sender = asyncio.create_task(self._run())
+        stream = self._streams.get(step_id)
+        if stream is None:
+            stream = self._streams[step_id] = _Stream(step_id, self._send)
+        stream.add(text)
+
+    async def end(self, step_id: str) -> None:
+        """Sends the rest of a step, as far as there is time: once its outcome is known, nobody takes it any more."""
+        if (stream := self._streams.pop(step_id, None)) is not None:
+            await stream.end()
 
     def stop(self) -> None:
         """Drops what is not sent yet."""
-        if self._sender is not None:
-            self._sender.cancel()
+        for stream in self._streams.values():
+            stream.stop()
+
+
+class _Stream:
+    """What one step puts out."""
+
+    def __init__(self, step_id: str, send: Send) -> None:
+        self._step_id = step_id
+        self._send = send
+        self._text = ""
+        self._seq = 0
+        self._ended = asyncio.Event()
+        self._more = asyncio.Event()
+        self._sender = asyncio.create_task(self._run())
+
+    def add(self, text: str) -> None:
+        if len(self._text) < _WAITING:
+            self._text += text
+            self._more.set()
+
+    async def end(self) -> None:
+        self._ended.set()
+        self._more.set()
+        await asyncio.wait({self._sender}, timeout=_PATIENCE)
+        self._sender.cancel()
+
+    def stop(self) -> None:
+        self._sender.cancel()
 
     async def _run(self) -> None:
-        while self._texts:
-            await asyncio.sleep(_TOGETHER)
-            texts, self._texts = self._texts, {}
-            for step_id, text in texts.items():
-                for start in range(0, len(text), _LONGEST):
-                    seq = self._next[step_id] = self._next.get(step_id, -1) + 1
-                    # Nobody may listen any more, or the step has ended: the record has it all.
-                    with suppress(RebunoError):
-                        await self._send(step_id, seq, text[start : start + _LONGEST])
+        while self._text or not self._ended.is_set():
+            await self._more.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TOGETHER):
+                    await self._ended.wait()
+            self._more.clear()
+            text, self._text = self._text, ""
+            for start in range(0, len(text), _LONGEST):
+                # Nobody may listen any more, or the kernel is away: the record has it all.
+                with suppress(RebunoError):
+                    await self._send(self._step_id, self._seq, text[start : start + _LONGEST])
+                self._seq += 1

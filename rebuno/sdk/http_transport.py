@@ -81,6 +81,7 @@ class HTTPTransport:
             late.cancel()
 
     async def _report(self, step_id: str, how: str, said: bytes) -> Answer | None:
+        await self._deltas.end(step_id)
         answer = await self.line.send("POST", "steps", step_id, how, body=said)
         match _text(answer, "decision"):
             case "recorded":

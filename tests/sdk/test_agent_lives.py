@@ -5,9 +5,11 @@ import logging
 import time
 from typing import Any
 
+import httpx2
 import pytest
 
 import rebuno
+from rebuno.sdk.context import required
 from tests.sdk.wire import EXECUTION, Call, Wire, agent, play, tell
 
 NEWER = "0193a000-0000-7000-8000-0000000000d2"
@@ -284,3 +286,39 @@ def test_a_body_that_is_cut_off_is_reported_before_the_end() -> None:
     assert play(wire, handler) == [{"output": "late"}]
     assert [said["error"]["reason"] for said in wire.bodies(late)] == ["cancelled"] * 3
     assert wire.paths()[-1] == "complete"
+
+
+def test_what_a_model_streams_is_handed_on_before_its_outcome() -> None:
+    """Piece by piece and numbered, all of it; what is recorded does not depend on it."""
+    wire = Wire()
+    events = [f'data: {{"delta": "{"é" * 1000} {number}"}}\n\n' for number in range(5)] + ["data: [DONE]\n\n"]
+
+    def provider(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content="".join(events).encode())
+
+    async def handler() -> str:
+        client = rebuno.http_client(transport=httpx2.MockTransport(provider))
+        async with client, client.stream("POST", "http://model/v1/chat", json={"model": "m", "stream": True}) as answer:
+            return (await answer.aread()).decode()
+
+    assert play(wire, handler) == [{"output": "".join(events)}]
+    pieces = wire.bodies("steps/step-1/stream")
+    assert "".join(piece["data"] for piece in pieces) == "".join(events)
+    assert [piece["seq"] for piece in pieces] == list(range(len(pieces)))
+    assert all(len(piece["data"].encode()) <= 7000 for piece in pieces)
+    assert wire.paths().index("steps/step-1/complete") > wire.paths().index("steps/step-1/stream")
+
+
+def test_a_listener_that_is_not_there_costs_nothing() -> None:
+    """A kernel that takes no pieces holds up no outcome."""
+    wire = Wire()
+    wire.answer = lambda call: (503, None) if call.path.endswith("/stream") else None
+
+    async def talk() -> str:
+        execution = required("talk")
+        assert execution.served is not None
+        execution.served.publish(rebuno.execution().step_id, "text")
+        return "said"
+
+    assert play(wire, lambda: rebuno.step("talk", talk)) == [{"output": "said"}]
+    assert len(wire.bodies("steps/step-1/stream")) == 1
