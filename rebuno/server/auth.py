@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from ipaddress import ip_address
 from typing import Final
 
 from rebuno.errors import ForbiddenError, NotFoundError, UnauthorizedError, ValidationError
@@ -119,6 +120,8 @@ class Tokens:
             # Any page that somebody opens on this machine could answer questions otherwise.
             if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
                 raise UnauthorizedError("a page in a browser has to send `Authorization: Bearer TOKEN`")
+            if _public(headers.get("host", "")):
+                raise UnauthorizedError("send `Authorization: Bearer TOKEN`, or call the server by its address")
             return Caller(ANYONE, ALL)
         scheme, _, token = given.partition(" ")
         token = token.strip()
@@ -130,6 +133,19 @@ class Tokens:
         if key is None:
             raise UnauthorizedError("this token is not known here, or was revoked")
         return Caller(key.name, frozenset(key.scopes))
+
+
+def _public(host: str) -> bool:
+    """Whether a `Host` is a name that can be bought. Whoever has one can have it lead here, and then a page of theirs
+    reads what it likes: to the browser it comes from there."""
+    name = host if host.startswith("[") else host.partition(":")[0]
+    if "." not in name or name.startswith("[") or name.endswith(".localhost"):
+        return False
+    try:
+        ip_address(name)
+    except ValueError:
+        return True
+    return False
 
 
 def _hashed(token: str) -> bytes:

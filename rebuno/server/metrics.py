@@ -1,10 +1,12 @@
 """Numbers for Prometheus: what this replica did, and what the store holds."""
 
+import asyncio
 import time
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from rebuno.errors import StoreError
 from rebuno.journal.records import Approval, Counts, Step
 from rebuno.kernel.serving import Observer, Serving, Webhook
 from rebuno.model.answer import Answer, Say
@@ -14,6 +16,8 @@ from rebuno.model.step import Kind, StepStatus
 _LATENCIES: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1.0)
 # For how long counts are told again, in seconds.
 _FRESH: Final = 1.0
+# How long the store may take to count, in seconds; who asks waits for ten.
+COUNT_SECONDS: Final = 5.0
 _WAITS: Final = (1, 5, 15, 60, 300, 900, 3600, 14400, 86400)
 
 
@@ -23,6 +27,7 @@ class Metrics(Observer):
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
         self._counted_until = 0.0
+        self._up = Gauge("rebuno_store_up", "Whether the store answers.", registry=registry)
         self._executions = Gauge("rebuno_executions", "Executions by status.", ["status"], registry=registry)
         self._queue = Gauge("rebuno_dispatch_queue_depth", "Dispatches that wait for delivery.", registry=registry)
         self._claimed = Gauge("rebuno_dispatches_delivered", "Dispatches that an agent has.", registry=registry)
@@ -68,11 +73,15 @@ class Metrics(Observer):
 
     async def scrape(self, serving: Serving) -> bytes:
         """All of it in Prometheus' text format. What the store holds is as it was a second ago at most: anybody may
-        ask, and a store of many executions is long in counting them."""
+        ask, and a store of many executions is long in counting them. While the store is away it is as it was last."""
         if time.monotonic() >= self._counted_until:
-            counts = await serving.counts()
+            try:
+                async with asyncio.timeout(COUNT_SECONDS):
+                    self._hold(await serving.counts())
+                self._up.set(1)
+            except (StoreError, TimeoutError):
+                self._up.set(0)
             self._counted_until = time.monotonic() + _FRESH
-            self._hold(counts)
         return generate_latest(self._registry)
 
     def _hold(self, counts: Counts) -> None:

@@ -1,16 +1,20 @@
 """The routes of operators: agents and their policies, approvals, keys, and whether the server is well."""
 
+import asyncio
 from typing import Final
 
 from starlette.responses import Response
 
-from rebuno.errors import ValidationError
+from rebuno.errors import StoreBusy, ValidationError
 from rebuno.journal.records import Approval
 from rebuno.server.auth import ANYONE, BOOTSTRAP, Scope
 from rebuno.server.policies import tested
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said
 from rebuno.server.wire import operating, requests
 from rebuno.server.wire.writing import Json, array, obj
+
+# How long a store may take to say that it is there, in seconds.
+READY_SECONDS: Final = 2.0
 
 _AGENT: Final = "/v0/agents/{id}"
 _APPROVAL: Final = "/v0/approvals/{id}"
@@ -123,7 +127,12 @@ async def health(call: Call) -> Response:
 
 async def ready(call: Call) -> Response:
     """Whether the store answers too"""
-    await call.serving.keys()
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            await call.serving.keys()
+    except TimeoutError:
+        # A store that is away is waited for, which whoever asks here does not.
+        raise StoreBusy(f"the store did not answer within {READY_SECONDS:g} seconds") from None
     return said(obj(status="ok"))
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from starlette.responses import Response, StreamingResponse
 
+from rebuno.errors import NotFoundError, StoreError
 from rebuno.server.routes import Call
 from rebuno.server.wire import answers
 
@@ -40,7 +41,18 @@ async def _texts(call: Call) -> AsyncIterator[str]:
                 if closing.done():
                     return
                 yield ": keep-alive\n\n"
-                if (await call.serving.execution(call.id)).status.terminal:
+                if await _over(call):
                     return
     finally:
         closing.cancel()
+
+
+async def _over(call: Call) -> bool:
+    try:
+        return (await call.serving.execution(call.id)).status.terminal
+    except NotFoundError:
+        # Retention took it.
+        return True
+    except StoreError:
+        # The store is away for a moment; what comes is not out of it.
+        return False

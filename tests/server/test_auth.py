@@ -150,6 +150,14 @@ PAGES: list[tuple[str, dict[str, str], bool]] = [
     ("a page from a file", {"origin": "null"}, False),
     ("an image of another site", {"sec-fetch-site": "cross-site"}, False),
     ("a page at our own address, which serves none", {"sec-fetch-site": "same-origin"}, False),
+    ("a page whose own name leads here now, which no other header tells", {"host": "evil.test:8080"}, False),
+    ("a name that ends in a dot", {"host": "evil.test."}, False),
+    ("a number that is no address", {"host": "127.0.0.1.evil.test"}, False),
+    ("this machine", {"host": "localhost:8080"}, True),
+    ("this machine's address", {"host": "127.0.0.1:8080"}, True),
+    ("its newer address", {"host": "[::1]:8080"}, True),
+    ("a name on this machine", {"host": "rebuno.localhost:8080"}, True),
+    ("a name in a network of containers", {"host": "rebuno:8080"}, True),
 ]
 
 

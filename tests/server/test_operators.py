@@ -1,10 +1,15 @@
 """Agents, policies, approvals and keys over HTTP."""
 
+import asyncio
 import json
 from typing import Any
 
+import pytest
+
+from rebuno.kernel.serving import Serving
+from rebuno.server import metrics, operators
 from rebuno.server.wire.operating import AgentOut, ApprovalOut, KeyOut, TestedOut
-from tests.server.support import SECRET, Running, agent, inbox, only, play
+from tests.server.support import SECRET, Running, agent, inbox, only, play, until
 
 BUNDLE = 'bundle b\ndefault deny\nrule look {\n  allow tool "look"\n}\nrule write {\n  allow tool "write"\n}\n'
 ASKING = """bundle b
@@ -235,3 +240,33 @@ def test_where_nobody_can_be_told_the_server_is_well() -> None:
             assert json.loads((await server.plain.get(path)).content) == {"status": "ok"}
 
     play(scenario)
+
+
+def test_a_store_that_is_away_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe learns soon that the server is not ready, and the numbers of this replica are told all the same."""
+    monkeypatch.setattr(operators, "READY_SECONDS", 0.1)
+    monkeypatch.setattr(metrics, "COUNT_SECONDS", 0.1)
+
+    async def away(serving: Serving) -> Any:
+        await asyncio.sleep(60)
+
+    async def scenario(server: Running) -> None:
+        assert "rebuno_store_up 1.0" in (await server.plain.get("/metrics")).text.splitlines()
+        with monkeypatch.context() as now:
+            now.setattr(Serving, "keys", away)
+            now.setattr(Serving, "counts", away)
+            now.setattr(metrics, "_FRESH", 0.0)
+            async with asyncio.timeout(10):
+                assert (await server.plain.get("/v0/ready")).status_code == 500
+                assert (await server.plain.get("/v0/health")).status_code == 200
+                await until(lambda: _says(server, "rebuno_store_up 0.0"))
+        assert (await server.plain.get("/v0/ready")).status_code == 200
+        await until(lambda: _says(server, "rebuno_store_up 1.0"))
+
+    play(scenario)
+
+
+async def _says(server: Running, line: str) -> bool:
+    text = (await server.plain.get("/metrics")).text
+    assert "rebuno_replay_hits_total 0.0" in text
+    return line in text.splitlines()

@@ -7,6 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from rebuno.errors import NotFoundError, StoreUnreachable
+from rebuno.kernel.serving import Serving
 from rebuno.server import stream
 from tests.server.support import Agent, Running, agent, play
 
@@ -72,6 +74,29 @@ def test_a_silent_stream_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
                 async with asyncio.timeout(10):
                     rest = [line async for line in lines if line]
             assert set(rest) <= {": keep-alive"}
+
+    play(scenario)
+
+
+def test_a_stream_goes_on_while_the_store_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told does not come out of the store; that an execution was removed ends its stream."""
+    monkeypatch.setattr(stream, "KEEP_ALIVE", 0.05)
+    errors: list[Exception] = [StoreUnreachable("away"), StoreUnreachable("away"), NotFoundError("removed")]
+
+    async def scenario(server: Running) -> None:
+        async with agent(server) as one:
+            path, _ = await _begun(server, one)
+            async with server.http.stream("GET", f"{path}/stream") as answer:
+                lines = await _listening(answer)
+
+                async def away(serving: Serving, execution_id: str) -> Any:
+                    raise errors.pop(0)
+
+                monkeypatch.setattr(Serving, "execution", away)
+                async with asyncio.timeout(10):
+                    assert len([line async for line in lines if line]) >= 3
+            assert not errors
+            monkeypatch.undo()
 
     play(scenario)
 
