@@ -166,6 +166,44 @@ def test_agents_hand_work_to_each_other(monkeypatch: pytest.MonkeyPatch) -> None
     play(scenario)
 
 
+def test_a_subagent_is_waited_for_in_bodies_of_every_sort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the tool may run at most once, and inside another step; its agent may die meanwhile."""
+    monkeypatch.setenv("REBUNO_API_KEY", TOKEN)
+    asked = asyncio.Event()
+
+    @rebuno.tool("delegate_once", idempotency="at_most_once")
+    async def once(number: int) -> Any:
+        return await rebuno.subagent("clerk", {"number": number})
+
+    async def boss() -> Any:
+        return [await once(number=1), await rebuno.step("outer", lambda: once(number=2))]
+
+    @rebuno.tool("await_person")
+    async def await_person(number: int) -> int:
+        return number * 10
+
+    async def clerk(number: int) -> Any:
+        asked.set()
+        return await await_person(number=number)
+
+    bundle = 'bundle clerk\ndefault allow\nrule ask { require approval for tool "await_person" because "slow" }\n'
+
+    async def scenario(kernel: Served) -> None:
+        async with kernel.agent("clerk", clerk, bundle=bundle):
+            async with kernel.agent("boss", boss):
+                made = await kernel.client.create("boss")
+                await asyncio.wait_for(asked.wait(), 10)
+            async with kernel.agent("boss", boss), asyncio.timeout(20):
+                while not (ended := await kernel.client.get(made.id)).status.terminal:
+                    for question in await kernel.client.list_approvals():
+                        await kernel.client.grant_approval(question.id)
+                    await asyncio.sleep(0.05)
+                assert ended.output == [10, 20]
+                assert len((await kernel.client.list_executions(agent_id="clerk")).executions) == 2
+
+    play(scenario, settings=SHORT)
+
+
 def test_an_input_that_does_not_fit_fails_the_execution() -> None:
     """With the word that clients look for."""
 
