@@ -213,6 +213,7 @@ class Kernel:
         finally:
             if not attempt.ended:
                 await self._abandon(attempt)
+            attempt.forget()
 
     async def _watch(self, attempt: Attempt, task: "asyncio.Task[Any]") -> bool:
         """Waits for the handler's end. False where its execution was ended, or given to another, before that."""

@@ -345,6 +345,11 @@ class Attempt:
         if self._looks_back.about(step.kind, step.target):
             self.history.append(facts.ended(step, NEWEST, identity.parse(step.args), value))
 
+    def forget(self) -> None:
+        """Lets go of what was read and counted, after the end: references in a circle may keep the rest for long."""
+        self._counts.clear()
+        self.recorded.forget()
+
     def unsettled(self) -> list[Step]:
         """The steps that have no end yet."""
         return [step for step in self.steps.values() if not step.status.terminal]

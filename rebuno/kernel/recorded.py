@@ -247,6 +247,11 @@ class Recorded:
         else:
             del self.steps[step_id]
 
+    def forget(self) -> None:
+        """Lets go of all steps, after the end."""
+        for kept in (self.steps, self.visited, self.unvisited, self._expected, self._again):
+            kept.clear()
+
     def _forget(self, step: Step) -> None:
         if step.step_id in self._asked:
             self.steps[step.step_id] = _bare(step)
