@@ -15,6 +15,7 @@ from rebuno.journal.sqlite import SQLiteStore
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 from tests.journal.builders import approval, asking, batch, event, execution, in_loop, started, written
+from tests.kernel.served import eventually
 
 
 @in_loop
@@ -99,6 +100,15 @@ async def test_events_carry_the_clock_even_where_it_is_set_back(tmp_path: Path) 
     await store.close()
 
 
+async def _renewed(store: SQLiteStore, clock: FixedClock) -> None:
+    """Waits until the lease of `e1` runs for 30 s from now."""
+
+    async def renewed() -> bool:
+        return (await store.execution("e1")).lease_until == clock.now() + 30
+
+    await eventually(renewed)
+
+
 @in_loop
 async def test_a_kept_lease_is_renewed_until_it_is_dropped(tmp_path: Path) -> None:
     """The row's `lease_until` moves to 30 s from now by itself."""
@@ -107,8 +117,7 @@ async def test_a_kept_lease_is_renewed_until_it_is_dropped(tmp_path: Path) -> No
     lease = await started(store)
     store.keep(lease)
     clock.advance(100)
-    await asyncio.sleep(0.1)
-    assert (await store.execution("e1")).lease_until == clock.now() + 30
+    await _renewed(store, clock)
     store.drop(lease)
     await store.execution("e1")
     clock.advance(100)
@@ -127,8 +136,12 @@ async def test_a_kept_lease_that_another_took_is_lost(tmp_path: Path) -> None:
         store.keep(lease)
     taken = ExecutionWrite(ExecutionStatus.RUNNING, attempt=2, holder=store.holder, lease_until=9e9)
     await written(store, batch("e1", execution=taken))
-    await asyncio.sleep(0.1)
-    assert [lease.lost for lease in leases] == [False, True]
+
+    async def noticed() -> bool:
+        return leases[1].lost
+
+    await eventually(noticed)
+    assert not leases[0].lost
     await store.close()
 
 
@@ -146,8 +159,8 @@ async def test_a_busy_file_is_no_verdict_about_a_lease(tmp_path: Path) -> None:
     other.execute("ROLLBACK")
     other.close()
     clock.advance(7)
-    await asyncio.sleep(0.1)
-    assert (lease.lost, (await store.execution("e1")).lease_until) == (False, clock.now() + 30)
+    await _renewed(store, clock)
+    assert not lease.lost
     await store.close()
 
 
