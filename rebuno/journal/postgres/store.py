@@ -27,8 +27,9 @@ from rebuno.model.clock import Clock
 
 # How long a deferred outcome may wait for the next submission of its execution.
 DEFER_SECONDS: Final = 0.002
-# How many connections one open store has at most.
-CONNECTIONS: Final = 4
+# How many connections one open store has at most. Each commits one change at a time, and the server syncs those of
+# several together.
+CONNECTIONS: Final = 8
 
 
 class PostgresStore(Served):

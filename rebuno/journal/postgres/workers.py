@@ -27,6 +27,8 @@ from rebuno.journal.postgres.work import Ask, answers_of, failed
 from rebuno.journal.records import Lease
 
 RENEW_SECONDS: Final = 10.0
+# More workers than this are not needed: the event loop's own thread does most of the writing.
+MOST_WORKERS: Final = 2
 # So often the watch looks for answers that the event loop has no time for.
 DRAIN_SECONDS: Final = 0.002
 # After a change the watch goes on looking for so long, every `DRAIN_SECONDS`. To be woken costs more than to look.
@@ -54,12 +56,12 @@ class Workers:
         renew_seconds: float,
     ) -> None:
         """`session` makes one that is not open yet; `first` is open. `size` is how many connections there are at most,
-        half of them the workers'."""
+        at most half of them the workers'."""
         self._session = session
         self._changes = changes
         self._clock = server_clock
         self._name = name
-        self._size = max(1, size // 2)
+        self._size = max(1, min(MOST_WORKERS, size // 2))
         self._express = Express(connect, changes, self._finished, size - self._size)
         self._renew_seconds = renew_seconds
         self._queue = Queue()
