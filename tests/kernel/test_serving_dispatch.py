@@ -100,24 +100,37 @@ def test_an_outcome_lets_the_count_begin_anew(serve: Scenario) -> None:
     serve(scenario)
 
 
-def test_an_agent_that_is_at_work_keeps_what_it_did_not_acknowledge(serve: Scenario) -> None:
-    """Its answer was lost, its requests say enough: nobody else is told before its lease runs out."""
+@pytest.mark.parametrize("before", [0, MOST - 1])
+def test_an_agent_that_is_at_work_keeps_what_it_did_not_acknowledge(serve: Scenario, before: int) -> None:
+    """Its answer was lost, its requests say enough: nobody else is told before its lease runs out, and its last chance
+    is not over."""
 
     async def scenario(w: World) -> None:
         await w.agent()
         working = asyncio.Event()
+        answered = asyncio.Event()
 
         async def at_last(webhook: Webhook) -> int:
             await working.wait()
+            answered.set()
             return 500
 
-        w.answers = at_last
-        run = await w.begin()
+        w.statuses += [503] * before
+        if not before:
+            w.answers = at_last
+        await w.create()
+        for n in range(before):
+            await until(w, await w.run(), DispatchState.QUEUED)
+            w.answers = at_last if n + 1 == before else None
+            w.clock.advance(60)
+        run = await w.run()
         await run.submit()
         working.set()
+        await answered.wait()
         w.answers = None
         w.clock.advance(LEASE / 2)
         await w.quiet()
+        assert (await run.submit()).say is Say.PROCEED
 
     serve(scenario)
 
