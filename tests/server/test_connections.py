@@ -22,7 +22,9 @@ async def _hello(scope: Any, receive: Any, send: Any) -> None:
 
 @asynccontextmanager
 async def _served() -> AsyncIterator[int]:
-    config = uvicorn.Config(_hello, http=Connection, ws="none", lifespan="off", log_config=None, port=0)
+    config = uvicorn.Config(
+        _hello, http=Connection, ws="none", lifespan="off", log_config=None, port=0, timeout_keep_alive=60
+    )
     server = uvicorn.Server(config)
     config.load()
     server.lifespan = config.lifespan_class(config)

@@ -193,7 +193,7 @@ def test_an_approval_is_asked_for_and_granted() -> None:
 
 
 def test_a_session_hands_its_state_on() -> None:
-    """The second execution of a session waits for the first, and finds its state."""
+    """The second execution of a session waits for the first and finds its state; without one it is the output."""
 
     async def scenario(server: Running) -> None:
         async with agent(server) as one:
@@ -206,6 +206,9 @@ def test_a_session_hands_its_state_on() -> None:
             await one.said("POST", f"{EXECUTION}/{first['id']}/complete", body, status=204)
             assert await one.take() == second["id"]
             assert await server.get(f"{EXECUTION}/{second['id']}/previous") == {"state": {"n": 1}}
+            await one.said("POST", f"{EXECUTION}/{second['id']}/complete", {"output": "o"}, status=204)
+            third = await server.post(EXECUTION, {"agent_id": "agent", "session": "s"}, status=201)
+            assert await server.get(f"{EXECUTION}/{third['id']}/previous") == {"state": "o"}
 
     play(scenario)
 
