@@ -1,9 +1,10 @@
 """The rows of the journal, and the batch in which all writes of one execution travel."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
@@ -124,6 +125,15 @@ class Step:
     output_tokens: int | None = None
     visited: int = 0
     submission: int = 0
+
+    def ended(self, status: StepStatus, *, result: str | None = None, error: str | None = None) -> "Step":
+        """The step as it is once it has ended so; several times as fast as `replace`."""
+        step = Step(*_FIELDS(self))
+        step.status, step.result, step.error = status, result, error
+        return step
+
+
+_FIELDS: Final = attrgetter(*(field.name for field in fields(Step)))
 
 
 @dataclass(frozen=True, slots=True)

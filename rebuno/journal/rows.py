@@ -216,10 +216,10 @@ def holder_values(holder: Holder | None) -> tuple[str | None, str | None, int | 
 
 def step_values(write: StepWrite, first_seq: int, now: float) -> Row:
     """The parameters of `put-step`; `first_seq` is the number of the batch's first event, `now` its time."""
-    decided, started, settled = (
-        _mark(event, first_seq, now) for event in (write.decided, write.started, write.settled)
-    )
-    return _step_values(write.step, (decided[0], started[0], settled[0]), (decided[1], started[1], settled[1]))
+    decided, decided_at = _mark(write.decided, first_seq, now)
+    started, started_at = _mark(write.started, first_seq, now)
+    settled, settled_at = _mark(write.settled, first_seq, now)
+    return _step_values(write.step, (decided, started, settled), (decided_at, started_at, settled_at))
 
 
 def copied_step_values(step: Step) -> Row:

@@ -68,7 +68,7 @@ def _decide(attempt: Attempt, step: Identified) -> Decision:
         Facts(
             step.kind,
             step.target,
-            identity.parse(step.args),
+            identity.reread(step.args),
             agent=execution.agent_id,
             input=attempt.input,
             history=attempt.history,

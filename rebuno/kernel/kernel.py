@@ -65,7 +65,7 @@ class Kernel:
     async def succeed(self, attempt: Attempt, step_id: str, result: str, value: object) -> None:
         """Records the result of a body, `result` as canonical JSON text and `value` as what that text reads as."""
         step = self._running(attempt, step_id)
-        row = replace(step, status=StepStatus.SUCCEEDED, result=result)
+        row = step.ended(StepStatus.SUCCEEDED, result=result)
         if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
             row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         attempt.succeeded(row, value)
@@ -74,7 +74,7 @@ class Kernel:
     async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True) -> None:
         """Records that a body failed, `error` as canonical JSON text of an object. With `wait` False the commit is left
         to happen by itself."""
-        row = replace(self._running(attempt, step_id), status=StepStatus.FAILED, error=error)
+        row = self._running(attempt, step_id).ended(StepStatus.FAILED, error=error)
         await self._settle(attempt, row, wait=wait)
 
     def release(self, attempt: Attempt, step_id: str) -> None:

@@ -280,7 +280,7 @@ class ExecutionContext:
                 raise Blocked(step_id) from error
             return await self._failed(target, step_id, error)
         try:
-            settled = await self._transport.succeed(step_id, text, identity.parse(text))
+            settled = await self._transport.succeed(step_id, text, identity.reread(text))
         except StoreError as error:
             said = f"{error}; the body of the step `{target}` has run, and how it ended could not be recorded"
             raise type(error)(said, path=error.path) from error
