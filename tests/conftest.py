@@ -1,15 +1,27 @@
-"""The PostgreSQL server that the tests share, and which one it is."""
+"""What all tests share: a PostgreSQL server, and names of tools and time limits that are no other test's affair."""
 
 import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
+from rebuno.sdk import tool
 from tests.postgres.binaries import binaries
 from tests.postgres.server import Server, database, emptied
 
 # The URL of a server in which databases may be made, or `skip`.
 VARIABLE = "REBUNO_TEST_POSTGRES"
+
+# A time limit for each example would fail tests where the machine is busy, and say nothing about the code.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
+
+
+@pytest.fixture(autouse=True)
+def own_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test names its tools as it likes: the promises of another one's do not bind it."""
+    monkeypatch.setattr(tool, "_registered", {})
 
 
 def which() -> str:

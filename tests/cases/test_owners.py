@@ -56,8 +56,11 @@ def test_of_processes_that_resume_a_killed_run_at_once_one_does(tmp_path: Path) 
     for said in losers:
         assert any(f"is running in process {pid} on " in said for pid in pids)
     ran = names(path)
-    # The step that the kill hit was not finished, and is safe to run again.
-    assert [ran.count(name) for name in stepping.NAMES] in ([1, 2, 1, 1, 1], [2, 2, 1, 1, 1])
+    # The step that the kill hit was not finished, and the outcome before it may have been on its way to the disk; both
+    # are safe to run again.
+    first, hit, *rest = (ran.count(name) for name in stepping.NAMES)
+    assert {first, hit} <= {1, 2}
+    assert rest == [1, 1, 1]
     asyncio.run(journal(path))
 
 
