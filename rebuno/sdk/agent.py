@@ -45,6 +45,7 @@ class Agent:
 
         Raises:
             ValueError: the id is empty, or the secret or the URL is not given.
+            ValidationError: it is no URL of a kernel, or holds credentials.
         """
         secret = os.environ.get("REBUNO_AGENT_SECRET", "") if secret is None else secret
         base_url = base_url or os.environ.get("REBUNO_URL", "")

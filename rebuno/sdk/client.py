@@ -9,7 +9,7 @@ import httpx2
 import pydantic
 from pydantic import BaseModel
 
-from rebuno.errors import NetworkError
+from rebuno.errors import NetworkError, ValidationError
 from rebuno.model import identity
 from rebuno.sdk import responses
 from rebuno.sdk.requests import TIMEOUT, Requests, route
@@ -44,11 +44,14 @@ class Client:
 
         Raises:
             ValueError: no URL is given.
+            ValidationError: it is no URL of a kernel, or holds credentials; or the key is none.
         """
         url = base_url or os.environ.get("REBUNO_URL", "")
         if not url:
             raise ValueError("no kernel is named; pass `base_url=` or set REBUNO_URL")
         key = os.environ.get("REBUNO_API_KEY", "") if api_key is None else api_key
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise ValidationError("the API key holds a character that no key of a kernel has; look at REBUNO_API_KEY")
         self._requests = Requests(url, headers={"Authorization": f"Bearer {key}"} if key else None, timeout=timeout)
         self.base_url = self._requests.url
 

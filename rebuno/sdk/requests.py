@@ -4,11 +4,11 @@ import ssl
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import httpx2
 
-from rebuno.errors import NetworkError
+from rebuno.errors import NetworkError, ValidationError
 from rebuno.sdk import responses
 
 # A little longer than a server lets a request wait.
@@ -25,10 +25,10 @@ def route(*parts: str, **query: object) -> str:
 
 
 class Requests:
-    """Connections to the kernel at `url`."""
+    """Connections to the kernel at `url`; `ValidationError` where that is no URL of a server."""
 
     def __init__(self, url: str, *, headers: Mapping[str, str] | None = None, timeout: float = TIMEOUT) -> None:
-        self.url = url.rstrip("/")
+        self.url = _checked(url)
         self.http = httpx2.AsyncClient(
             base_url=self.url,
             headers={"Content-Type": "application/json", "Accept": "application/json", **(headers or {})},
@@ -64,6 +64,26 @@ class Requests:
     async def close(self) -> None:
         """Lets go of the connections."""
         await self.http.aclose()
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        # An address in brackets is read here, and a port is only looked at where it is asked for.
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        httpx2.URL(url)
+    except (ValueError, httpx2.InvalidURL):
+        fits = False
+    if "@" in url:
+        # It stands in messages and in logs.
+        raise ValidationError("the kernel's URL holds credentials; leave them out, and set REBUNO_API_KEY")
+    if not fits or any(sign.isspace() for sign in url):
+        raise ValidationError(
+            f"`{url}` is no URL of a kernel; it looks like https://rebuno.example or http://HOST:PORT"
+        )
+    if parts.query or parts.fragment:
+        raise ValidationError(f"`{url}` is more than the URL of a kernel; leave out what follows its path")
+    return url.rstrip("/")
 
 
 @cache

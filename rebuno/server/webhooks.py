@@ -1,6 +1,7 @@
 """Posts webhooks: signed, only to URLs that are allowed, without following redirects."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ TIMEOUT: Final = 30.0
 # How much of an answer is read, in bytes, and how long a connection waits for the next webhook, in seconds.
 _MOST_READ: Final = 64 * 1024
 _IDLE: Final = 2.0
+# What stands in a host for something else is read by one program in this way and by another in that.
+_HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+", re.ASCII)
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -99,12 +102,17 @@ def _place(url: str, *, pattern: bool = False) -> _Place:
         raise ValidationError("a webhook's URL holds no credentials and no backslashes")
     if "*" in parts.netloc and not (pattern and parts.hostname.startswith("*.") and parts.hostname.count("*") == 1):
         raise ValidationError(f"`{url}`: only an allowed URL may have a `*`, as the whole first label of its host")
+    if not _HOST.fullmatch(parts.hostname):
+        raise ValidationError(f"`{url}`: a host is made of letters, digits, `-`, `_` and dots, or is an address")
     return _Place(parts.scheme, parts.hostname.rstrip("."), port or _PORTS[parts.scheme], _path(parts))
 
 
 def _path(parts: SplitResult) -> str:
-    segments = parts.path.lower().replace("%2e", ".").split("/")
-    if ".." in segments or "." in segments:
+    path = parts.path.lower()
+    # Some servers take an escaped slash for one, and leave out what follows a `;`.
+    for escaped, meant in (("%2e", "."), ("%2f", "/"), ("%5c", "/"), ("%3b", ";")):
+        path = path.replace(escaped, meant)
+    if any(segment.partition(";")[0] in (".", "..") for segment in path.split("/")):
         raise ValidationError("a webhook's URL has no `.` and `..` in its path")
     return parts.path or "/"
 

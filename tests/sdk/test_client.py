@@ -144,6 +144,36 @@ def test_the_client_speaks_every_route(scenario: Callable[[Served], Coroutine[An
     play(scenario)
 
 
+URLS: list[tuple[str, str, str]] = [
+    ("credentials, which would stand in every message", "http://ann:secret@127.0.0.1:9", "holds credentials"),
+    ("no scheme", "127.0.0.1:8080", "no URL of a kernel"),
+    ("another scheme", "ftp://127.0.0.1", "no URL of a kernel"),
+    ("no host", "http://", "no URL of a kernel"),
+    ("half an address", "http://[::1", "no URL of a kernel"),
+    ("a port beyond all", "http://127.0.0.1:99999", "no URL of a kernel"),
+    ("the port that is none", "http://127.0.0.1:0", "no URL of a kernel"),
+    ("a blank", "http://a b", "no URL of a kernel"),
+    ("a query", "http://127.0.0.1/?a=1", "leave out"),
+]
+
+
+@pytest.mark.parametrize(("url", "said"), [row[1:] for row in URLS], ids=[row[0] for row in URLS])
+def test_a_url_that_leads_to_no_kernel_is_refused_at_once(url: str, said: str) -> None:
+    """It is told what is wrong with it, and never what is secret in it."""
+    for make in (lambda: rebuno.Client(url), lambda: rebuno.Agent("a", secret="s", base_url=url)):
+        with pytest.raises(rebuno.ValidationError, match=said) as refused:
+            make()
+        assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["secret\n", "secret é", "se cret"])
+def test_a_key_that_is_none_is_refused_and_not_told(key: str) -> None:
+    """What no header can carry is refused before it stands in the message of whoever tries to send it."""
+    with pytest.raises(rebuno.ValidationError, match="REBUNO_API_KEY") as refused:
+        rebuno.Client("http://127.0.0.1:9", key)
+    assert key not in str(refused.value)
+
+
 STRANGERS: list[tuple[str, int, bytes, type[Exception], str]] = [
     ("a page of a proxy", 502, b"<h1>bad gateway</h1>", rebuno.APIError, "answered 502: <h1>bad gateway"),
     ("another service", 200, b"hello", rebuno.NetworkError, "look at the URL"),
