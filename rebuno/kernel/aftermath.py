@@ -4,7 +4,7 @@ replica died before that."""
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
@@ -118,10 +118,27 @@ class Aftermath:
         """
         await sweep(self._store, retention=retention, release=False)
         for child in await self._store.children_ended(limit=_PAGE):
-            await tell_parent(self._store, child)
+            await self._one(child, self._tell)
         for child in await self._store.orphans(limit=_PAGE):
-            with suppress(ConflictError, NotFoundError):
-                await self._ended(await cancel(self._store, child.id, reason=PARENT_TERMINAL))
+            await self._one(child, self._end_orphan)
         for execution in await self._store.sessions_free(limit=_PAGE):
-            await begin_pending(self._store, execution)
+            await self._one(execution, self._begin)
         self._wake()
+
+    async def _one(self, execution: Execution, work: Callable[[Execution], Awaitable[None]]) -> None:
+        """One that cannot be swept stops no other."""
+        try:
+            await work(execution)
+        except RebunoError as error:
+            logger.warning("the execution `%s` could not be swept: %s", execution.id, error)
+
+    async def _tell(self, child: Execution) -> None:
+        await tell_parent(self._store, child)
+
+    async def _end_orphan(self, child: Execution) -> None:
+        # Somebody may be faster.
+        with suppress(ConflictError, NotFoundError):
+            await self._ended(await cancel(self._store, child.id, reason=PARENT_TERMINAL))
+
+    async def _begin(self, execution: Execution) -> None:
+        await begin_pending(self._store, execution)

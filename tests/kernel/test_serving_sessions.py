@@ -4,7 +4,10 @@ import asyncio
 
 import pytest
 
-from rebuno.errors import ConflictError, NotFoundError, ValidationError
+from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
+from rebuno.journal.records import Execution
+from rebuno.journal.served import ServedStore
+from rebuno.kernel.admission import begin_pending
 from rebuno.kernel.cancel import cancel
 from rebuno.kernel.serving import Serving, Settings
 from rebuno.model.answer import Say
@@ -86,6 +89,28 @@ def test_a_session_whose_replica_died_is_gone_on_with_by_a_sweep(serve: Scenario
         await w.quiet()
         await w.replicas[-1].sweep()
         assert (await w.run()).id == waiting.id
+
+    serve(scenario)
+
+
+def test_one_execution_that_cannot_be_swept_stops_no_other(serve: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others of the same sweep begin."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        runs = [await w.begin(session=name) for name in ("a", "b")]
+        waiting = [await w.create(session=name) for name in ("a", "b")]
+        for run in runs:
+            await cancel(w.store, run.id)
+
+        async def damaged(store: ServedStore, execution: Execution) -> bool:
+            if execution.id == waiting[0].id:
+                raise StoreCorrupt("a row cannot be read")
+            return await begin_pending(store, execution)
+
+        monkeypatch.setattr("rebuno.kernel.aftermath.begin_pending", damaged)
+        await w.serving.sweep()
+        assert (await w.run()).id == waiting[1].id
 
     serve(scenario)
 
