@@ -58,8 +58,8 @@ def test_of_processes_that_resume_a_killed_run_at_once_one_does(tmp_path: Path) 
     ran = names(path)
     # The step that the kill hit was not finished, and the outcome before it may have been on its way to the disk; both
     # are safe to run again.
-    first, hit, *rest = (ran.count(name) for name in stepping.NAMES)
-    assert {first, hit} <= {1, 2}
+    before, hit, *rest = (ran.count(name) for name in stepping.NAMES)
+    assert {before, hit} <= {1, 2}
     assert rest == [1, 1, 1]
     asyncio.run(journal(path))
 

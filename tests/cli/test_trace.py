@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rebuno as library
+from rebuno.embedded import PolicyLike
 from rebuno.policy.compile import compile_text
 from tests.cli.support import rebuno
 
@@ -54,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _resume(folder: Path, handler: object, policy: object) -> None:
+def _resume(folder: Path, handler: Callable[..., Any], policy: PolicyLike) -> None:
     async def through() -> None:
         async with library.open(folder / "agent.db", policy=policy) as kernel:
             for asked in await kernel.operator.approvals(status="pending"):

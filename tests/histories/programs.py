@@ -103,11 +103,12 @@ async def nested(input: dict[str, Any]) -> list[object]:
 async def failures(input: dict[str, Any]) -> object:
     """Bodies that raise, a result that is no JSON, a cancelled step; and an end by an exception."""
     told = []
-    for step in (
+    steps: tuple[Callable[[], Awaitable[Any]], ...] = (
         lambda: rebuno.step("breaks", breaks, {"why": "no <disk>"}),
         lambda: rebuno.step("unfit", lambda: {1, 2}),
         lambda: rebuno.step("breaks", breaks, {"why": "again"}),
-    ):
+    )
+    for step in steps:
         try:
             await step()
         except rebuno.ToolError as error:

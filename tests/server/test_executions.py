@@ -131,7 +131,7 @@ def test_events_are_read_from_where_one_stopped() -> None:
             path = f"{EXECUTION}/{begun['id']}/events"
 
             async def acked() -> bool:
-                return (await server.get(path))[-1]["type"] == "dispatch.acked"
+                return bool((await server.get(path))[-1]["type"] == "dispatch.acked")
 
             await until(acked)
             whole = await server.get(path, params={"limit": 10**6})
