@@ -64,6 +64,8 @@ async def _before(store: ServedStore, wanted: Wanted) -> Execution | None:
     if wanted.spawned_by is not None:
         child = await store.child(wanted.spawned_by[1])
         if child is not None:
+            if child.spawned_execution_id != wanted.spawned_by[0]:
+                raise ValidationError(f"the execution `{wanted.spawned_by[0]}` has no step `{wanted.spawned_by[1]}`")
             if child.agent_id != wanted.agent_id:
                 raise ConflictError(f"the step has a subagent already: `{child.agent_id}`; call one from a step")
             return child

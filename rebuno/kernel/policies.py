@@ -1,5 +1,6 @@
 """Which policy an agent is judged by: the layers of the server and its own bundle, compiled once a version."""
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,6 +40,10 @@ class Policies:
         self._held: dict[str, _Held] = {}
         self._pinned: dict[str, Policy] = {}
         self._without = self._none()
+        # How many bundles were changed here: what was read before one may be of before it.
+        self._changes = 0
+        # One is compiled at a time.
+        self._turn = asyncio.Lock()
 
     def _none(self) -> Policy:
         if self._layers and self._permits:
@@ -48,11 +53,16 @@ class Policies:
         nothing = compile_text(_NOTHING)
         return compile_policy([*self._layers, *nothing.sources]) if self._layers else nothing
 
-    def compiled(self, text: str) -> Policy:
+    async def compiled(self, text: str) -> Policy:
         """The policy of an agent's bundle, `.rbp` or YAML, in the layers. Raises `BundleError` with all that is
         wrong."""
+        async with self._turn:
+            return await self._compiled(text)
+
+    async def _compiled(self, text: str) -> Policy:
         path = "bundle.yaml" if _YAML.search(text) else "bundle.rbp"
-        return compile_policy([*self._layers, Source(text, path, "bundle")])
+        # A large bundle takes seconds, in which heartbeats and everybody else are answered.
+        return await asyncio.to_thread(compile_policy, [*self._layers, Source(text, path, "bundle")])
 
     async def of(self, execution: Execution) -> Policy:
         """The policy that an execution is judged by today. Raises `BundleError` where there is none."""
@@ -72,14 +82,22 @@ class Policies:
         now = monotonic()
         if held is not None and now - held.read_at < FRESH:
             return held.policy
+        changes = self._changes
         row = await self._store.policy(agent_id)
         text = row.text if row is not None else None
         if held is None or held.text != text:
-            policy = self._without if text is None else self.compiled(text)
-            await self.keep(policy)
+            async with self._turn:
+                # Others may have waited for the same.
+                held = self._held.get(agent_id)
+                if held is not None and held.text == text:
+                    policy = held.policy
+                else:
+                    policy = self._without if text is None else await self._compiled(text)
+                    await self.keep(policy)
         else:
             policy = held.policy
-        self._held[agent_id] = _Held(text, policy, now)
+        if changes == self._changes:
+            self._held[agent_id] = _Held(text, policy, now)
         return policy
 
     async def keep(self, policy: Policy) -> None:
@@ -88,4 +106,10 @@ class Policies:
 
     def forget(self, agent_id: str) -> None:
         """The bundle of an agent has changed."""
+        self._changes += 1
         self._held.pop(agent_id, None)
+
+    def took(self, agent_id: str, text: str, policy: Policy) -> None:
+        """The bundle of an agent has changed to this one."""
+        self.forget(agent_id)
+        self._held[agent_id] = _Held(text, policy, monotonic())

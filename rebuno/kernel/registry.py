@@ -1,5 +1,6 @@
 """Agents and API keys as one replica knows them: read from the store, and kept for a moment."""
 
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ import uuid_utils
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import Agent, ApiKey
 from rebuno.journal.served import ServedStore
+from rebuno.kernel import people
 from rebuno.kernel.admission import check_name
 
 T = TypeVar("T")
@@ -19,6 +21,8 @@ T = TypeVar("T")
 # For how long what was read is believed, in seconds.
 FRESH: Final = 1.0
 SHORTEST_LEASE: Final = 10.0
+# What an agent says of itself in a header, and others in a path.
+_ID: Final = re.compile(r"[A-Za-z0-9](?:[!-.0-~ ]*[!-.0-~])?", re.ASCII)
 _LONGEST_LEASE: Final = 86_400.0
 _MOST_KEPT: Final = 10_000
 
@@ -62,6 +66,11 @@ class Registry:
             if not text.strip():
                 raise ValidationError(f"the {what} is blank")
         check_name("agent's id", agent_id)
+        if not _ID.fullmatch(agent_id):
+            raise ValidationError(
+                f"the agent's id `{agent_id}` cannot stand in a path and in a header; use ASCII letters, digits and"
+                " marks but `/`, and begin with a letter or a digit"
+            )
         if lease and not SHORTEST_LEASE <= lease <= _LONGEST_LEASE:
             raise ValidationError(f"the lease {lease:g} is not from {SHORTEST_LEASE:g} to {_LONGEST_LEASE:g} seconds")
         agent = await self._store.put_agent(Agent(agent_id, webhook_url, secret, lease))
@@ -101,6 +110,8 @@ class Registry:
         if not name.strip():
             raise ValidationError("the key's name is blank")
         check_name("key's name", name)
+        # Who answers with the key and says nothing else is named so.
+        people.check_name(name)
         token = _token()
         key = ApiKey(str(uuid_utils.uuid7()), name, tuple(scopes), _hash(token), self._store.now())
         await self._store.put_key(key)

@@ -101,10 +101,10 @@ class Serving(Clients, Agents):
     async def set_policy(self, agent_id: str, text: str) -> None:
         """The bundle of an agent from now on, `.rbp` or YAML. `NotFoundError`; `BundleError` with all diagnostics."""
         await self._registry.agent(agent_id)
-        policy = self._policies.compiled(text)
-        await self._store.put_policy(agent_id, text)
-        self._policies.forget(agent_id)
+        policy = await self._policies.compiled(text)
         await self._policies.keep(policy)
+        await self._store.put_policy(agent_id, text)
+        self._policies.took(agent_id, text, policy)
         await self._aftermath.rejudge(agent_id, policy)
 
     async def bundle(self, agent_id: str) -> str | None:
@@ -114,7 +114,7 @@ class Serving(Clients, Agents):
 
     async def policy(self, agent_id: str, bundle: str | None = None) -> Policy:
         """The policy that an agent is judged by, with the layers of this server; `bundle` in the place of its own."""
-        return self._policies.compiled(bundle) if bundle is not None else await self._policies.today(agent_id)
+        return await (self._policies.compiled(bundle) if bundle is not None else self._policies.today(agent_id))
 
     async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKey, str]:
         """A new key and its token, which nobody can be told again."""

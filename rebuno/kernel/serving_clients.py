@@ -150,7 +150,7 @@ class Clients(Replica):
             raise ConflictError(f"the session `{session}` has executions already; name a new one")
         digest = ""
         if bundle is not None:
-            policy = self._policies.compiled(bundle)
+            policy = await self._policies.compiled(bundle)
             await self._policies.keep(policy)
             digest = policy.digest
         forked = await forks.fork(self._store, source, at_seq, session=session, digest=digest, created_by=created_by)

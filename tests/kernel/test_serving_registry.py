@@ -43,6 +43,10 @@ def test_an_agent_is_registered_changed_and_described(serve: Scenario) -> None:
     [
         (" ", "s", 0.0),  # a blank id
         ("a" * 257, "s", 0.0),  # longer than the protocol allows
+        ("a/b", "s", 0.0),  # its own routes would not lead to it
+        ("..", "s", 0.0),  # nor this one
+        ("agent ", "s", 0.0),  # which a header does not keep
+        ("agént", "s", 0.0),  # which clients do not send in a header
         ("agent", "", 0.0),  # nothing to sign with
         ("agent", "s", 9.0),  # shorter than any heartbeat
         ("agent", "s", float("nan")),  # no time at all
@@ -83,6 +87,25 @@ def test_a_new_bundle_judges_what_comes_next_on_every_replica(serve: Scenario, m
 
         await eventually(denies)
         assert await w.replicas[-1].bundle("agent") == STRICT
+
+    serve(scenario)
+
+
+def test_others_are_served_while_a_large_bundle_is_compiled(serve: Scenario) -> None:
+    """A replica beats while it compiles, and then judges by the new bundle at once."""
+    rules = "".join(f'rule r{n} {{\n  deny tool "t{n}"\n}}\n' for n in range(1000))
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        setting = asyncio.create_task(w.serving.set_policy("agent", f"bundle b\ndefault allow\n{rules}"))
+        answered = 0
+        while not setting.done():
+            await w.serving.agents()
+            answered += 1
+        await setting
+        assert answered >= 20
+        assert (await run.submit("t1")).say is Say.DENIED
 
     serve(scenario)
 
@@ -148,8 +171,9 @@ def test_a_key_is_good_until_it_is_rotated_or_revoked(serve: Scenario, monkeypat
             await w.serving.rotate_key(key.id)
         with pytest.raises(NotFoundError):
             await w.serving.revoke_key("k-none")
-        with pytest.raises(ValidationError):
-            await w.serving.create_key(" ", [])
+        for name in (" ", "ana\u202e", "two\nlines", "аna"):
+            with pytest.raises(ValidationError):
+                await w.serving.create_key(name, [])
 
     serve(scenario)
 

@@ -147,6 +147,8 @@ def test_a_step_has_one_child(serve: Scenario) -> None:
         assert {made.id for made in await asyncio.gather(*creations)} == {child.id}
         with pytest.raises(ConflictError):
             await w.create("agent", spawned_by=spawned)
+        with pytest.raises(ValidationError):
+            await w.create("child", spawned_by=(child.id, step.step_id))
         await parent.done(step)
         assert (await w.create("child", spawned_by=spawned)).id == child.id
 
