@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import rebuno
-from tests.conformance.published.world import LEASE, World, free_ports, listens
+from tests.conformance.published.world import SHORT_LEASE, World, free_ports, listens
 
 
 async def subagents_work_side_by_side(world: World) -> None:
@@ -57,16 +57,14 @@ async def _child(world: World, parent_id: str, agent_id: str) -> str:
 
 async def cancelled_handlers_stop(world: World) -> None:
     """A cancelled execution ends at once, and its handler within one heartbeat; its step is cancelled too."""
-    go = world.folder / secrets.token_hex(4)
-    execution = await world.client.create("lingering", {"path": str(go), "once": False})
-    await world.noted(execution.id, "linger")
-    await world.client.cancel(execution.id)
-    assert (await world.client.get(execution.id)).status == "cancelled"
-    await asyncio.wait_for(world.noted(execution.id, "stopped by CancelledError"), LEASE / 3 + 2)
-    (step,) = await world.steps(execution.id, "linger")
+    id, _, _, _ = await _mortal(world, once=False)
+    await world.client.cancel(id)
+    assert (await world.client.get(id)).status == "cancelled"
+    await asyncio.wait_for(world.noted(id, "stopped by CancelledError"), SHORT_LEASE / 3 + 2)
+    (step,) = await world.steps(id, "linger")
     assert step.status == "cancelled"
     try:
-        await world.client.cancel(execution.id)
+        await world.client.cancel(id)
     except rebuno.ConflictError:
         return
     raise AssertionError("what has ended was cancelled")
@@ -79,7 +77,7 @@ async def _mortal(world: World, once: bool) -> tuple[str, Path, int, int]:
     go = world.folder / secrets.token_hex(4)
     process = world.start({name: port})
     await listens(port)
-    await world.register(name, port)
+    await world.register(name, port, SHORT_LEASE)
     execution = await world.client.create(name, {"path": str(go), "once": once})
     await world.noted(execution.id, "hold" if once else "linger")
     return execution.id, go, port, process.pid
@@ -112,7 +110,7 @@ async def replaced_attempts_are_fenced(world: World) -> None:
     (port,) = free_ports(1)
     other = world.start({"lingering": port})
     await listens(port)
-    await world.register("lingering", port)
+    await world.register("lingering", port, SHORT_LEASE)
 
     async def replaced() -> bool | None:
         return world.count(id, "linger") == 2 or None
