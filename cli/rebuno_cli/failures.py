@@ -56,8 +56,19 @@ def report(error: RebunoError | OSError, *, as_json: bool) -> int:
     if isinstance(error, OSError):
         named = f"`{error.filename}`: " if error.filename else ""
         return say("os_error", f"{named}{(error.strerror or str(error)).lower()}", as_json=as_json, code=code)
-    name = error.code if isinstance(error, APIError) else "store_error" if isinstance(error, StoreError) else "error"
-    return say(name, str(error), as_json=as_json, code=code)
+    return say(_name(error), str(error), as_json=as_json, code=code)
+
+
+def _name(error: RebunoError) -> str:
+    match error:
+        case APIError():
+            return error.code
+        case StoreError():
+            return "store_error"
+        case NetworkError():
+            return "network_error"
+        case _:
+            return "error"
 
 
 def say(name: str, message: str, *, as_json: bool, code: int = USAGE, details: Sequence[Any] = ()) -> int:

@@ -87,6 +87,8 @@ def test_how_a_command_ends(tmp_path: Path, argv: tuple[str, ...], code: int) ->
     [
         (("exec", "ls", "--json"), 2, "validation_error"),
         (("exec", "ls", "--db", "nowhere.db", "--json"), 3, "store_error"),
+        (("exec", "ls", "--url", "http://127.0.0.1:9", "--json"), 3, "network_error"),
+        (("exec", "ls", "--url", "http://ann:word@127.0.0.1:9", "--json"), 2, "validation_error"),
         (("exec", "list", "--json"), 2, "usage"),
         ((*SEND, "--args", "{", "--json"), 2, "validation_error"),
         (("policy", "explain", "broken.rbp", "--target", "x", "--json"), 2, "bundle_error"),

@@ -139,6 +139,8 @@ def test_agents_and_keys(place: Place, way: str, tmp_path: Path) -> None:
     assert place.run(way, "key", "rm", key["id"]).code == 0
     assert place.run(way, "key", "rotate", key["id"]).code == 4
     [shown] = [one for one in place.json(way, "key", "ls")["keys"] if one["id"] == key["id"]]
+    assert all(shown[time].endswith("Z") for time in ("created_at", "revoked_at"))
+    assert place.json(way, "agent", "get", "clerk")["registered_at"].endswith("Z")
     assert shown["revoked_at"] is not None
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from rebuno.types import Agent
 from rebuno_cli.render.escape import escape, value
 from rebuno_cli.render.layout import Rows, fields
-from rebuno_cli.render.records import moment, span
+from rebuno_cli.render.records import exact, moment, span
 
 
 def agents(rows: Sequence[Agent]) -> Iterator[RenderableType]:
@@ -54,7 +54,7 @@ def agent_json(row: Agent) -> dict[str, Any]:
         "id": row.id,
         "webhook_url": row.webhook_url,
         "policy_bundle": row.policy_bundle,
-        "registered_at": row.registered_at.isoformat() if row.registered_at else None,
+        "registered_at": exact(row.registered_at),
         "lease_timeout_seconds": row.lease_timeout_seconds,
         "description": row.description,
         "input_schema": row.input_schema,

@@ -9,7 +9,7 @@ from rich.text import Text
 from rebuno.types import ApiKey, NewApiKey
 from rebuno_cli.render.escape import escape
 from rebuno_cli.render.layout import Rows
-from rebuno_cli.render.records import moment
+from rebuno_cli.render.records import exact, moment
 
 
 def keys(rows: Sequence[ApiKey]) -> Iterator[RenderableType]:
@@ -38,8 +38,8 @@ def key_json(row: ApiKey) -> dict[str, Any]:
         "id": row.id,
         "name": row.name,
         "scopes": row.scopes,
-        "created_at": row.created_at.isoformat() if row.created_at else None,
-        "revoked_at": row.revoked_at.isoformat() if row.revoked_at else None,
+        "created_at": exact(row.created_at),
+        "revoked_at": exact(row.revoked_at),
     }
 
 

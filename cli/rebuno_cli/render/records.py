@@ -120,6 +120,11 @@ def moment(time: datetime | None) -> str:
     return when(time.timestamp()) if time is not None else ""
 
 
+def exact(time: datetime | None) -> str | None:
+    """A time as JSON data: RFC 3339 in UTC, like every other time."""
+    return rfc3339(time.timestamp()) if time is not None else None
+
+
 def when(seconds: float) -> str:
     """A time to the second, or nothing."""
     return stamp(rfc3339(seconds)) if seconds else ""
