@@ -11,6 +11,9 @@ from rebuno.journal.sqlite import SQLiteStore
 # The shape of a URL. One letter is a drive's.
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 
+# What is meant for PostgreSQL, and no URL.
+_NEARLY: Final = re.compile(r"postgres(ql)?:|(.*\s)?(host|dbname|password)\s*=", re.IGNORECASE)
+
 
 async def open_store(where: str | Path, *, create: bool = True) -> ServedStore:
     """Opens the store at a path, or at a URL `sqlite:PATH` or `postgresql://…`, and brings its schema up to date.
@@ -47,4 +50,7 @@ def _file(where: str) -> str:
         raise StoreUnreachable(
             f"no store is known for URLs of `{scheme[1]}`; name the path of a file, or a `postgresql://` URL"
         )
+    if _NEARLY.match(where):
+        # It may hold a password, so it is not repeated.
+        raise StoreUnreachable("a store on PostgreSQL is named by a URL: `postgresql://user@host/database`")
     return where

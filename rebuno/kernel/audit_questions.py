@@ -60,6 +60,8 @@ class AuditedQuestion:
 
     def _panel_fault(self, row: Approval) -> str:
         asked = self._asked
+        if row.message != asked.get("message", row.message):
+            return "what people are shown is another text"
         if (list(row.approvers), row.quorum) != (asked.get("approvers", []), asked["quorum"]):
             return "those who must agree are others"
         if not same_time(row.timeout_at, asked.get("timeout_at", "")):

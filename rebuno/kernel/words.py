@@ -101,7 +101,7 @@ def approval(type: str, question: Approval, **more: object) -> NewEvent:
 
 def requested(question: Approval, panels: Sequence[Panel]) -> NewEvent:
     """What is asked of whom. `panels` stands there where one list of approvers and a quorum do not say it."""
-    more: dict[str, object] = {"cause": question.cause, "quorum": question.quorum}
+    more: dict[str, object] = {"cause": question.cause, "message": question.message, "quorum": question.quorum}
     if question.approvers:
         more["approvers"] = list(question.approvers)
     if len(panels) > 1:

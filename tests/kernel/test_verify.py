@@ -140,6 +140,7 @@ STEP = "UPDATE steps SET {} WHERE target = '{}'"
         ("DELETE FROM approvals", "is missing"),
         # Who may allow it: an answer that is not enough must not become enough.
         ("UPDATE approvals SET quorum = 2", "those who must agree are others"),
+        ("UPDATE approvals SET message = 'just a test'", "what people are shown is another text"),
         ("UPDATE approvals SET approvers = '[\"bob\"]'", "those who must agree are others"),
         ("UPDATE approvals SET timeout_at = 9e9", "does not expire when it should"),
         ("UPDATE approvals SET votes = '[]'", "the votes are not those"),
