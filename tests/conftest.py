@@ -18,6 +18,12 @@ hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.load_profile("unhurried")
 
 
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Each module names its tools as it likes, too."""
+    if isinstance(collector, pytest.Module):
+        tool._registered.clear()
+
+
 @pytest.fixture(autouse=True)
 def own_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test names its tools as it likes: the promises of another one's do not bind it."""
