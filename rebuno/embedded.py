@@ -1,6 +1,7 @@
 """A kernel in this process: one store, handlers run in place."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -40,6 +41,8 @@ from rebuno.sdk.ending import Completed, Failed, Waits, ending
 
 # How often a running handler is asked whether its execution is still its own, in seconds.
 WATCH_SECONDS = 1.0
+# How long who has taken an execution from its handler may need to end it, in seconds.
+ENDING_SECONDS = 2.0
 # How often an open kernel ends what is overdue and removes what is not kept any more, in seconds.
 SWEEP_SECONDS = 15.0
 # A thousand years, in seconds: what is more was meant otherwise.
@@ -206,8 +209,8 @@ class Kernel:
                 return await self._end(attempt, context, task)
             raise LeaseSuperseded
         except (Terminated, LeaseSuperseded):
-            row = await attempt.store.execution(execution.id)
-            if not row.status.terminal:
+            row = await _ended(attempt.store, execution.id)
+            if row is None:
                 raise
             return row
         finally:
@@ -254,6 +257,19 @@ class Kernel:
     def shut(self) -> None:
         """Takes no more bodies; whoever opened the kernel closes its store."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+async def _ended(store: Store, execution_id: str) -> records.Execution | None:
+    """How an execution that was taken from here has ended; None where somebody else goes on with it. Who ends one that
+    writes all the time takes its lease first, and is a moment later done."""
+    until = time.monotonic() + ENDING_SECONDS
+    while True:
+        row = await store.execution(execution_id)
+        if row.status.terminal:
+            return row
+        if row.holder is not None or time.monotonic() >= until:
+            return None
+        await asyncio.sleep(0.01)
 
 
 def _check_id(what: str, text: object) -> None:

@@ -1,6 +1,8 @@
 """Ends an execution from outside, whoever runs it."""
 
 import sys
+from contextlib import suppress
+from itertools import count
 from typing import Final
 
 from rebuno.errors import ConflictError, Stale, Terminated
@@ -13,6 +15,8 @@ from rebuno.model.execution import ExecutionStatus
 
 # The reason of an execution that was not done in time.
 DEADLINE_EXCEEDED: Final = "deadline_exceeded"
+# How often an attempt that writes all the time may be faster than who cancels it, before it loses its lease.
+_PATIENCE: Final = 3
 
 
 async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") -> Execution:
@@ -26,7 +30,9 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
     """
     unsettled: dict[str, Step] = {}
     seen = 0
-    while True:
+    for tried in count():
+        if tried >= _PATIENCE:
+            await _fence(store, execution_id)
         execution = await store.execution(execution_id)
         if execution.status.terminal:
             raise ConflictError(f"the execution `{execution_id}` is {execution.status.value} already")
@@ -55,4 +61,16 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
             await batch.committed
         except (Stale, Terminated):
             continue
-        return await store.execution(execution_id)
+        break
+    return await store.execution(execution_id)
+
+
+async def _fence(store: Store, execution_id: str) -> None:
+    """Takes the lease from whoever has it, whatever it writes meanwhile: from here on the log stands still."""
+    execution = await store.execution(execution_id)
+    if execution.holder is None or execution.status.terminal:
+        return
+    nobody = Batch(execution_id, (), execution=ExecutionWrite(execution.status, attempt=execution.attempt))
+    store.write(nobody)
+    with suppress(Stale, Terminated):
+        await nobody.committed
