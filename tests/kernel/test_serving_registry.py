@@ -1,7 +1,6 @@
 """What operators keep in a served kernel: agents, their bundles, API keys; and what steps publish."""
 
 import asyncio
-from time import monotonic
 
 import pytest
 
@@ -94,19 +93,19 @@ def test_a_new_bundle_judges_what_comes_next_on_every_replica(serve: Scenario, m
 
 def test_others_are_served_while_a_large_bundle_is_compiled(serve: Scenario) -> None:
     """A replica beats while it compiles, and then judges by the new bundle at once."""
-    rules = "".join(f'rule r{n} {{\n  deny tool "t{n}"\n}}\n' for n in range(1000))
+    rules = "".join(f'rule r{n} {{\n  deny tool "t{n}"\n}}\n' for n in range(3000))
 
     async def scenario(w: World) -> None:
         await w.agent()
         run = await w.begin()
         setting = asyncio.create_task(w.serving.set_policy("agent", f"bundle b\ndefault allow\n{rules}"))
-        began = last = monotonic()
-        longest = 0.0
+        beats = 0
         while not setting.done():
             await asyncio.sleep(0.001)
-            longest, last = max(longest, monotonic() - last), monotonic()
+            beats += 1
         await setting
-        assert longest < (last - began) / 2
+        # Compiled in the loop's own thread there are a handful, around the writes; no pause of the machine makes fewer.
+        assert beats > 10
         assert (await run.submit("t1")).say is Say.DENIED
 
     serve(scenario)
