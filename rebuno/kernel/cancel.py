@@ -5,8 +5,8 @@ from contextlib import suppress
 from itertools import count
 from typing import Final
 
-from rebuno.errors import ConflictError, Stale, Terminated
-from rebuno.journal.records import Batch, Execution, ExecutionWrite, Step
+from rebuno.errors import ConflictError, LeaseSuperseded, Stale, Terminated
+from rebuno.journal.records import Batch, Execution, ExecutionWrite, Lease, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import words
 from rebuno.kernel.closing import close
@@ -70,7 +70,9 @@ async def _fence(store: Store, execution_id: str) -> None:
     execution = await store.execution(execution_id)
     if execution.holder is None or execution.status.terminal:
         return
-    nobody = Batch(execution_id, (), execution=ExecutionWrite(execution.status, attempt=execution.attempt))
+    # Under the lease itself: one that was given up meanwhile says that the execution blocked, or ended, and stays so.
+    lease = Lease(execution_id, execution.attempt, execution.holder.owner)
+    nobody = Batch(execution_id, (), execution=ExecutionWrite(execution.status, attempt=execution.attempt), lease=lease)
     store.write(nobody)
-    with suppress(Stale, Terminated):
+    with suppress(LeaseSuperseded, Terminated):
         await nobody.committed
