@@ -50,7 +50,7 @@ class Store(Protocol):
         """Hands over a batch and returns at once; `batch.committed` is set in the event loop.
 
         It fails with `rebuno.errors.Stale` (the log moved past `base`, or a step or approval to be written has settled
-        meanwhile), `Terminated` (the execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
+        meanwhile, or an approval has got another vote), `Terminated` (the execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
         """
         ...
 

@@ -7,7 +7,7 @@ import pytest
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, NotJSON, RebunoError, Stale, StoreError, Terminated
 from rebuno.journal.chain import verify
-from rebuno.journal.records import ApprovalWrite, Batch, ExecutionWrite, Holder, Lease, StepWrite
+from rebuno.journal.records import Approval, ApprovalWrite, Batch, ExecutionWrite, Holder, Lease, StepWrite, Vote
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from tests.journal.builders import (
@@ -188,6 +188,30 @@ async def test_the_first_answer_to_an_approval_wins(opener: Opener) -> None:
         assert (read.status, read.decided_by, read.resolved_seq) == ("granted", "ann", 4)
         assert await store.approvals(execution_id="e1", status="pending") == []
         assert await store.approvals() == [read]
+
+
+@in_loop
+async def test_no_write_takes_a_vote_away(opener: Opener) -> None:
+    """Who votes, or ends the question, without having seen an earlier vote, is stale, and the votes stand."""
+    ana, ben, eva = (Vote(name, "grant", 1.0) for name in ("ana", "ben", "eva"))
+    async with opener() as store:
+        await started(store)
+        await written(store, starting(step()))
+        await written(store, asking(approval()))
+        asked = await store.approval("a1")
+        for votes in ((ana,), (ana, ben)):
+            await written(store, _voting(replace(asked, votes=votes)))
+        for votes in ((), (ben,), (ana,), (ben, ana), (ana, eva), (ana, eva, ben)):
+            with pytest.raises(Stale):
+                await written(store, _voting(replace(asked, votes=votes, status="expired")))
+        assert await store.approval("a1") == replace(asked, votes=(ana, ben))
+        await written(store, _voting(replace(asked, votes=(ana, ben))))
+        await written(store, _voting(replace(asked, votes=(ana, ben, eva), status="granted")))
+        assert (await store.approval("a1")).votes == (ana, ben, eva)
+
+
+def _voting(question: Approval) -> Batch:
+    return batch("e1", event("approval.voted"), approvals=(ApprovalWrite(question),))
 
 
 @in_loop

@@ -36,7 +36,8 @@ INSERT INTO rebuno.schema_version (number) VALUES (%(number)s)
 -- name: write
 -- All that a change writes to one execution, in one statement that is its own transaction. One row comes back, or none
 -- and nothing is written: the execution is not what the change was built on or, under a lease, not that attempt's.
--- Where a step or an approval has settled meanwhile, its row is not put; then the division fails, and everything with it.
+-- Where a step or an approval has settled meanwhile, or an approval has votes that the new row has not, its row is not
+-- put; then the division fails, and everything with it.
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         id text, base_seq bigint, base_hash bytea, lease_attempt bigint, lease_owner text,
@@ -111,6 +112,7 @@ WITH given AS (
         approvers = excluded.approvers, quorum = excluded.quorum, votes = excluded.votes,
         timeout_at = excluded.timeout_at, asserted_by = excluded.asserted_by
     WHERE a.execution_id = excluded.execution_id AND a.status = 'pending'
+      AND left(excluded.votes, length(a.votes) - 1) = left(a.votes, length(a.votes) - 1)
     RETURNING 1
 )
 SELECT 1 / (

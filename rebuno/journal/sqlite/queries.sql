@@ -77,7 +77,8 @@ SET idempotency = ?9, status = ?10, verdict = ?11, rule_id = ?12, bundle = ?13, 
 WHERE execution_id = ?2 AND status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
 
 -- name: put-approval
--- Adds an approval or changes it, unless it is resolved; a number or a time of 0 leaves the one that stands.
+-- Adds an approval or changes it, unless it is resolved or has votes that the new row has not; a number or a time of 0
+-- leaves the one that stands.
 INSERT INTO approvals (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale,
                        created_at, decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes,
                        timeout_at, asserted_by)
@@ -88,6 +89,7 @@ SET status = ?5, message = ?6, rule_id = ?7, digest = ?8, scope = ?9, decided_by
     decided_at = ?13, resolved_seq = ?15, bundle = ?16, approvers = ?17, quorum = ?18, votes = ?19, timeout_at = ?20,
     asserted_by = ?21
 WHERE execution_id = ?2 AND status = 'pending'
+  AND substr(?19, 1, length(votes) - 1) = substr(votes, 1, length(votes) - 1)
 
 -- name: set-status
 -- Changes an execution's state; `advance` has made sure that it has not ended.
