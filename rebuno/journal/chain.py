@@ -26,15 +26,16 @@ def payload_hash(
     """`event_hash` where the payload is canonical JSON already."""
     # The keys stand in the order of their code points, as canonical JSON has them.
     text = (
-        f'{{"event_seq":{event_seq},"execution_id":{_quoted(execution_id)},"occurred_at":{_quoted(occurred_at)},'
-        f'"payload":{payload},"type":{_quoted(type)}}}'
+        f'{{"event_seq":{event_seq},"execution_id":{quoted(execution_id)},"occurred_at":{quoted(occurred_at)},'
+        f'"payload":{payload},"type":{quoted(type)}}}'
     )
     return sha256(previous + text.encode()).digest()
 
 
-# An execution's next event has the same id, often the same time, and one of a few types.
+# An execution's next event has the same id, often the same time, and one of a few types, rules and targets.
 @lru_cache(maxsize=1024)
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as canonical JSON. For those that come again."""
     return canonical(text)
 
 
@@ -46,7 +47,8 @@ class Head:
     hash: bytes
 
 
-@dataclass(frozen=True, slots=True)
+# Made for every event: treat it as frozen.
+@dataclass(slots=True)
 class Written:
     """An event with the canonical text of its payload; `occurred_at` is empty where it is the time of the write."""
 
@@ -61,7 +63,11 @@ EventRow = tuple[str, int, str, str, str, bytes]
 
 def written(events: Iterable[NewEvent]) -> list[Written]:
     """Events ready to be chained. Raises `NotJSON` for a payload that JSON cannot hold."""
-    return [Written(event.type, canonical(event.payload, "payload"), event.occurred_at) for event in events]
+    return [Written(event.type, _text(event.payload), event.occurred_at) for event in events]
+
+
+def _text(payload: dict[str, Any] | str) -> str:
+    return payload if isinstance(payload, str) else canonical(payload, "payload")
 
 
 def chained(execution_id: str, head: Head, events: Sequence[Written], at: str) -> tuple[list[EventRow], Head]:

@@ -1,6 +1,7 @@
 """The rows of the journal, and the batch in which all writes of one execution travel."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from operator import attrgetter
@@ -22,13 +23,15 @@ class Event:
     hash: bytes
 
 
-@dataclass(frozen=True, slots=True)
+# Made for every step, as are `Step` and `StepWrite`, and a frozen one takes several times as long to make: treat them
+# as frozen.
+@dataclass(slots=True)
 class NewEvent:
-    """An event that the store has yet to number, stamp with the time of the write, and chain. A copied event keeps the
-    time that it had, `occurred_at`."""
+    """An event that the store has yet to number, stamp with the time of the write, and chain. Its payload is a JSON
+    object, or the canonical text of one. A copied event keeps the time that it had, `occurred_at`."""
 
     type: str
-    payload: dict[str, Any]
+    payload: dict[str, Any] | str
     occurred_at: str = ""
 
 
@@ -85,7 +88,6 @@ class Execution:
     state: str | None = None
 
 
-# Made for every step that is read, and a frozen one takes ten times as long to make: treat it as frozen.
 @dataclass(slots=True, unsafe_hash=True)
 class Step:
     """One effect. `args`, `result` and `error` are canonical JSON texts; `parent_id` is the step in whose body it was
@@ -223,7 +225,7 @@ class Lease:
     poison: Exception | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StepWrite:
     """A step's whole row as it shall be. `decided`, `started` and `settled` say which event of the batch (from 0) gives
     the number and the time; where they are None those that the store has stand, whatever `step` says."""
@@ -346,8 +348,10 @@ class Copied:
 
 
 class Commit(asyncio.Future[int]):
-    """What becomes of a batch, whatever becomes of those who wait for it: they await `heard`."""
+    """What becomes of a batch, whatever becomes of those who wait for it: they await `heard`. `told` is called with it
+    as soon as it is known, before anybody who waits goes on: a callback is a turn of the event loop later."""
 
+    told: Callable[["Commit"], None] | None = None
     _listener: asyncio.Future[int] | None = None
 
     def heard(self) -> asyncio.Future[int]:
@@ -361,14 +365,25 @@ class Commit(asyncio.Future[int]):
     def set_result(self, result: int) -> None:
         """As a future's; the listener hears of it."""
         super().set_result(result)
+        if self.told is not None:
+            self.told(self)
         if self._listener is not None and not self._listener.done():
             self._listener.set_result(result)
 
     def set_exception(self, exception: type | BaseException) -> None:
         """As a future's; the listener hears of it."""
         super().set_exception(exception)
+        if self.told is not None:
+            self.told(self)
         if self._listener is not None and not self._listener.done():
             self._listener.set_exception(exception)
+
+    def cancel(self, msg: object = None) -> bool:
+        """As a future's: whoever awaits this itself takes it along."""
+        cancelled = super().cancel(msg)
+        if cancelled and self.told is not None:
+            self.told(self)
+        return cancelled
 
 
 @dataclass(slots=True)

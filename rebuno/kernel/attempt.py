@@ -87,7 +87,7 @@ class Attempt:
         self._judged: dict[str, Decision] = {}
         self._stale = False
         self._writes = 0
-        self._in_flight: set[asyncio.Future[int]] = set()
+        self._in_flight: set[Commit] = set()
         self._rereading: asyncio.Task[None] | None = None
         self._held: list[tuple[NewEvent, StepWrite]] = []
 
@@ -244,6 +244,7 @@ class Attempt:
             lease=self.lease,
             deferred=deferred,
         )
+        batch.committed.told = self._settled
         # First: a batch that is refused at once (no JSON, a closed store) leaves this memory as it was.
         self.store.write(batch)
         self.head += len(batch.events)
@@ -253,7 +254,6 @@ class Attempt:
         for question in batch.approvals:
             self.recorded.put_approval(question.approval)
         self._in_flight.add(batch.committed)
-        batch.committed.add_done_callback(self._settled)
         return batch.committed
 
     def hold(self, event: NewEvent, step: Step) -> None:
@@ -300,7 +300,7 @@ class Attempt:
             changes[change.step.step_id] = moved
         return (*(event for event, _ in held), *events), tuple(changes.values())
 
-    def _settled(self, committed: "asyncio.Future[int]") -> None:
+    def _settled(self, committed: Commit) -> None:
         self._in_flight.discard(committed)
         # Every other error is in the lease's `poison` already.
         if not committed.cancelled() and isinstance(committed.exception(), Stale):

@@ -7,8 +7,11 @@ from rebuno.journal.records import ApprovalWrite, NewEvent, StepWrite
 from rebuno.model.step import Idempotency, Kind
 
 
-@dataclass(frozen=True, slots=True)
+# Both are made for every step: treat them as frozen.
+@dataclass(slots=True)
 class Identified:
+    """A submission and who it is. `scope` is the step in whose body it was submitted, or else the execution."""
+
     scope: str
     kind: Kind
     target: str
@@ -20,7 +23,7 @@ class Identified:
     parent_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Change:
     """What an answer writes before it is given. A `held` one is given at once, and written with what comes next."""
 

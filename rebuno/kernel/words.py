@@ -1,7 +1,9 @@
 """The events that the kernel writes, each payload in one place."""
 
 from collections.abc import Sequence
+from typing import Final
 
+from rebuno.journal.chain import quoted
 from rebuno.journal.records import Approval, Execution, NewEvent, Step
 from rebuno.kernel.change import Identified
 from rebuno.kernel.panels import Panel
@@ -10,6 +12,9 @@ from rebuno.model.clock import rfc3339
 from rebuno.model.decision import Decision
 from rebuno.model.obligation import Obligation
 from rebuno.model.step import Kind
+
+# What is longer is not kept as it is written.
+_SHORT: Final = 200
 
 
 def _step(type: str, step: Step | Identified, **more: object) -> NewEvent:
@@ -36,16 +41,36 @@ def proposed(step: Step) -> NewEvent:
 
 
 def executing(step: Step, decision: Decision, *, first: bool) -> NewEvent:
-    return _step(
-        "step.executing",
-        step,
-        **_decision(decision),
-        attempt=step.attempt,
-        idempotency=step.idempotency.value,
-        **(_first(step) if first else {}),
-        # A grant that was given for more than one step covers this one.
-        **({"approval_id": step.approval_id} if first and step.approval_id else {}),
+    if first:
+        return NewEvent("step.executing", _started(step, decision))
+    said = {"attempt": step.attempt, "idempotency": step.idempotency.value}
+    return _step("step.executing", step, **_decision(decision), **said)
+
+
+def _started(step: Step, decision: Decision) -> str:
+    # INVARIANT: this and `_ended` are what `canonical` would write, in a third of the time. The keys stand in their
+    # order, and hashes and ids are digits.
+    # A grant that was given for more than one step covers this one.
+    grant = f'"approval_id":{quoted(step.approval_id)},' if step.approval_id else ""
+    outer = f'"parent_step_id":{quoted(step.parent_id)},' if step.parent_id else ""
+    return (
+        f'{{{grant}"args_hash":"{step.args_hash}","attempt":{step.attempt},"bundle":{quoted(decision.bundle)},'
+        f'"digest":{quoted(decision.digest)},"idempotency":"{step.idempotency}","occurrence":{step.occurrence},{outer}'
+        f'"reason":{quoted(decision.reason)},"rule_id":{quoted(decision.rule_id)},"step_id":"{step.step_id}",'
+        f'"step_type":"{step.kind}","target":{_target(step)}}}'
     )
+
+
+def _ended(step: Step, outcome: str | None, usage: str = "") -> str:
+    return (
+        f'{{"outcome_hash":"{identity.args_hash(outcome or "null")}","step_id":"{step.step_id}",'
+        f'"step_type":"{step.kind}","target":{_target(step)}{usage}}}'
+    )
+
+
+def _target(step: Step) -> str:
+    target = step.target
+    return quoted(target) if len(target) <= _SHORT else identity.canonical(target)
 
 
 def denied(step: Step, decision: Decision, *, first: bool) -> NewEvent:
@@ -75,15 +100,16 @@ def rate_limited(
 
 
 def succeeded(step: Step) -> NewEvent:
-    more: dict[str, object] = {}
+    usage = ""
     if step.kind is Kind.LLM:
         known = step.input_tokens is not None
-        more["usage"] = {"input_tokens": step.input_tokens, "output_tokens": step.output_tokens} if known else None
-    return _step("step.succeeded", step, outcome_hash=identity.args_hash(step.result or "null"), **more)
+        used = {"input_tokens": step.input_tokens, "output_tokens": step.output_tokens} if known else None
+        usage = f',"usage":{identity.canonical(used)}'
+    return NewEvent("step.succeeded", _ended(step, step.result, usage))
 
 
 def failed(step: Step) -> NewEvent:
-    return _step("step.failed", step, outcome_hash=identity.args_hash(step.error or "null"))
+    return NewEvent("step.failed", _ended(step, step.error))
 
 
 def cancelled(step: Step) -> NewEvent:
