@@ -4,12 +4,13 @@ wakes what waited only for it; what nobody answers in time expires."""
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
-from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, StoreCorrupt, Terminated, ValidationError
-from rebuno.journal.records import Approval, ApprovalWrite, Batch, Execution, ExecutionWrite, Step, StepWrite, Vote
+from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, StoreCorrupt, Terminated, ValidationError
+from rebuno.journal.records import Approval, ApprovalWrite, Execution, ExecutionWrite, Step, StepWrite, Vote
 from rebuno.journal.store import Store
-from rebuno.kernel import words
+from rebuno.kernel import contended, words
 from rebuno.kernel.attempt import load
 from rebuno.kernel.change import Changes
 from rebuno.kernel.closing import close
@@ -52,7 +53,7 @@ async def resolve(
     """
     vote = Vote(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
     wanted = _scope(scope)
-    while True:
+    for tried in count():
         question = await store.approval(approval_id)
         _check_open(question)
         # INVARIANT: the row of the execution is read before what the vote rests on, so that a later change is `Stale`.
@@ -66,13 +67,14 @@ async def resolve(
         panels = await panels_of(store, question)
         _check_vote(question, panels, vote, wanted)
         answered = _voted(question, panels, vote, wanted)
+        approvals[approval_id] = answered
+        changes, write = await _changes(store, execution, approvals, answered, vote)
         try:
-            await _write(store, execution, *await _changes(store, execution, approvals, answered, vote))
-        except Stale:
-            continue
+            if await contended.answer(store, execution, approvals.values(), changes, write, tried=tried):
+                break
         except Terminated:
             raise ConflictError(f"the execution of the approval `{approval_id}` has ended") from None
-        return await store.approval(approval_id)
+    return await store.approval(approval_id)
 
 
 def overdue(question: Approval, now: float) -> bool:
@@ -82,7 +84,8 @@ def overdue(question: Approval, now: float) -> bool:
 
 async def expire(store: Store, execution_id: str) -> int:
     """Ends the overdue questions of one execution, which may run again if it waited for nothing else; how many."""
-    while True:
+    late: list[Approval] = []
+    for tried in count():
         execution = await store.execution(execution_id)
         if execution.status.terminal:
             return 0
@@ -106,12 +109,11 @@ async def expire(store: Store, execution_id: str) -> int:
         else:
             write = _resume(execution, approvals, changes)
         try:
-            await _write(store, execution, changes, write)
-        except Stale:
-            continue
+            if await contended.answer(store, execution, approvals.values(), changes, write, tried=tried):
+                break
         except Terminated:
             return 0
-        return len(late)
+    return len(late)
 
 
 async def expire_due(store: Store) -> int:
@@ -213,7 +215,6 @@ async def _changes(
         event = words.approval("voted", answered, decision=vote.decision, **said)
         changes.add((event,), (), (ApprovalWrite(answered),))
         return changes, None
-    approvals[answered.id] = answered
     changes.add((words.approval(answered.status, answered, **said),), (), (ApprovalWrite(answered, resolved=0),))
     if answered.cause == "revoked" and answered.status == "denied":
         reason = f"{REVOKED}: {vote.rationale}" if vote.rationale else REVOKED
@@ -253,16 +254,3 @@ async def _end(
     changes.add(closing.events, closing.steps, closing.approvals)
     changes.add((words.execution("failed", attempt=execution.attempt, reason=reason, replayed=0),))
     return ExecutionWrite(ExecutionStatus.FAILED, failure_reason=reason, attempt=execution.attempt)
-
-
-async def _write(store: Store, execution: Execution, changes: Changes, write: ExecutionWrite | None) -> None:
-    batch = Batch(
-        execution.id,
-        tuple(changes.events),
-        tuple(changes.steps),
-        tuple(changes.approvals),
-        write,
-        base=execution.head_seq,
-    )
-    store.write(batch)
-    await batch.committed

@@ -1,22 +1,20 @@
 """Ends an execution from outside, whoever runs it."""
 
 import sys
-from contextlib import suppress
 from itertools import count
 from typing import Final
 
-from rebuno.errors import ConflictError, LeaseSuperseded, Stale, Terminated
-from rebuno.journal.records import Batch, Execution, ExecutionWrite, Lease, Step
+from rebuno.errors import ConflictError, Stale, Terminated
+from rebuno.journal.records import Batch, Execution, ExecutionWrite, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import words
 from rebuno.kernel.closing import close
+from rebuno.kernel.contended import PATIENCE, fence
 from rebuno.kernel.queueing import discarded
 from rebuno.model.execution import ExecutionStatus
 
 # The reason of an execution that was not done in time.
 DEADLINE_EXCEEDED: Final = "deadline_exceeded"
-# How often an attempt that writes all the time may be faster than who cancels it, before it loses its lease.
-_PATIENCE: Final = 3
 
 
 async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") -> Execution:
@@ -31,8 +29,8 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
     unsettled: dict[str, Step] = {}
     seen = 0
     for tried in count():
-        if tried >= _PATIENCE:
-            await _fence(store, execution_id)
+        if tried >= PATIENCE:
+            await fence(store, await store.execution(execution_id))
         execution = await store.execution(execution_id)
         if execution.status.terminal:
             raise ConflictError(f"the execution `{execution_id}` is {execution.status.value} already")
@@ -63,16 +61,3 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
             continue
         break
     return await store.execution(execution_id)
-
-
-async def _fence(store: Store, execution_id: str) -> None:
-    """Takes the lease from whoever has it, whatever it writes meanwhile: from here on the log stands still."""
-    execution = await store.execution(execution_id)
-    if execution.holder is None or execution.status.terminal:
-        return
-    # Under the lease itself: one that was given up meanwhile says that the execution blocked, or ended, and stays so.
-    lease = Lease(execution_id, execution.attempt, execution.holder.owner)
-    nobody = Batch(execution_id, (), execution=ExecutionWrite(execution.status, attempt=execution.attempt), lease=lease)
-    store.write(nobody)
-    with suppress(LeaseSuperseded, Terminated):
-        await nobody.committed
