@@ -27,8 +27,8 @@ _STATES: Final = frozenset(StepStatus)
 @dataclass(slots=True)
 class _Mark:
     """What the log says of a step: the payload of its first event, of its first decision and of its newest outcome, how
-    it stands, the numbers of the events that decided, first started and settled it, and when it was decided, last
-    started and settled."""
+    it stands, the numbers of the events that decided, first started and settled it, which attempt started it last, and
+    when it was decided, last started and settled."""
 
     first: dict[str, Any]
     decided: int
@@ -38,6 +38,7 @@ class _Mark:
     status: str = ""
     started: int = 0
     settled: int = 0
+    attempt: int = 0
     decided_at: str = ""
     started_at: str = ""
     settled_at: str = ""
@@ -109,6 +110,7 @@ class Audit:
             mark.decision, mark.verdict = said, _verdict(what, said)
         if what == StepStatus.EXECUTING:
             mark.started, mark.started_at = mark.started or seq, event.occurred_at
+            mark.attempt = said["attempt"]
             mark.once = mark.once or said["idempotency"] == Idempotency.ONCE
         elif StepStatus(what).terminal:
             mark.settled, mark.outcome, mark.settled_at = seq, said, event.occurred_at
@@ -209,6 +211,8 @@ def _step_fault(row: Step, mark: _Mark) -> str:
         and same_time(row.completed_at, mark.settled_at)
     ):
         return "the times are not those of its events"
+    if row.attempt != mark.attempt:
+        return f"attempt {row.attempt} started it last, and attempt {mark.attempt} by its events"
     if row.status != mark.status:
         return f"it is {row.status.value}, and {mark.status} by its events"
     if mark.once and row.idempotency is not Idempotency.ONCE:
@@ -238,4 +242,9 @@ def _outcome_fault(row: Step, outcome: dict[str, Any]) -> str:
             good = row.result is None and outcome.get("outcome_hash") == _hash(row.error)
         case _:
             good = row.result is None
-    return "" if good else "the outcome is not the one that was recorded"
+    if not good:
+        return "the outcome is not the one that was recorded"
+    used = outcome.get("usage") or {}
+    if (row.input_tokens, row.output_tokens) != (used.get("input_tokens"), used.get("output_tokens")):
+        return "the tokens that it used are not those that were recorded"
+    return ""

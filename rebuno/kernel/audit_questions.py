@@ -26,11 +26,13 @@ class AuditedQuestion:
         self._resolved = 0
         self._said: dict[str, Any] = {}
         self._resolved_at = ""
+        self._scope: str = GrantScope.ONCE
         self._votes: list[tuple[str, str, str, str]] = []
 
     def answered(self, event: Event, what: str) -> None:
         """Takes in an event that answers it: `voted`, or one of `ANSWERS`."""
         said = event.payload
+        self._scope = said.get("scope", self._scope)
         if "decided_by" in said:
             decision = said["decision"] if what == "voted" else DENY if what == "denied" else GRANT
             self._votes.append((said["decided_by"], decision, said.get("asserted_by", ""), said.get("rationale", "")))
@@ -47,7 +49,7 @@ class AuditedQuestion:
         if self._said.get("decided_by", "") != row.decided_by:
             return "another person has answered"
         # In a fork a grant covers its one step only, whatever it covered in the source.
-        wider = row.scope not in (GrantScope.ONCE, self._said.get("scope", GrantScope.ONCE))
+        wider = row.scope not in (GrantScope.ONCE, self._scope)
         if wider or (row.cause, row.rationale) != (
             self._asked.get("cause", row.cause),
             self._said.get("rationale", ""),

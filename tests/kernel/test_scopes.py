@@ -5,6 +5,7 @@ import pytest
 from rebuno.errors import ValidationError
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.forks import fork
+from rebuno.kernel.verify import check
 from rebuno.model.answer import Say
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.decide import Policy
@@ -256,6 +257,7 @@ def test_of_several_votes_the_narrowest_scope_counts(scopes: tuple[str, str], ex
         question = await b.submit()
         for name, scope in zip(("ana", "ben"), scopes, strict=True):
             answered = await b.answer(question.approval_id, granted=True, by=name, scope=scope)
+            assert (await check(b.store, b.attempt.execution.id)).fault == ""
         assert (answered.status, answered.scope) == ("granted", expected)
 
     judge(scenario)

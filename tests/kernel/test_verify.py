@@ -8,7 +8,11 @@ import pytest
 
 import rebuno
 from rebuno.errors import ValidationError
+from rebuno.kernel import executions
+from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.verify import Verified
+from rebuno.model import identity
+from rebuno.model.answer import Submission
 
 POLICY = """\
 bundle tests
@@ -121,6 +125,8 @@ STEP = "UPDATE steps SET {} WHERE target = '{}'"
         (STEP.format("result = '{\"read\":7}'", "read"), "the outcome is not the one"),
         (STEP.format('error = \'{"message":"no","type":"E"}\'', "fails"), "the outcome is not the one"),
         (STEP.format("result = '1', error = NULL, status = 'succeeded'", "fails"), "and failed by its events"),
+        (STEP.format("input_tokens = 1", "read"), "the tokens that it used"),
+        (STEP.format("attempt = 7", "read"), "attempt 7 started it last, and attempt 1"),
         # What was done.
         (STEP.format("args = '{\"n\":3}'", "read"), "the args are not those"),
         (STEP.format("target = 'write'", "read"), "the kind, the target or the place"),
@@ -169,3 +175,39 @@ STEP = "UPDATE steps SET {} WHERE target = '{}'"
 def test_a_change_is_found(store: Path, tmp_path: Path, change: str, found: str) -> None:
     """Whatever row is touched, the log says otherwise."""
     assert found in _verified(_changed(store, tmp_path, change)).fault
+
+
+SAYS = {"status": 200, "headers": {}, "body": '{"usage": {"input_tokens": 20, "output_tokens": 5}}'}
+
+
+@pytest.fixture(scope="module")
+def spent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with an execution of two model calls, of which one says what it used."""
+
+    async def recorded(path: Path) -> None:
+        async with rebuno.open(path, policy=rebuno.PERMISSIVE) as kernel:
+            attempt = await kernel._core.begin(agent_id="agent", input="{}", key="run")
+            assert isinstance(attempt, Attempt)
+            for target, value in (("counted", SAYS), ("silent", {})):
+                answer = await kernel._core.submit(attempt, Submission("llm_call", target, "{}", "at_most_once", ""))
+                await kernel._core.succeed(attempt, answer.step_id, identity.canonical(value), value)
+            await executions.finish(attempt, output="null")
+
+    path = tmp_path_factory.mktemp("spent") / "agent.db"
+    asyncio.run(recorded(path))
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        STEP.format("input_tokens = 2", "counted"),
+        STEP.format("output_tokens = 0", "counted"),
+        STEP.format("input_tokens = NULL, output_tokens = NULL", "counted"),
+        STEP.format("input_tokens = 2, output_tokens = 0", "silent"),
+    ],
+)
+def test_tokens_are_those_that_were_recorded(spent: Path, tmp_path: Path, change: str) -> None:
+    """A budget counts them, so that a call made cheaper is found."""
+    assert _verified(spent).fault == ""
+    assert "the tokens that it used are not those" in _verified(_changed(spent, tmp_path, change)).fault
