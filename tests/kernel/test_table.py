@@ -8,6 +8,7 @@ import pytest
 from rebuno.journal.records import Execution
 from rebuno.kernel.attempt import Attempt
 from rebuno.model.answer import Say
+from rebuno.policy.compile import compile_text
 from tests.kernel.support import Bench, bench, policy
 
 ONCE = "at_most_once"
@@ -52,6 +53,12 @@ async def started_after_grant(b: Bench, idempotency: str) -> str:
     return approval_id
 
 
+async def started_after_grant_long_ago(b: Bench, idempotency: str) -> str:
+    approval_id = await started_after_grant(b, idempotency)
+    b.clock.advance(15 * 60 + 1)
+    return approval_id
+
+
 async def succeeded(b: Bench, idempotency: str) -> str:
     await b.begin(policy("allow"))
     await b.succeed(await b.submit(idempotency=idempotency))
@@ -69,6 +76,31 @@ async def revoked_while_started(b: Bench, idempotency: str) -> str:
     await b.begin(policy("deny"))
     await b.submit(idempotency=idempotency)
     return ""
+
+
+async def revoked(b: Bench, idempotency: str) -> str:
+    await b.begin(policy("deny"))
+    question = await b.submit(idempotency=idempotency)
+    await b.suspend()
+    await b.answer(question.approval_id, granted=True)
+    return question.approval_id
+
+
+async def succeeded_and_let_stand(b: Bench, idempotency: str) -> str:
+    await succeeded(b, idempotency)
+    return await revoked(b, idempotency)
+
+
+async def failed_and_let_stand(b: Bench, idempotency: str) -> str:
+    await failed(b, idempotency)
+    return await revoked(b, idempotency)
+
+
+async def succeeded_after_grant(b: Bench, idempotency: str) -> str:
+    approval_id = await started_after_grant(b, idempotency)
+    (step,) = await b.store.steps(b.attempt.execution.id)
+    await b.kernel.succeed(b.attempt, step.step_id, "1", 1)
+    return approval_id
 
 
 async def denied(b: Bench, idempotency: str) -> str:
@@ -107,6 +139,9 @@ TABLE: list[tuple[str, State, str, Say | str, str]] = [
     ("ask", started, ONCE, Say.REPLAY, "failed"),
     ("ask", started_after_grant, SAFE, Say.PROCEED, "executing"),
     ("ask", started_after_grant, ONCE, Say.REPLAY, "failed"),
+    ("ask", started_after_grant_long_ago, SAFE, Say.BLOCKED, "awaiting_approval"),
+    ("allow", started_after_grant_long_ago, SAFE, Say.PROCEED, "executing"),
+    ("deny", started_after_grant, SAFE, Say.DENIED, "failed"),
     ("deny", started, SAFE, Say.DENIED, "failed"),
     ("deny", started, ONCE, Say.DENIED, "failed"),
     ("allow", succeeded, SAFE, Say.REPLAY, "succeeded"),
@@ -116,6 +151,13 @@ TABLE: list[tuple[str, State, str, Say | str, str]] = [
     ("allow", failed, SAFE, Say.REPLAY, "failed"),
     ("ask", failed, ONCE, Say.REPLAY, "failed"),
     ("deny", failed, ONCE, Say.BLOCKED, "failed"),
+    # What a person has let stand replays, under the bundle that denies it and under others.
+    ("deny", succeeded_and_let_stand, SAFE, Say.REPLAY, "succeeded"),
+    ("deny", succeeded_and_let_stand, ONCE, Say.REPLAY, "succeeded"),
+    ("deny", failed_and_let_stand, ONCE, Say.REPLAY, "failed"),
+    ("allow", succeeded_and_let_stand, SAFE, Say.REPLAY, "succeeded"),
+    # Leave to do it is no leave to let it stand.
+    ("deny", succeeded_after_grant, SAFE, Say.BLOCKED, "succeeded"),
     ("allow", revoked_while_started, SAFE, Say.DENIED, "failed"),
     ("ask", revoked_while_started, ONCE, Say.DENIED, "failed"),
     ("deny", revoked_while_started, SAFE, Say.DENIED, "failed"),
@@ -217,6 +259,46 @@ def test_a_revoked_success_asks_once_a_digest() -> None:
     run(scenario)
 
 
+def test_what_stands_of_one_step_says_nothing_of_another() -> None:
+    """A person lets one done effect stand; the next one that the bundle denies is asked about by itself."""
+
+    async def scenario(b: Bench) -> None:
+        await succeeded(b, SAFE)
+        await b.succeed(await b.submit(args={"n": 2}))
+        await revoked(b, SAFE)
+        await b.begin(policy("deny"))
+        assert (await b.submit()).say is Say.REPLAY
+        other = await b.submit(args={"n": 2})
+        assert (other.say, other.result) == (Say.BLOCKED, None)
+        assert (await b.events()).count("step.revoked") == 2
+
+    run(scenario)
+
+
+def test_the_recorded_verdict_stands_under_its_digest_alone() -> None:
+    """A step was asked about as its limit was full. Once the grant is too old it is asked about anew, though by now
+    there would be room; under another digest its rule decides again, and that allows it."""
+    text = 'bundle full\nrule act { allow tool "act" limit 1 per 60s else require approval because "one a minute" }\n'
+
+    async def scenario(b: Bench) -> None:
+        under = compile_text(text)
+        await b.begin(under)
+        await b.succeed(await b.submit())
+        question = await b.submit(args={"n": 2})
+        await b.suspend()
+        await b.answer(question.approval_id, granted=True)
+        b.clock.advance(15 * 60 + 1)
+        await b.begin(under)
+        again = await b.submit(args={"n": 2})
+        assert (again.say, again.approval_id != question.approval_id) == (Say.BLOCKED, True)
+        await b.answer(again.approval_id, granted=True)
+        b.clock.advance(15 * 60 + 1)
+        await b.begin(compile_text(text + "# another digest\n"))
+        assert (await b.submit(args={"n": 2})).say is Say.PROCEED
+
+    run(scenario)
+
+
 def test_a_revoked_success_is_asked_about_no_more_once_the_bundle_allows_it() -> None:
     """Back to allow: the question is withdrawn and the result replays."""
 
@@ -277,6 +359,23 @@ def test_an_indeterminate_step_is_not_retried() -> None:
         assert again.reason == "prior attempt outcome unknown; retry refused"
         other = await b.submit(idempotency=ONCE, args={"n": 2})
         assert other.say is Say.PROCEED
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("today", ["allow", "ask"])
+def test_what_was_revoked_while_it_ran_stays_refused_and_is_not_tried_again(today: str) -> None:
+    """It may have happened: under a bundle that allows it, its own answer is the denial of then, and the same call a
+    second time is denied by the kernel itself."""
+
+    async def scenario(b: Bench) -> None:
+        await revoked_while_started(b, ONCE)
+        await b.begin(policy(today))
+        own = await b.submit(idempotency=ONCE)
+        assert (own.say, own.reason, own.rule_id) == (Say.DENIED, "deny it", "deny-act")
+        twin = await b.submit(idempotency=ONCE)
+        assert (twin.say, twin.rule_id) == (Say.DENIED, "__indeterminate_retry")
+        assert (await b.submit(idempotency=ONCE, args={"n": 2})).say is not Say.DENIED
 
     run(scenario)
 
