@@ -31,7 +31,7 @@ from rebuno.kernel.replay import recorded
 from rebuno.kernel.sweeps import keep_sweeping
 from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Submission
+from rebuno.model.answer import Answer, Said, Submission
 from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import read
@@ -67,8 +67,8 @@ class _Direct:
         self._core = core
         self._attempt = attempt
 
-    def recorded(self, submission: Submission) -> Answer | None:
-        return recorded(self._attempt, submission)
+    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
+        return recorded(self._attempt, said)
 
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)

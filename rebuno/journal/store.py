@@ -18,6 +18,7 @@ from rebuno.journal.records import (
     Step,
     Tombstone,
 )
+from rebuno.journal.successes import Successes
 
 
 class Store(Protocol):
@@ -98,6 +99,11 @@ class Store(Protocol):
     async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False) -> list[Step]:
         """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`. With
         `unread` nobody looks whether the arguments and the result of a success are damaged."""
+        ...
+
+    async def successes(self, execution_id: str, *, after: int, limit: int) -> Successes | None:
+        """The page that `steps` gives in fewer values, several times as fast; None where not all of its steps succeeded
+        under one bundle, or where one of their texts is long. Nobody looks whether the texts are damaged."""
         ...
 
     async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Event]:

@@ -20,9 +20,11 @@ from rebuno.journal.records import (
     StepWrite,
 )
 from rebuno.journal.store import Store
+from rebuno.journal.successes import Success
 from rebuno.kernel import facts
 from rebuno.kernel.recorded import Recorded
 from rebuno.model import identity
+from rebuno.model.answer import Said
 from rebuno.model.decision import Decision
 from rebuno.model.step import Idempotency
 from rebuno.policy.decide import Policy
@@ -84,6 +86,8 @@ class Attempt:
         # Numbers that submissions gave back, the lowest first.
         self._freed: dict[tuple[str, str, str, str], list[int]] = {}
         self._counts: dict[tuple[str, str, str, str], int] = {}
+        # Whether steps were counted by their ids alone.
+        self._in_order = False
         self._judged: dict[str, Decision] = {}
         self._stale = False
         self._writes = 0
@@ -99,6 +103,7 @@ class Attempt:
             approvals,
             self._looks_back,
             base=self._base,
+            digest=self.policy.digest,
             visited=visited,
         )
 
@@ -131,15 +136,36 @@ class Attempt:
     def take_number(self, key: tuple[str, str, str, str]) -> int:
         """`count` of a scope, kind, target and hash of arguments."""
         if self._freed and (freed := self._freed.get(key)):
-            return heappop(freed)
-        occurrence = self._counts.get(key, 0)
+            number = heappop(freed)
+            if not freed:
+                del self._freed[key]
+            return number
+        occurrence = self._counted(key)
         self._counts[key] = occurrence + 1
         return occurrence
 
     def next_number(self, key: tuple[str, str, str, str]) -> int:
         """The number that `take_number` would give; counts nothing."""
         freed = self._freed.get(key) if self._freed else None
-        return freed[0] if freed else self._counts.get(key, 0)
+        return freed[0] if freed else self._counted(key)
+
+    def _counted(self, key: tuple[str, str, str, str]) -> int:
+        occurrence = self._counts.get(key, 0)
+        if occurrence == 0 and self._in_order:
+            return int(identity.step_id(*key, 0) in self.recorded.visited)
+        return occurrence
+
+    def next(self, said: Said) -> Success | None:
+        """The recorded success that the handler comes to now, if it does so in the recorded order and nothing like it
+        came before, so that its number is 0; else None."""
+        return None if self._freed else self.recorded.next(said)
+
+    def take_next(self, success: Success) -> None:
+        """The handler has the answer to what is `next`."""
+        # INVARIANT: whoever has come to a step 0 in this way is counted by being visited.
+        self._in_order = True
+        self.replayed += 1
+        self.recorded.take(success)
 
     def uncount(self, scope: str, kind: str, target: str, args_hash: str, occurrence: int) -> None:
         """Takes back a submission that was not recorded: the next identical one gets its number."""

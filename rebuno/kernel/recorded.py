@@ -8,8 +8,11 @@ from typing import Final
 from rebuno.journal.records import Approval, Step
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
+from rebuno.journal.successes import Success, Successes
 from rebuno.kernel import facts
+from rebuno.kernel.ahead import Ahead
 from rebuno.model import identity
+from rebuno.model.answer import Said
 from rebuno.model.step import Idempotency, StepStatus
 from rebuno.policy.facts import Evidence, History
 from rebuno.policy.looking_back import LooksBack
@@ -23,8 +26,6 @@ _AGAIN: Final = 50
 _SUCCEEDED: Final = StepStatus.SUCCEEDED
 
 Content = tuple[str, str, str]
-# In which body (or none) a step was submitted, its kind, target and arguments.
-Said = tuple[str, str, str, str]
 
 
 class Recorded:
@@ -33,6 +34,10 @@ class Recorded:
     `steps` holds those that the attempt may still need: a step that ended is left out once its handler has had it,
     unless an approval is about it. `visited` are those that the handler has come to, `unvisited` those recorded before
     this attempt that it has not come to, in their order; `expected` finds the successes among them by what they did.
+
+    Pages of nothing but successes are not read so far at first: as long as the handler comes to those in them, `ahead`
+    holds what a replay needs of them. They are read again where anything else is asked about them, and count as not
+    read until then.
 
     INVARIANT: pages come in the order of decisions, and evidence is handed to `history` only up to the newest decision
     read, so that its numbers never fall although an early step may end late.
@@ -47,16 +52,19 @@ class Recorded:
         looks_back: LooksBack,
         *,
         base: int,
+        digest: str,
         visited: set[str],
     ) -> None:
-        """`attempt` is the number of the one that runs, `base` that of the newest event before it."""
+        """`attempt` is the number of the one that runs, `base` that of the newest event before it, `digest` that of
+        today's policy."""
         self.steps: dict[str, Step] = {}
         self.approvals = {approval.id: approval for approval in approvals}
         self.history = History()
         self.visited = visited
         self.unvisited: dict[str, Said | None] = {}
         self._expected: dict[Said, list[Step]] = {}
-        self.complete = False
+        # The pages that the handler goes through, two at most: what comes after them is not read.
+        self.ahead: list[Ahead] = []
         # The tokens that all steps read so far are known to have used.
         self.tokens = 0
         # What at_most_once steps did that started, and of which nobody knows how it ended.
@@ -65,24 +73,42 @@ class Recorded:
         self._execution_id = execution_id
         self._attempt = attempt
         self._base = base
+        self._digest = digest
         self._looks_back = looks_back
         self._asked = {approval.step_id for approval in self.approvals.values()}
         self._later: list[Evidence] = []
         self._after = 0
         # How many ended steps are kept with their texts.
         self._whole = 0
-        self._next: asyncio.Task[list[Step]] | None = None
+        self._next: asyncio.Task[list[Step] | Successes] | None = None
+        self._at_end = False
+        # How many pages have come.
+        self._pages = 0
+        # How many wait for a step that is not in memory.
+        self._sought = 0
+        # Whether pages may be read so far only. What a policy looks back on is always read.
+        self._briefly = not looks_back
         self._again: dict[str, Step] = {}
         self._reading = asyncio.Lock()
 
     # ------------------------------------------------------------ reading
 
+    @property
+    def complete(self) -> bool:
+        """Whether all has been read."""
+        return self._at_end and not self.ahead
+
     async def find(self, step_id: str) -> Step | None:
         """The step with this id, with its texts; None where the journal does not know it."""
-        while (step := self.steps.get(step_id)) is None:
-            if self.complete:
-                return None
-            await self.more()
+        self._sought += 1
+        try:
+            while (step := self.steps.get(step_id)) is None:
+                if self.complete:
+                    return None
+                ahead = next((ahead for ahead in self.ahead if ahead.holds(step_id)), None)
+                await (self.more() if ahead is None else self._bring(step_id, ahead))
+        finally:
+            self._sought -= 1
         if not step.args:
             return await self._read_again(step)
         # Its texts were read without a look; the store says what is wrong with the row.
@@ -90,32 +116,72 @@ class Recorded:
 
     async def all(self) -> None:
         """Reads whatever was not read yet."""
+        self._briefly = False
         while not self.complete:
             await self.more()
 
     async def more(self) -> None:
         """Reads the next page, and has the one after it read meanwhile."""
-        seen = self._after
+        pages = self._pages
         async with self._reading:
-            if self.complete or self._after != seen:
+            if self.complete or self._pages != pages:
                 return
-            self._go_on(await (self._next or self._page()))
+            if self.ahead and (self._at_end or not self._briefly or len(self.ahead) > 1):
+                self._read_anew()
+            page = await (self._next or self._page(self._after))
+            if self.ahead and isinstance(page, list):
+                self._read_anew()
+                page = await self._page(self._after)
+            self._go_on(page)
 
-    def _go_on(self, page: list[Step]) -> None:
+    def _read_anew(self) -> None:
+        """The handler goes another way than through what is ahead."""
+        self._briefly = self._at_end = False
+        self._after = self.ahead[0].since
+        self.ahead.clear()
+        self.stop()
         self._next = None
-        self._take(page)
-        if not self.complete:
-            self._next = asyncio.create_task(self._page())
+
+    def _go_on(self, page: list[Step] | Successes) -> None:
+        self._next = None
+        self._pages += 1
+        if isinstance(page, list):
+            self._take(page)
+        else:
+            self.ahead.append(Ahead(page, self._after))
+            self._after = page.last
+            self._at_end = len(page.rows) < PAGE
+        if not self._at_end:
+            self._next = asyncio.create_task(self._page(self._after))
 
     def stop(self) -> None:
         """Reads nothing more."""
         if self._next is not None:
             self._next.cancel()
 
-    async def _page(self) -> list[Step]:
+    async def _page(self, after: int) -> list[Step] | Successes:
+        if self._briefly:
+            page = await self._store.successes(self._execution_id, after=after, limit=PAGE)
+            if page is not None and self._fits(page):
+                return page
         # What policies look back on is parsed at once; of the rest a replay takes one text, which it parses itself.
         unread = not self._looks_back
-        return await self._store.steps(self._execution_id, after=self._after, limit=PAGE, unread=unread)
+        return await self._store.steps(self._execution_id, after=after, limit=PAGE, unread=unread)
+
+    def _fits(self, page: Successes) -> bool:
+        """Whether the recorded verdicts stand, and nobody has been to the steps in this attempt or was asked about
+        them."""
+        ids = {success[0] for success in page.rows} if self._asked else ()
+        return page.digest == self._digest and page.last <= self._base and self._asked.isdisjoint(ids)
+
+    async def _bring(self, step_id: str, ahead: Ahead) -> None:
+        """Reads one of the steps ahead so that it is known like any other."""
+        step = await self._store.step(step_id)
+        if ahead in self.ahead and step_id not in self.steps:
+            self._pass(ahead, step_id)
+            self.steps[step_id] = step
+            self.unvisited[step_id] = None
+            self._whole += 1
 
     async def _read_again(self, step: Step) -> Step:
         if step.step_id not in self._again:
@@ -128,9 +194,9 @@ class Recorded:
             self._take_step(step)
         if page:
             self._after = page[-1].decided_seq
-        self.complete = len(page) < PAGE
+        self._at_end = len(page) < PAGE
         self._later.sort(key=_seq)
-        ready = len(self._later) if self.complete else sum(e.seq <= self._after for e in self._later)
+        ready = len(self._later) if self._at_end else sum(e.seq <= self._after for e in self._later)
         for evidence in self._later[:ready]:
             self.history.append(evidence)
         del self._later[:ready]
@@ -166,20 +232,64 @@ class Recorded:
                     self._expected[said] = [step]
         self.unvisited[step_id] = said
 
+    def next(self, said: Said) -> Success | None:
+        """The success that the handler comes to now, if it comes to them in their order and said this the first time;
+        else None."""
+        while self.ahead or self._come():
+            if not self.ahead or (success := self.ahead[0].head) is None:
+                return None
+            if success[1] == said:
+                # Where somebody waits for a step, it may be this very one.
+                return success if success[2] == "0" and not self._sought else None
+            parent_id = success[1][0]
+            if not parent_id or parent_id not in self.visited or parent_id in self.steps:
+                return None
+            # It was submitted in a body that has ended and will not run again.
+            self._pass(self.ahead[0], success[0])
+        return None
+
+    def success(self, said: Said, number: str) -> Success | None:
+        """The success ahead that this was said of, with this number; None where none is."""
+        for ahead in self.ahead:
+            if (success := ahead.find(said, number)) is not None:
+                return success
+        if len(self.ahead) == 1 and self._come():
+            return self.success(said, number)
+        return None
+
+    def take(self, success: Success) -> None:
+        """The handler has come to a success ahead."""
+        step_id = success[0]
+        self.visited.add(step_id)
+        ahead = self.ahead[0]
+        if ahead.head is not success:
+            ahead = next(ahead for ahead in self.ahead if ahead.find(success[1], success[2]) is success)
+        self._pass(ahead, step_id)
+
+    def _pass(self, ahead: Ahead, step_id: str) -> None:
+        ahead.take(step_id)
+        while self.ahead and self.ahead[0].head is None:
+            self.tokens += self.ahead.pop(0).page.tokens
+
     def expected(self, said: Said) -> Step | None:
         """The first of the successes that this was said of and that the handler has not come to; None where none has
         been read."""
         steps = self._expected.get(said)
-        if steps is None and (page := self._come()) is not None:
-            self._go_on(page)
+        if steps is None and not self.ahead and self._come():
             steps = self._expected.get(said)
         return steps[0] if steps else None
 
-    def _come(self) -> list[Step] | None:
-        """The next page, if it has been read meanwhile and nobody waits for it."""
+    def _come(self) -> bool:
+        """Takes the next page, if it has been read meanwhile and nobody waits for it."""
         if self._next is None or not self._next.done() or self._reading.locked():
-            return None
-        return None if self._next.cancelled() or self._next.exception() else self._next.result()
+            return False
+        if self._next.cancelled() or self._next.exception():
+            return False
+        page = self._next.result()
+        if self.ahead and isinstance(page, list):
+            return False
+        self._go_on(page)
+        return True
 
     # ------------------------------------------------------------ keeping up
 
@@ -249,7 +359,8 @@ class Recorded:
 
     def forget(self) -> None:
         """Lets go of all steps, after the end."""
-        for kept in (self.steps, self.visited, self.unvisited, self._expected, self._again):
+        self.stop()
+        for kept in (self.steps, self.visited, self.unvisited, self.ahead, self._expected, self._again):
             kept.clear()
 
     def _forget(self, step: Step) -> None:

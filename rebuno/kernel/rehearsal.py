@@ -11,7 +11,7 @@ from rebuno.kernel.change import Identified
 from rebuno.kernel.exchange import Recording
 from rebuno.kernel.identify import identify
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, Said, Say, Submission
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 
@@ -97,7 +97,7 @@ class Rehearsal:
             if event.type == "step.rate_limited":
                 self._limited.setdefault(event.payload.get("step_id"), []).append(event.payload)
 
-    def recorded(self, submission: Submission) -> Answer | None:
+    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
         """Nothing is answered the short way: every submission is compared."""
         return None
 

@@ -47,8 +47,9 @@ class _Recorded(Recorded):
         attempt: int,
         approvals: Iterable[Approval],
         looks_back: LooksBack,
+        digest: str,
     ) -> None:
-        super().__init__(store, execution_id, attempt, approvals, looks_back, base=NEWEST, visited=set())
+        super().__init__(store, execution_id, attempt, approvals, looks_back, base=NEWEST, digest=digest, visited=set())
         self.came: list[Came] = []
 
     def _take_step(self, step: Step) -> None:
@@ -95,8 +96,9 @@ class ServedAttempt(Attempt):
         await attempt.reload()
         return attempt
 
-    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> Recorded:
-        return _Recorded(self.served, self.execution.id, self.lease.attempt, approvals, self._looks_back)
+    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> _Recorded:
+        digest = self.policy.digest
+        return _Recorded(self.served, self.execution.id, self.lease.attempt, approvals, self._looks_back, digest)
 
     def outdated(self) -> None:
         """What is known here may be less than what the store knows."""
@@ -133,7 +135,7 @@ class ServedAttempt(Attempt):
         execution = await self.store.execution(self.execution.id)
         check_owner(execution, self.lease)
         asked = await self.store.approvals(execution_id=execution.id, limit=sys.maxsize)
-        recorded = _Recorded(self.served, execution.id, self.lease.attempt, asked, self._looks_back)
+        recorded = self._reading(asked, set())
         await recorded.all()
         dispatch = await self.served.dispatch(execution.id)
         again = await self.store.execution(execution.id)

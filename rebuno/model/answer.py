@@ -1,8 +1,7 @@
 """The kernel's answer to one submission: what the caller must do now."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 
 class Say(StrEnum):
@@ -18,12 +17,17 @@ class Say(StrEnum):
     EXECUTION_TERMINAL = "execution_terminal"
 
 
+# What a step is known by, but for the number of equal ones before it: the id of the step in whose body it is submitted
+# (or none), its kind, its target and its arguments as canonical JSON.
+Said = tuple[str, str, str, str]
+
+
 # Made for every step, and a frozen one takes four times as long to make.
 @dataclass(slots=True)
 class Answer:
     """`result` and `error` are canonical JSON texts, and belong to `replay`; `reason` is never empty on `denied`
     and `rate_limited`. An answer that was not recorded has no `step_id`. `due` is when a parked step tries again, in
-    seconds since 1970. `read` holds what `result` reads as, where it has been read."""
+    seconds since 1970."""
 
     say: Say
     step_id: str = ""
@@ -33,7 +37,6 @@ class Answer:
     rule_id: str = ""
     approval_id: str = ""
     due: float | None = None
-    read: tuple[Any] | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)

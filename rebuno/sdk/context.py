@@ -174,18 +174,19 @@ class ExecutionContext:
             raise RuntimeError(
                 f"the step `{target}` was submitted from another event loop than its handler's; await it there"
             )
-        submission = Submission(kind, target, identity.canonical(args, "args"), idempotency, scope.step_id)
+        text = identity.canonical(args, "args")
         if self._ending:
             raise Terminated(
                 f"the step `{target}` was submitted after its handler's end; await every task in the handler"
             )
         # INVARIANT: nothing overtakes a call that was made before and is not counted yet.
-        recorded = None if self._starting else self._recorded(submission)
+        recorded = None if self._starting else self._recorded((scope.step_id, kind, target, text))
         if recorded is not None:
             self._replayed += 1
             if self._replayed % TURN == 0:
                 await asyncio.sleep(0)
-            return recorded.read[0] if recorded.read is not None else await _read(target, recorded)
+            return recorded[0] if isinstance(recorded, tuple) else await _read(target, recorded)
+        submission = Submission(kind, target, text, idempotency, scope.step_id)
         if named:
             body = partial(body, **args)
         # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.

@@ -5,7 +5,7 @@ from typing import Any
 
 from rebuno.errors import RebunoError, Terminated
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, Said, Say, Submission
 from rebuno.sdk.deltas import Deltas
 from rebuno.sdk.link import Line
 
@@ -32,7 +32,7 @@ class HTTPTransport:
 
     # ------------------------------------------------------------ steps
 
-    def recorded(self, submission: Submission) -> Answer | None:
+    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
         """Nothing: what is recorded is known to the kernel alone."""
         return None
 

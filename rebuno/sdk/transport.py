@@ -2,15 +2,15 @@
 
 from typing import Any, Protocol
 
-from rebuno.model.answer import Answer, Submission
+from rebuno.model.answer import Answer, Said, Submission
 
 
 class Transport(Protocol):
     """One attempt's connection to its kernel. Every method may raise a `RebunoError` that ends the attempt."""
 
-    def recorded(self, submission: Submission) -> Answer | None:
-        """The answer, if it is a recorded end and known here without asking, counted as `submit` counts it; else None,
-        and nothing is counted."""
+    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
+        """What a step has recorded, if it has ended and that is known here without asking: what its result reads as, or
+        the answer that tells its failure. Counted as `submit` counts it; else None, and nothing is counted."""
         ...
 
     async def submit(self, submission: Submission) -> Answer:

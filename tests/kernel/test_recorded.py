@@ -88,7 +88,7 @@ async def read(steps: list[Step], approvals: list[Approval], looks_back: LooksBa
     store = await SQLiteStore.open(":memory:")
     run = Execution("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
     await store.create(run, (), Copied(tuple(steps), tuple(approvals)))
-    known = Recorded(store, "run", 2, approvals, looks_back, base=10**6, visited=set())
+    known = Recorded(store, "run", 2, approvals, looks_back, base=10**6, digest="digest", visited=set())
     came: list[Evidence] = []
     while not known.complete:
         await known.more()

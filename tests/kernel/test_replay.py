@@ -17,6 +17,7 @@ from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.replay import recorded as recorded_answer
 from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.identity import parse
 from rebuno.policy.compile import compile_text
 from tests.kernel.support import Bench, Play, policy
 from tests.sdk.support import OPEN, Crash
@@ -130,14 +131,15 @@ def test_only_what_ended_and_stands_goes_the_short_way(
         await b.begin(policy("allow", also=ALSO))
         await recorded(b)
         await b.begin(policy(today, also=ALSO))
-        act = Submission("tool_call", "act", "{}", "safe_to_retry")
+        act = ("", "tool_call", "act", "{}")
         assert recorded_answer(b.attempt, act) is None, "nothing is read yet"
         await b.attempt.all_known()
         at_once = recorded_answer(b.attempt, act)
         assert (at_once is not None, b.attempt.replayed) == (short, int(short))
         if short:
             await b.begin(policy(today, also=ALSO))
-            assert at_once == await b.submit()
+            answer = await b.submit()
+            assert at_once == (answer if answer.error else (parse(answer.result or ""),))
         else:
             assert (await b.submit()).say is not Say.REPLAY
 
@@ -153,7 +155,7 @@ def test_an_attempt_that_may_not_go_on_answers_nothing(play: Play) -> None:
         await b.begin(policy("allow"))
         await b.attempt.all_known()
         b.attempt.ended = True
-        assert recorded_answer(b.attempt, Submission("tool_call", "act", "{}", "safe_to_retry")) is None
+        assert recorded_answer(b.attempt, ("", "tool_call", "act", "{}")) is None
         with pytest.raises(rebuno.Terminated):
             await b.submit()
         b.attempt.ended = False

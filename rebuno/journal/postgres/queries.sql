@@ -338,6 +338,19 @@ ORDER BY ended_at, n LIMIT %(limit)s
 SELECT * FROM rebuno.steps
 WHERE execution_id = %(id)s AND decided_seq > %(after)s ORDER BY decided_seq LIMIT %(limit)s
 
+-- name: successes
+-- A page of an execution's steps, its successes in one row: of each column a text, with a line for each of them, which
+-- takes a fraction of the time of a row for each step. Long texts are left out.
+SELECT count(*), max(decided_seq), min(digest), max(digest),
+       sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0))::bigint,
+       string_agg(step_id, %(end)s) FILTER (WHERE short), string_agg(parent_id, %(end)s) FILTER (WHERE short),
+       string_agg(kind, %(end)s) FILTER (WHERE short), string_agg(target, %(end)s) FILTER (WHERE short),
+       string_agg(args, %(end)s) FILTER (WHERE short), string_agg(occurrence::text, %(end)s) FILTER (WHERE short),
+       string_agg(result, %(end)s) FILTER (WHERE short)
+FROM (SELECT *, status = 'succeeded' AND octet_length(args) + octet_length(result) < 65536 AS short
+      FROM rebuno.steps
+      WHERE execution_id = %(id)s AND decided_seq > %(after)s ORDER BY decided_seq LIMIT %(limit)s) AS page
+
 -- name: step
 -- One step.
 SELECT * FROM rebuno.steps WHERE step_id = %(id)s

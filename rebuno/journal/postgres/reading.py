@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from rebuno.errors import NotFoundError
-from rebuno.journal import rows
+from rebuno.journal import rows, successes
 from rebuno.journal.chain import Head
 from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.failures import UNFIT, damaged
@@ -15,6 +15,7 @@ from rebuno.journal.postgres.texts import asked, row_told
 from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import Workers
 from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
+from rebuno.journal.successes import Successes
 
 T = TypeVar("T")
 Value = str | float | bytes | None
@@ -69,6 +70,12 @@ class Reading:
         `unread` nobody looks whether the arguments and the result of a success are damaged."""
         record = rows.unread_step if unread else rows.step
         return await self._rows(record, "steps", execution_id, id=execution_id, after=after, limit=limit)
+
+    async def successes(self, execution_id: str, *, after: int, limit: int) -> Successes | None:
+        """The page that `steps` gives in fewer values; None where not all of its steps succeeded under one bundle."""
+        values: dict[str, Value] = {"id": execution_id, "after": after, "limit": limit, "end": successes.END}
+        (found,) = await self._rows(successes.read, "successes", execution_id, **values)
+        return found
 
     async def step(self, step_id: str) -> Step:
         """The step with this id, else `NotFoundError`."""

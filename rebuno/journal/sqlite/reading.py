@@ -7,12 +7,13 @@ from typing import TypeVar
 import apsw
 
 from rebuno.errors import NotFoundError, StoreCorrupt
-from rebuno.journal import rows
+from rebuno.journal import rows, successes
 from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
 from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import Read
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.journal.sqlite.writer import Writer
+from rebuno.journal.successes import Successes
 
 T = TypeVar("T")
 Value = str | float | bytes | None
@@ -62,6 +63,11 @@ class Reading:
         """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`. With
         `unread` nobody looks whether the arguments and the result of a success are damaged."""
         return await self._rows(rows.unread_step if unread else rows.step, "steps", execution_id, after, limit)
+
+    async def successes(self, execution_id: str, *, after: int, limit: int) -> Successes | None:
+        """The page that `steps` gives in fewer values; None where not all of its steps succeeded under one bundle."""
+        (found,) = await self._rows(successes.read, "successes", execution_id, after, limit, successes.END)
+        return found
 
     async def step(self, step_id: str) -> Step:
         """The step with this id, else `NotFoundError`."""
