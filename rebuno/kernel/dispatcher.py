@@ -72,12 +72,13 @@ Send = Callable[[Webhook], Awaitable[int]]
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How a replica works. `max_attempts` deliveries without a new outcome end an execution, the pause between two
-    begins at `backoff`; `deliveries` webhooks are on their way at once at most; `lease` is an agent's where it names
-    none; it looks for work every `poll` seconds and sweeps every `sweep`; executions are kept for `retention` after
-    their end (None: for ever). All in seconds."""
+    begins at `backoff`, and a lost lease is followed by one of up to `scatter`; `deliveries` webhooks are on their way
+    at once at most; `lease` is an agent's where it names none; it looks for work every `poll` seconds and sweeps every
+    `sweep`; executions are kept for `retention` after their end (None: for ever). All in seconds."""
 
     max_attempts: int = 5
     backoff: float = 1.0
+    scatter: float = 1.0
     deliveries: int = 32
     lease: float = 120.0
     poll: float = 0.5
@@ -167,6 +168,10 @@ class Dispatcher:
 
     async def _deliver(self, dispatch: Dispatch, send: Send) -> None:
         try:
+            if dispatch.state is DispatchState.CLAIMED:
+                # What a dying process lost at one instant must not meet in one process at one instant again: or a
+                # handler that kills it takes its neighbours along each time, until they are given up too.
+                await asyncio.sleep(random.uniform(0, self._settings.scatter))
             claim = await self._claimed(dispatch)
             if claim is not None:
                 await self._post(claim, send)
@@ -268,6 +273,12 @@ class Dispatcher:
         except NetworkError as error:
             logger.info("its agent was not reached: %s", error, extra={"execution_id": claim.webhook.execution_id})
             status = 0
+        except asyncio.CancelledError:
+            # This replica stops. Where the store does not answer in time, another one waits for the claim to run out.
+            with suppress(RebunoError, TimeoutError):
+                async with asyncio.timeout(_GRACE):
+                    await self._try_at_once(claim)
+            raise
         self._delivered(claim.webhook, status)
         if status == 200:
             await self._store.extend(claim.lease, self._store.now() + claim.webhook.lease)
@@ -282,18 +293,28 @@ class Dispatcher:
         execution = await self._store.execution(claim.lease.execution_id)
         if execution.head_seq != claim.head:
             return
-        changes = Changes()
-        changes.add((_failed(claim.dispatch, reason),))
-        if claim.dispatch.failures >= self._settings.max_attempts:
+        failures = claim.dispatch.failures
+        if failures >= self._settings.max_attempts:
+            changes = Changes()
+            changes.add((_failed(claim.dispatch, reason),))
             await self._exhaust(execution, changes)
             return
-        pause = min(_LONGEST_PAUSE, self._settings.backoff * 2 ** (claim.dispatch.failures - 1))
-        due = self._store.now() + pause * random.uniform(0.5, 1.0)
+        pause = min(_LONGEST_PAUSE, self._settings.backoff * 2 ** (failures - 1)) * random.uniform(0.5, 1.0)
+        await self._give_back(claim, execution, reason, failures, self._store.now() + pause)
+
+    async def _try_at_once(self, claim: _Claim) -> None:
+        """Gives the execution to another replica, and does not count this one's try. `Stale` where it is at work."""
+        execution = await self._store.execution(claim.lease.execution_id)
+        await self._give_back(claim, execution, "stopped", claim.dispatch.failures - 1, self._store.now())
+
+    async def _give_back(self, claim: _Claim, execution: Execution, reason: str, failures: int, due: float) -> None:
+        changes = Changes()
+        changes.add((_failed(claim.dispatch, reason),))
         write = ExecutionWrite(
             ExecutionStatus.RUNNING,
             attempt=claim.lease.attempt,
             holder=execution.holder,
-            dispatch=replace(claim.dispatch, state=DispatchState.QUEUED, due_at=due),
+            dispatch=replace(claim.dispatch, state=DispatchState.QUEUED, failures=failures, due_at=due),
         )
         await self._write(execution.id, changes, write, base=claim.head, lease=claim.lease)
 

@@ -20,7 +20,7 @@ from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 
 PATIENCE = 10.0
-SETTINGS = Settings(poll=0.02, sweep=3600.0)
+SETTINGS = Settings(poll=0.02, sweep=3600.0, scatter=0.0)
 LEASE = SETTINGS.lease
 
 

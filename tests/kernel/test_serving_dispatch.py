@@ -2,10 +2,12 @@
 a replica that cannot post them."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from rebuno.journal.records import DispatchState
+from rebuno.kernel import dispatcher
 from rebuno.kernel.serving import Settings, Webhook
 from rebuno.model.answer import Say
 from rebuno.model.clock import FixedClock
@@ -13,6 +15,7 @@ from rebuno.model.execution import ExecutionStatus
 from tests.kernel.served import LEASE, SETTINGS, Run, Scenario, World, eventually, opened, world
 
 MOST = SETTINGS.max_attempts
+SCATTER = 0.4
 
 
 @pytest.mark.parametrize(
@@ -156,6 +159,81 @@ def test_a_replica_that_dies_between_claim_and_post_is_replaced(serve: Scenario)
         assert (again.dispatch.id, again.dispatch.attempt) == (run.dispatch.id, 2)
 
     serve(scenario)
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_a_replica_that_is_stopped_gives_back_what_no_agent_has_answered(
+    monkeypatch: pytest.MonkeyPatch, at_work: bool
+) -> None:
+    """At once and without counting it, unless the agent is at work; it waits a moment for the answer before."""
+    monkeypatch.setattr(dispatcher, "_GRACE", 0.1)
+
+    async def whole() -> None:
+        clock = FixedClock()
+        stopping = asyncio.Event()
+
+        async def never(webhook: Webhook) -> int:
+            hangs: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+            try:
+                return await hangs
+            finally:
+                stopping.set()
+
+        async with opened(None, clock) as stores:
+            async with world(stores, clock) as w:
+                await w.agent()
+                w.answers = never
+                run = await w.begin()
+                if at_work:
+                    await run.submit()
+            assert stopping.is_set()
+            dispatch = await stores[0].dispatch(run.id)
+            assert dispatch is not None
+            if at_work:
+                assert (dispatch.state, dispatch.failures) == (DispatchState.CLAIMED, 1)
+                return
+            assert (dispatch.state, dispatch.failures, dispatch.due_at) == (DispatchState.QUEUED, 0, clock.now())
+            async with world(stores, clock) as w:
+                again = await w.run()
+                assert (again.dispatch.id, again.dispatch.attempt) == (run.dispatch.id, 2)
+                reasons = [e.payload["reason"] for e in await w.store.events(run.id) if e.type == "dispatch.failed"]
+                assert reasons == ["stopped"]
+
+    asyncio.run(whole())
+
+
+def test_what_was_lost_at_one_instant_comes_back_at_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours of a handler that kills their process get time to go on without it; what was not lost has no pause."""
+    pauses = iter([0.0, 0.3, 0.05])
+    asked: list[float] = []
+
+    def pause(least: float, most: float) -> float:
+        if (least, most) != (0, SCATTER):
+            return most
+        asked.append(most)
+        return next(pauses)
+
+    monkeypatch.setattr("rebuno.kernel.dispatcher.random.uniform", pause)
+
+    async def whole() -> None:
+        clock = FixedClock()
+        async with opened(None, clock) as stores, world(stores, clock, replace(SETTINGS, scatter=SCATTER)) as w:
+            await w.agent()
+            for _ in range(3):
+                await w.create()
+            for _ in range(3):
+                await w.run()
+            assert asked == []
+            clock.advance(LEASE + 1)
+            began, came = asyncio.get_running_loop().time(), []
+            for _ in range(3):
+                await w.run()
+                came.append(asyncio.get_running_loop().time() - began)
+            assert len(asked) == 3
+            assert came[1] >= 0.05
+            assert came[2] >= 0.3
+
+    asyncio.run(whole())
 
 
 def test_a_replica_takes_no_more_than_it_posts() -> None:
