@@ -28,6 +28,7 @@ from rebuno.kernel.drift import Watch
 from rebuno.kernel.kernel import Kernel as Core
 from rebuno.kernel.operator import Operator
 from rebuno.kernel.replay import recorded
+from rebuno.kernel.submit import Told, start
 from rebuno.kernel.sweeps import keep_sweeping
 from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
@@ -69,6 +70,9 @@ class _Direct:
 
     def recorded(self, said: Said) -> tuple[Any] | Answer | None:
         return recorded(self._attempt, said)
+
+    def start(self, submission: Submission, told: Told) -> bool:
+        return start(self._attempt, submission, told)
 
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)

@@ -348,10 +348,10 @@ class Copied:
 
 
 class Commit(asyncio.Future[int]):
-    """What becomes of a batch, whatever becomes of those who wait for it: they await `heard`. `told` is called with it
-    as soon as it is known, before anybody who waits goes on: a callback is a turn of the event loop later."""
+    """What becomes of a batch, whatever becomes of those who wait for it: they await `heard`, or have
+    themselves told."""
 
-    told: Callable[["Commit"], None] | None = None
+    _told: tuple[Callable[["Commit"], None], ...] = ()
     _listener: asyncio.Future[int] | None = None
 
     def heard(self) -> asyncio.Future[int]:
@@ -362,27 +362,35 @@ class Commit(asyncio.Future[int]):
         self._listener = self.get_loop().create_future()
         return self._listener
 
+    def tell(self, told: Callable[["Commit"], None]) -> None:
+        """Has this called as soon as it is known, before anybody who waits goes on: a callback of a future is called a
+        turn of the event loop later."""
+        if self.done():
+            told(self)
+        else:
+            self._told = (*self._told, told)
+
     def set_result(self, result: int) -> None:
         """As a future's; the listener hears of it."""
         super().set_result(result)
-        if self.told is not None:
-            self.told(self)
+        for told in self._told:
+            told(self)
         if self._listener is not None and not self._listener.done():
             self._listener.set_result(result)
 
     def set_exception(self, exception: type | BaseException) -> None:
         """As a future's; the listener hears of it."""
         super().set_exception(exception)
-        if self.told is not None:
-            self.told(self)
+        for told in self._told:
+            told(self)
         if self._listener is not None and not self._listener.done():
             self._listener.set_exception(exception)
 
     def cancel(self, msg: object = None) -> bool:
         """As a future's: whoever awaits this itself takes it along."""
         cancelled = super().cancel(msg)
-        if cancelled and self.told is not None:
-            self.told(self)
+        for told in self._told if cancelled else ():
+            told(self)
         return cancelled
 
 

@@ -244,6 +244,11 @@ class Attempt:
         lease = self.lease
         return lease.poison is None and not lease.lost and not self.ended and not self._stale
 
+    def at_end(self) -> bool:
+        """Whether nothing that was recorded before this attempt is left for the handler to come to."""
+        recorded = self.recorded
+        return recorded.complete and not recorded.unvisited
+
     def write(
         self,
         events: Iterable[NewEvent],
@@ -270,7 +275,6 @@ class Attempt:
             lease=self.lease,
             deferred=deferred,
         )
-        batch.committed.told = self._settled
         # First: a batch that is refused at once (no JSON, a closed store) leaves this memory as it was.
         self.store.write(batch)
         self.head += len(batch.events)
@@ -280,6 +284,7 @@ class Attempt:
         for question in batch.approvals:
             self.recorded.put_approval(question.approval)
         self._in_flight.add(batch.committed)
+        batch.committed.tell(self._settled)
         return batch.committed
 
     def hold(self, event: NewEvent, step: Step) -> None:

@@ -25,7 +25,7 @@ async def fresh(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[
     await attempt.current()
     attempt.check()
     while True:
-        settled = _settle(attempt, step, turn)
+        settled = at_once(attempt, step, turn)
         if settled is not None:
             return settled
         await turn.ask(attempt, step.step_id)
@@ -34,8 +34,8 @@ async def fresh(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[
         attempt.check()
 
 
-def _settle(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answer, Change | None] | None:
-    """The answer, or None where the limits must be asked first."""
+def at_once(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answer, Change | None] | None:
+    """The answer to such a step by what is known here; None where the limits must be asked first."""
     decision = _decide(attempt, step)
     places: tuple[limits.Place, ...] = ()
     kept_out: Excess | None = None

@@ -1,16 +1,61 @@
 """One submission: identify it, decide about it, settle it against the journal."""
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 
 from rebuno.errors import Stale
+from rebuno.journal.records import Commit
 from rebuno.kernel import limits
 from rebuno.kernel.attempt import Attempt
-from rebuno.kernel.change import Identified
-from rebuno.kernel.fresh import fresh
+from rebuno.kernel.change import Change, Identified
+from rebuno.kernel.fresh import at_once, fresh
 from rebuno.kernel.identify import identify
 from rebuno.kernel.known import settle
 from rebuno.model.answer import Answer, Say, Submission
+
+# Who is told the answer, or the error that stands in its place; None: `submit` must be asked.
+Told = Callable[[Answer | BaseException | None], None]
+
+
+def start(attempt: Attempt, submission: Submission, told: Told) -> bool:
+    """The short way of a step that is new: it is written at once, and `told` its answer as soon as that is on the disk,
+    with nothing awaited. False, and nothing is counted, where `submit` must be asked.
+
+    Raises:
+        ValidationError: the submission is malformed; nothing was recorded or counted.
+        StoreError: the store takes nothing any more.
+    """
+    if not (attempt.undisturbed() and attempt.at_end()):
+        return False
+    step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
+    settled = at_once(attempt, step, limits.Turn())
+    if settled is None or settled[1] is None or not settled[0].step_id:
+        _uncount(attempt, step)
+        return False
+    answer, change = settled[0], settled[1]
+    committed = _write(attempt, answer, change)
+    if committed is None:
+        attempt.visit(step.step_id)
+        told(answer)
+    else:
+        committed.tell(partial(_written, attempt, step, answer, told))
+    return True
+
+
+def _written(attempt: Attempt, step: Identified, answer: Answer, told: Told, committed: Commit) -> None:
+    error = committed.exception()
+    if error is None:
+        attempt.visit(step.step_id)
+        told(answer)
+        return
+    attempt.bodies.discard(step.step_id)
+    if isinstance(error, Stale):
+        # INVARIANT: it is counted anew with nothing awaited, so that no identical call overtakes it.
+        _uncount(attempt, step)
+        told(None)
+    else:
+        told(error)
 
 
 async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True) -> Answer:
@@ -34,7 +79,11 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
     finally:
         # What was not recorded gives its number back: asked for again, it is the same step.
         if not attempt.knows(step.step_id):
-            attempt.uncount(step.scope, step.kind, step.target, step.args_hash, step.occurrence)
+            _uncount(attempt, step)
+
+
+def _uncount(attempt: Attempt, step: Identified) -> None:
+    attempt.uncount(step.scope, step.kind, step.target, step.args_hash, step.occurrence)
 
 
 async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
@@ -46,17 +95,12 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
             answer, change = await fresh(attempt, step, turn)
         else:
             answer, change = settle(attempt, known, step.idempotency)
-        if answer.say is Say.BLOCKED:
-            attempt.blocked = True
         if answer.say is Say.REPLAY:
             attempt.replayed += 1
         if change is not None:
-            if answer.say is Say.PROCEED:
-                attempt.start(change.steps[0].step)
-            if change.held:
-                attempt.hold(change.events[0], change.steps[0].step)
+            committed = _write(attempt, answer, change)
+            if committed is None:
                 return answer
-            committed = attempt.write(change.events, steps=change.steps, approvals=change.approvals, judged=True)
             if not answer.step_id:
                 committed.add_done_callback(partial(limits.remember, attempt, step.step_id, answer))
             try:
@@ -68,6 +112,20 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
                 # The caller is gone before it heard the answer: no body runs, the step stays started with no outcome.
                 attempt.bodies.discard(step.step_id)
                 raise
+        elif answer.say is Say.BLOCKED:
+            attempt.blocked = True
         if not wait or answer.due is None:
             return answer
         await turn.rest(attempt, answer.due)
+
+
+def _write(attempt: Attempt, answer: Answer, change: Change) -> Commit | None:
+    """Writes what an answer rests on; None where it rests on nothing."""
+    if answer.say is Say.BLOCKED:
+        attempt.blocked = True
+    if answer.say is Say.PROCEED:
+        attempt.start(change.steps[0].step)
+    if change.held:
+        attempt.hold(change.events[0], change.steps[0].step)
+        return None
+    return attempt.write(change.events, steps=change.steps, approvals=change.approvals, judged=True)

@@ -61,6 +61,27 @@ class _Scope:
         self.blocked = False
 
 
+class _Call:
+    """A submission that is under way, and whoever waits to hear of it. `task` carries out the `answer`, which it asks
+    for where there is none yet; it has not begun to until it is `running`."""
+
+    __slots__ = ("answer", "body", "context", "heard", "over", "running", "scope", "submission", "task")
+
+    def __init__(
+        self, submission: Submission, body: Callable[[], Any], scope: _Scope, heard: "asyncio.Future[Answer]"
+    ) -> None:
+        self.submission = submission
+        self.body = body
+        self.scope = scope
+        self.heard = heard
+        # What the body sees: the contextvars of the call.
+        self.context = contextvars.copy_context()
+        self.answer: Answer | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.running = False
+        self.over = False
+
+
 _scope: contextvars.ContextVar[_Scope | None] = contextvars.ContextVar("rebuno_scope", default=None)
 
 
@@ -119,9 +140,10 @@ class ExecutionContext:
         self._executor = executor
         self._loop = asyncio.get_running_loop()
         # Every submission that is under way, with the body that it may run.
-        self._under_way: set[asyncio.Task[None]] = set()
-        # Those of them that are not submitted yet.
-        self._starting: set[asyncio.Task[Any]] = set()
+        self._under_way: set[_Call] = set()
+        # Those of them that are not submitted yet, or were cancelled and have not said so yet: what comes later has to
+        # come after them.
+        self._starting: set[_Call] = set()
         # The bodies that wait for their subagents; set whenever one more does, or something under way has ended.
         self._waiting: set[_Scope] = set()
         self._stirred = asyncio.Event()
@@ -142,13 +164,14 @@ class ExecutionContext:
     async def settle(self) -> None:
         """Waits for the submissions that are under way and for the bodies that they run."""
         while self._under_way:
-            await asyncio.wait(self._under_way)
+            self._stirred.clear()
+            await self._stirred.wait()
 
     def end(self) -> None:
         """Stops what is still under way, and refuses what comes later; nothing is recorded about it any more."""
         self._ending = True
-        for task in self._under_way:
-            task.cancel()
+        for call in tuple(self._under_way):
+            self._cancel(call)
 
     async def invoke(
         self,
@@ -189,41 +212,92 @@ class ExecutionContext:
         submission = Submission(kind, target, text, idempotency, scope.step_id)
         if named:
             body = partial(body, **args)
-        # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
-        # Tasks start in the order in which they are made, so that identical calls are counted in the order of calls.
-        heard: asyncio.Future[Answer] = self._loop.create_future()
-        task = asyncio.create_task(self._carry(submission, body, scope, heard))
-        self._under_way.add(task)
-        self._starting.add(task)
-        task.add_done_callback(partial(self._forget, heard))
+        call = _Call(submission, body, scope, self._loop.create_future())
+        if self._starting or not self._transport.start(submission, partial(self._told, call)):
+            self._submit(call)
+        self._under_way.add(call)
         try:
-            answer = await heard
+            answer = await call.heard
         except asyncio.CancelledError:
             # Once: a second cancellation would interrupt what the body does to clean up.
             if not self.settling:
-                task.cancel()
+                self._cancel(call)
             raise
-        return await _read(target, answer)
+        return identity.reread(answer.result or "null") if answer.error is None else await _read(target, answer)
 
-    async def _carry(
-        self, submission: Submission, body: Callable[[], Any], scope: _Scope, heard: "asyncio.Future[Answer]"
-    ) -> None:
-        """Gets the answer for the one who waits for `heard`, if it still does."""
-        task = asyncio.current_task()
-        if task is not None:
-            self._starting.discard(task)
-        answer = await self._carried(submission, body, scope)
-        # Now: what is told when the task is done is told a turn of the event loop later.
-        if not heard.done():
-            heard.set_result(answer)
+    def _told(self, call: _Call, said: Answer | BaseException | None) -> None:
+        if call.over:
+            # The caller is gone before it heard the answer: no body runs, the step stays started with no outcome.
+            if isinstance(said, Answer):
+                self._transport.release(said.step_id)
+        elif said is None:
+            self._submit(call)
+        elif isinstance(said, Answer):
+            self._begin(call, said)
+        else:
+            self._end(call)
+            if not call.heard.done():
+                call.heard.set_exception(said)
 
-    async def _carried(self, submission: Submission, body: Callable[[], Any], scope: _Scope) -> Answer:
-        """Submits, and runs the body where the kernel says so. What comes back is read like a replay, always."""
-        answer = await self._transport.submit(submission)
+    def _submit(self, call: _Call) -> None:
+        self._starting.add(call)
+        self._begin(call, None)
+
+    def _begin(self, call: _Call, answer: Answer | None) -> None:
+        # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
+        # Tasks start in the order in which they are made, so that identical calls are counted in the order of calls.
+        call.answer = answer
+        call.task = self._loop.create_task(self._carry(call), context=call.context)
+
+    def _end(self, call: _Call) -> None:
+        call.over = True
+        self._under_way.discard(call)
+        self._starting.discard(call)
+        self._stirred.set()
+
+    def _cancel(self, call: _Call) -> None:
+        if call.task is not None:
+            call.task.cancel()
+        if call.running and not call.over:
+            self._starting.add(call)
+        elif not call.over:
+            if call.answer is not None:
+                self._transport.release(call.answer.step_id)
+            self._end(call)
+            call.heard.cancel()
+
+    async def _carry(self, call: _Call) -> None:
+        """Gets the answer for the one who waits, if it still does."""
+        call.running = True
+        self._starting.discard(call)
+        heard = call.heard
+        try:
+            answer = await self._carried(call, call.answer or await self._transport.submit(call.submission))
+        except asyncio.CancelledError:
+            heard.cancel()
+            raise
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            # Where the caller is gone, its error has been recorded all the same.
+            if not heard.done():
+                heard.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            # Now: what is told when the task is done is told a turn of the event loop later.
+            if not heard.done():
+                heard.set_result(answer)
+        finally:
+            self._end(call)
+
+    async def _carried(self, call: _Call, answer: Answer) -> Answer:
+        """Runs the body where the kernel says so. What comes back is read like a replay, always."""
+        scope = call.scope
         match answer.say:
             case Say.PROCEED:
                 step_id = answer.step_id
-                return await self._body(submission.target, step_id, body, _Scope(self, step_id, scope))
+                return await self._body(call.submission.target, step_id, call.body, _Scope(self, step_id, scope))
             case Say.REPLAY:
                 return answer
             case Say.DENIED:
@@ -242,16 +316,6 @@ class ExecutionContext:
             outer.blocked = True
             outer = outer.parent
         return Blocked(answer.step_id, answer.approval_id)
-
-    def _forget(self, heard: "asyncio.Future[Answer]", task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
-        self._starting.discard(task)
-        self._stirred.set()
-        if task.cancelled():
-            heard.cancel()
-        elif (error := task.exception()) is not None and not heard.done():
-            # Where the caller is gone, its error has been recorded all the same.
-            heard.set_exception(error)
 
     # ------------------------------------------------------------ bodies
 

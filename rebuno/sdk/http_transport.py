@@ -36,6 +36,10 @@ class HTTPTransport:
         """Nothing: what is recorded is known to the kernel alone."""
         return None
 
+    def start(self, submission: Submission, told: object) -> bool:
+        """Never: every answer takes a request."""
+        return False
+
     async def submit(self, submission: Submission) -> Answer:
         """Asks the kernel; the request's number makes a repeated one the same one."""
         self._count += 1

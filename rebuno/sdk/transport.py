@@ -1,5 +1,6 @@
 """The way from a handler to its kernel, in this process or over HTTP."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from rebuno.model.answer import Answer, Said, Submission
@@ -11,6 +12,12 @@ class Transport(Protocol):
     def recorded(self, said: Said) -> tuple[Any] | Answer | None:
         """What a step has recorded, if it has ended and that is known here without asking: what its result reads as, or
         the answer that tells its failure. Counted as `submit` counts it; else None, and nothing is counted."""
+        ...
+
+    def start(self, submission: Submission, told: Callable[[Answer | BaseException | None], None]) -> bool:
+        """Submits a step at once, and counts it, where nothing has to be awaited before it is recorded. `told` is
+        called once that is done, with the answer; or with the error that it failed with; or with None, where `submit`
+        must be asked. False, and nothing is counted, where it must be asked anyway."""
         ...
 
     async def submit(self, submission: Submission) -> Answer:
