@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import apsw
@@ -12,6 +13,7 @@ from rebuno.errors import LeaseSuperseded, StoreError
 from rebuno.journal.chain import event_hash
 from rebuno.journal.records import ExecutionWrite, Lease
 from rebuno.journal.sqlite import SQLiteStore
+from rebuno.journal.sqlite.log import LONG
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 from tests.journal.builders import approval, asking, batch, event, execution, in_loop, started, written
@@ -154,6 +156,7 @@ async def test_a_busy_file_is_no_verdict_about_a_lease(tmp_path: Path) -> None:
     lease = await started(store)
     store.keep(lease)
     other = apsw.Connection(str(path))
+    other.set_busy_timeout(5000)
     other.execute("BEGIN IMMEDIATE")
     await asyncio.sleep(0.1)
     other.execute("ROLLBACK")
@@ -228,3 +231,41 @@ def test_a_store_may_outlive_its_event_loop(tmp_path: Path) -> None:
         return number
 
     assert asyncio.run(second(asyncio.run(first()))) == 3
+
+
+def size_of(file: Path) -> int | None:
+    return file.stat().st_size if file.exists() else None
+
+
+@in_loop
+async def test_a_busy_log_is_grown_ahead_and_a_long_one_begins_anew(tmp_path: Path) -> None:
+    """Most commits leave the end of the log where it is; once it is long and copied, it is written from its start on,
+    and nothing is lost."""
+    path = tmp_path / "store.db"
+    log = Path(f"{path}-wal")
+    store = await SQLiteStore.open(path)
+    await started(store)
+    sizes = []
+    for _ in range(100):
+        await written(store, batch("e1", event(text="x" * 20_000)))
+        sizes.append(size_of(log))
+    assert sum(size == next for size, next in pairwise(sizes)) > 50
+
+    async def began_anew() -> bool:
+        await written(store, batch("e1", event(text="x" * 200_000)))
+        return first_bytes() != beginning
+
+    def first_bytes() -> bytes:
+        # They count how often the log has begun anew.
+        with log.open("rb") as file:
+            return file.read(16)
+
+    beginning = first_bytes()
+    await eventually(began_anew)
+    assert (size_of(log) or 0) < 2 * LONG * 4120
+    kept = await store.execution("e1")
+    await store.close()
+    assert size_of(log) is None
+    again = await SQLiteStore.open(path, create=False)
+    assert (await again.execution("e1")).head_hash == kept.head_hash
+    await again.close()

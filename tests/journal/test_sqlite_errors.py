@@ -144,9 +144,9 @@ def test_what_is_read_only_says_so(tmp_path: Path, what: str) -> None:
     program = (
         "import os, sys\n"
         "from rebuno.errors import StoreReadOnly\n"
-        "from rebuno.journal.sqlite.connection import connect\n"
+        "from rebuno.journal.sqlite.connection import Patience, connect\n"
         "if os.getuid() == 0:\n    os.setuid(65534)\n"
-        "try:\n    connect(sys.argv[1], patience=1, create=True, vfs=None)\n"
+        "try:\n    connect(sys.argv[1], patience=Patience(1), create=True, vfs=None)\n"
         "except StoreReadOnly as error:\n    sys.stdout.write(str(error))\n"
     )
     for folder in tmp_path.parents:

@@ -22,7 +22,7 @@ def test_a_query_is_explained_fits_the_schema_and_is_used(name: str) -> None:
     comment, statement = SQL[name].split("\n", 1)
     assert re.fullmatch(r"-- [A-Z].*\.", comment)
     assert f'"{name}"' in CODE
-    store = connection.connect(":memory:", patience=0, create=True, vfs=None)
+    store = connection.connect(":memory:", patience=connection.Patience(0), create=True, vfs=None)
     if not statement.startswith(("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")):
         parameters = len(set(re.findall(r"\?\d+", statement)))
         store.execute(f"EXPLAIN {statement}", (None,) * parameters)
@@ -51,7 +51,7 @@ def test_a_query_is_explained_fits_the_schema_and_is_used(name: str) -> None:
 )
 def test_a_query_goes_by_its_index(name: str, index: str) -> None:
     """None of them reads a whole table."""
-    store = connection.connect(":memory:", patience=0, create=True, vfs=None)
+    store = connection.connect(":memory:", patience=connection.Patience(0), create=True, vfs=None)
     parameters = len(set(re.findall(r"\?\d+", SQL[name])))
     plan = [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", (None,) * parameters)]
     store.close()

@@ -4,7 +4,6 @@ import errno
 import os
 import random
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,10 +23,27 @@ OLDEST_SQLITE: Final = (3, 51, 3)
 _MIGRATIONS: Final = migrations(__package__)
 
 
-def connect(path: str, *, patience: float, create: bool, vfs: str | None) -> apsw.Connection:
-    """An open connection to the store at `path`, with its schema up to date.
+class Patience:
+    """How many `seconds` a connection waits for another process's write; none while it is `hurried`."""
 
-    `patience` is how many seconds to wait for another process's write. Blocks.
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.hurried = False
+        self._start = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        """SQLite's busy handler: asks again every millisecond or so, while SQLite's own sleeps up to 100 ms and starves
+        beside a busy writer."""
+        if tries == 0:
+            self._start = time.monotonic()
+        if self.hurried or time.monotonic() - self._start >= self.seconds:
+            return False
+        time.sleep(random.uniform(0.0003, 0.0015))
+        return True
+
+
+def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> apsw.Connection:
+    """An open connection to the store at `path`, with its schema up to date. Blocks.
 
     Raises:
         StoreUnreachable: it is a directory or a link to itself, its folder is missing, or it does not exist and
@@ -40,9 +56,9 @@ def connect(path: str, *, patience: float, create: bool, vfs: str | None) -> aps
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         try:
-            connection.set_busy_handler(_patient(patience))
+            connection.set_busy_handler(patience)
             _recognise(connection, path)
-            _prepare(connection, path, patience)
+            _prepare(connection, path, patience.seconds)
             _migrate(connection, path, new)
         except BaseException:
             connection.close()
@@ -133,22 +149,6 @@ def _circular(file: Path) -> bool:
     return False
 
 
-def _patient(seconds: float) -> Callable[[int], bool]:
-    """Asks again every millisecond or so; SQLite's own handler sleeps up to 100 ms and starves beside a busy writer."""
-    start = 0.0
-
-    def again(tries: int) -> bool:
-        nonlocal start
-        if tries == 0:
-            start = time.monotonic()
-        if time.monotonic() - start >= seconds:
-            return False
-        time.sleep(random.uniform(0.0003, 0.0015))
-        return True
-
-    return again
-
-
 def _recognise(connection: apsw.Connection, path: str) -> int:
     """The version of the schema (0: none yet)."""
     application, version, schema = next(connection.execute(SQL["identity"]))
@@ -177,8 +177,6 @@ def _prepare(connection: apsw.Connection, path: str, patience: float) -> None:
     connection.pragma("synchronous", "full")
     connection.pragma("foreign_keys", True)
     connection.pragma("journal_size_limit", 64 * 1024 * 1024)
-    # In pages: each checkpoint costs two syncs more than the commit that it follows.
-    connection.pragma("wal_autocheckpoint", 4000)
     # In KiB where negative: the index of step ids is met at random places.
     connection.pragma("cache_size", -16_000)
 

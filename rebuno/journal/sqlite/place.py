@@ -16,8 +16,10 @@ class Place:
     def __init__(self, file: Path, owner: Path, shown: str) -> None:
         """`shown` is the store's name in errors. What is not there yet is not looked for."""
         self._shown = shown
-        log = file.with_name(f"{file.name}-wal")
-        found = {path: _identity(path) for path in map(os.fspath, (file, log, owner))}
+        log = os.fspath(file.with_name(f"{file.name}-wal"))
+        found = {path: _identity(path) for path in (os.fspath(file), log, os.fspath(owner))}
+        # Where SQLite's log of writes is, and which file, if it is there.
+        self.log = log, found[log]
         self._files = {path: identity for path, identity in found.items() if identity is not None}
 
     def check(self) -> None:

@@ -17,7 +17,7 @@ from rebuno.journal.leases import Leases
 from rebuno.journal.owners import Owner
 from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.journal.sqlite.changes import Changes
-from rebuno.journal.sqlite.connection import MEMORY, connect, owners_folder
+from rebuno.journal.sqlite.connection import MEMORY, Patience, connect, owners_folder
 from rebuno.journal.sqlite.jobs import Change, Keep, Stop
 from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.served import Served
@@ -35,7 +35,14 @@ class SQLiteStore(Served):
     """
 
     def __init__(
-        self, connection: apsw.Connection, owner: Owner, *, path: str, clock: Clock, renew_seconds: float
+        self,
+        connection: apsw.Connection,
+        patience: Patience,
+        owner: Owner,
+        *,
+        path: str,
+        clock: Clock,
+        renew_seconds: float,
     ) -> None:
         self.path = path
         self._connection = connection
@@ -46,7 +53,7 @@ class SQLiteStore(Served):
         self._changes = Changes(connection, clock)
         self._upkeep = Upkeep(connection, clock, self._leases)
         place = None if owner.file is None else Place(Path(path).resolve(), owner.file, path)
-        self._writer = Writer(connection, self._changes, clock, path, place, renew_seconds)
+        self._writer = Writer(connection, patience, self._changes, clock, path, place, renew_seconds)
         self._broadcast = Broadcast()
         self._closed = False
 
@@ -69,8 +76,8 @@ class SQLiteStore(Served):
         Raises:
             StoreUnreachable, StoreReadOnly, StoreCorrupt, SchemaTooNew, StoreBusy, StoreError: they name the path.
         """
-        shown = str(path)
-        connection = await asyncio.to_thread(connect, shown, patience=busy_timeout, create=create, vfs=vfs)
+        shown, patience = str(path), Patience(busy_timeout)
+        connection = await asyncio.to_thread(connect, shown, patience=patience, create=create, vfs=vfs)
         try:
             owner = Owner(None if shown == MEMORY else owners_folder(Path(path)))
         except OSError as error:
@@ -78,7 +85,7 @@ class SQLiteStore(Served):
             why = (error.strerror or "it cannot be made").lower()
             kind = StoreReadOnly if isinstance(error, PermissionError) else StoreUnreachable
             raise kind(f"the store `{shown}` cannot keep its owner file: {why}", path=shown) from None
-        return cls(connection, owner, path=shown, clock=clock or WallClock(), renew_seconds=renew_seconds)
+        return cls(connection, patience, owner, path=shown, clock=clock or WallClock(), renew_seconds=renew_seconds)
 
     @property
     def holder(self) -> Holder:

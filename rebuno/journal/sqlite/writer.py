@@ -1,4 +1,5 @@
-"""The thread that owns the connection: it takes what is queued, commits it as one group, and only then answers."""
+"""Takes what is queued for the connection, commits it as one group, and only then answers: in a thread of its own, or
+in the event loop's where the disk is so swift that handing over costs more than a commit."""
 
 import math
 import threading
@@ -12,12 +13,14 @@ from typing import Final
 import apsw
 
 from rebuno.errors import LeaseSuperseded, RebunoError, Stale, StoreError, StoreUnreachable
-from rebuno.journal.answers import Answer, give
+from rebuno.journal.answers import Answer, give, settle
 from rebuno.journal.leases import LEASE_SECONDS
 from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
+from rebuno.journal.sqlite.connection import Patience
 from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
 from rebuno.journal.sqlite.jobs import Change, Job, Keep, Read, Stop
+from rebuno.journal.sqlite.log import Log
 from rebuno.journal.sqlite.place import LOOK_SECONDS, Place
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock
@@ -27,24 +30,42 @@ RENEW_SECONDS: Final = 10.0
 DEFER_SECONDS: Final = 0.002
 # How long after the last job the thread looks for the next by itself. To be woken costs more than to look.
 BUSY_SECONDS: Final = 0.1
+# What a commit may take, on the average of the last ones, for the event loop to wait for it.
+SWIFT_SECONDS: Final = 0.001
+# How much of that average the newest commit is.
+_NEWEST: Final = 0.1
 
 
 class Writer:
-    """Takes jobs from the event loop's thread; runs them in its own.
+    """Takes jobs from the event loop's thread. While jobs come one upon another and the disk is swift, changes are
+    committed there once the loop has come round, so that all that runs side by side shares a commit; what else there is
+    to do, and what would make the loop wait for longer, is done in a thread.
 
-    INVARIANT: the changes of one execution run in the order of `submit`.
+    INVARIANT: who uses the connection, or takes a job, has the `_turn`; so the changes of one execution run in the
+    order of `submit`.
     """
 
     def __init__(
         self,
         connection: apsw.Connection,
+        patience: Patience,
         changes: Changes,
         clock: Clock,
         path: str,
         place: Place | None,
         renew_seconds: float,
     ) -> None:
+        self._turn = threading.Lock()
         self._connection = connection
+        self._patience = patience
+        self._log = Log(connection, place)
+        # What the last commits took on the average, in seconds.
+        self._commit_seconds = SWIFT_SECONDS
+        # How often the event loop was asked to come, whether it is still to come, and how often it had been asked when
+        # the thread looked last.
+        self._asked = 0
+        self._coming = False
+        self._seen = 0
         self._changes = changes
         self._clock = clock
         self._path = path
@@ -71,48 +92,97 @@ class Writer:
         """Hands a job over. Its answer comes in the event loop of its future."""
         self._jobs.append(job)
         # INVARIANT: the thread says that it stops looking before it looks a last time, so one of the two sees the job.
-        if not (self._looking and isinstance(job, Change) and job.due is not None):
+        if not (self._looking and isinstance(job, Change)):
             self._wake.put(None)
+        elif job.due is None and not self._coming:
+            if self._commit_seconds < SWIFT_SECONDS:
+                self._coming = True
+                self._asked += 1
+                job.answer.get_loop().call_soon(self._commit_here)
+            else:
+                self._wake.put(None)
         # INVARIANT: the thread sets `_ended` before it empties the queue a last time, so one of the two sees the job.
         if self._ended:
             self._refuse()
+
+    # ---------------------------------------------------------------- in the event loop's thread
+
+    def _commit_here(self) -> None:
+        """Commits the changes that are queued, unless the thread is at work: then it takes them."""
+        self._coming = False
+        if not self._jobs or not self._turn.acquire(blocking=False):
+            return
+        try:
+            while self._jobs and isinstance(self._jobs[0], Change):
+                self._sort(self._jobs.popleft())
+            self._busy_until = time.monotonic() + BUSY_SECONDS
+            if self._ready:
+                self._patience.hurried = True
+                try:
+                    self._commit_group(here=True)
+                finally:
+                    self._patience.hurried = False
+        finally:
+            self._turn.release()
 
     # ---------------------------------------------------------------- the thread
 
     def _work(self) -> None:
         try:
             while self._stop is None:
-                self._take()
-                now = time.monotonic()
-                if now >= self._due:
-                    self._release_deferred()
-                if now >= self._look_at:
-                    self._look(now)
-                if self._ready:
-                    self._commit_group()
-                if self._reads:
-                    self._read()
-                if self._leases and now >= self._renew_at:
-                    self._renew()
-            self._close(self._stop)
+                self._await_job()
+                if not self._left_to_the_loop():
+                    with self._turn:
+                        self._run()
+                if self._log.due:
+                    self._log.tend(self._turn)
+            with self._turn:
+                self._close(self._stop)
         finally:
             # Also where a fault of ours ends the thread: nobody may wait for it for ever.
             self._ended = True
             self._refuse()
 
-    def _take(self) -> None:
-        """Waits for a job or for what is due, then takes all that is queued."""
-        if not self._jobs:
+    def _run(self) -> None:
+        """Takes all that is queued, and does it."""
+        self._take()
+        now = time.monotonic()
+        if now >= self._due:
+            self._release_deferred()
+        if now >= self._look_at:
+            self._look(now)
+        if self._ready:
+            self._commit_group()
+        if self._reads:
+            self._read()
+        if self._leases and now >= self._renew_at:
+            self._renew()
+
+    def _await_job(self) -> None:
+        """Waits for a job or for what is due."""
+        if not self._jobs or self._coming:
             now = time.monotonic()
             due = min(self._due, self._renew_at if self._leases else math.inf)
-            self._looking = now < self._busy_until
+            self._looking = self._coming or now < self._busy_until
             if self._looking:
                 due = min(due, now + DEFER_SECONDS)
-            if not self._jobs:
+            if not self._jobs or self._coming:
                 self._await_wake(None if due == math.inf else max(0.0, due - now))
+
+    def _left_to_the_loop(self) -> bool:
+        """Whether the event loop commits all that is queued: now, or as soon as it comes round. One that has let a
+        whole look pass since it was asked is held up by something else."""
+        seen, self._seen = self._seen, self._asked
+        at_work = self._turn.locked() or (self._coming and seen != self._asked)
+        return at_work and self._wake.empty() and time.monotonic() < self._due
+
+    def _take(self) -> None:
+        """Takes all that is queued."""
         # INVARIANT: first the wake-ups, then the jobs: each job was there before it woke anybody.
         while not self._wake.empty():
             self._await_wake(0.0)
+        # Also where a loop that was to come was closed meanwhile.
+        self._coming = False
         if self._jobs:
             self._busy_until = time.monotonic() + BUSY_SECONDS
         while self._jobs and self._stop is None:
@@ -128,7 +198,10 @@ class Writer:
                 self._due = min(self._due, due)
                 self._deferred.setdefault(job.execution_id, []).append(job)
             case Change():
-                self._ready += self._deferred.pop(job.execution_id, ())
+                if self._deferred:
+                    self._ready += self._deferred.pop(job.execution_id, ())
+                    if not self._deferred:
+                        self._due = math.inf
                 self._ready.append(job)
             case Read():
                 self._release_deferred()
@@ -163,13 +236,22 @@ class Writer:
 
     # ---------------------------------------------------------------- a group
 
-    def _commit_group(self) -> None:
-        group = self._ready
+    def _commit_group(self, *, here: bool = False) -> None:
+        """Commits what is ready. `here`, in the event loop's thread, it stays ready for the other thread where another
+        process has the store locked."""
+        group, self._ready = self._ready, []
         answers: list[Answer] = []
         try:
             if self._gone is not None:
                 raise self._gone
-            self._connection.execute(SQL["begin"])
+            try:
+                self._connection.execute(SQL["begin"])
+            except apsw.BusyError:
+                if not here:
+                    raise
+                self._ready = group
+                self._wake.put(None)
+                return
             for _, run in groupby(group, key=_execution_of):
                 changes = list(run)
                 whole = len(changes) == len(group)
@@ -177,14 +259,28 @@ class Writer:
                     self._member(c, alone=len(group) == 1) for c in changes
                 ]
             if self._connection.in_transaction:
+                start = time.perf_counter()
                 self._connection.execute(SQL["commit"])
+                self._commit_seconds += _NEWEST * (time.perf_counter() - start - self._commit_seconds)
             self._changes.keep()
+            self._answer(answers, here)
         except (apsw.Error, StoreUnreachable) as error:
             self._give_up()
             failure = typed(error, self._path) if isinstance(error, apsw.Error) else error
-            answers = [_failed(change, failure) for change in group]
-        self._ready = []
-        give(answers)
+            self._answer([_failed(change, failure) for change in group], here)
+        except BaseException:
+            # A signal may interrupt the event loop's thread anywhere: what became of the group, only the file knows.
+            self._give_up()
+            cut_off = StoreError(f"the store `{self._path}` was interrupted in a write", path=self._path)
+            give([_failed(change, cut_off) for change in group])
+            raise
+
+    @staticmethod
+    def _answer(answers: list[Answer], here: bool) -> None:
+        if here and len({answer[0].get_loop() for answer in answers}) == 1:
+            settle(answers)
+        else:
+            give(answers)
 
     def _in_one(self, changes: list[Change], *, alone: bool) -> list[Answer]:
         """Runs changes of one execution that follow each other as one change, `alone` where they are the whole group.

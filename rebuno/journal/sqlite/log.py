@@ -1,0 +1,111 @@
+"""SQLite's log of writes (`-wal`): grown ahead of the commits, and copied into the file once it is long."""
+
+import os
+from contextlib import suppress
+from threading import Lock
+from typing import Final
+
+import apsw
+
+from rebuno.journal.sqlite.place import Place
+from rebuno.journal.sqlite.sql import SQL
+
+# In pages. Each copy into the file costs two syncs more than the commits that it follows.
+LONG: Final = 4000
+# How many pages a log that could not be copied whole grows until the next try.
+_AGAIN: Final = 1000
+# In bytes: a log as short as this is left as it is; a longer one is grown ahead by a stride once it has less than the
+# least left.
+_SHORT: Final = 256 * 1024
+_STRIDE: Final = 1024 * 1024
+_LEAST: Final = 512 * 1024
+# In bytes: what the disk must have left for that.
+_SPARE: Final = 256 * 1024 * 1024
+# A page with its header.
+_FRAME: Final = 4096 + 24
+_ZEROS: Final = bytes(64 * 1024)
+
+
+class Log:
+    """The log under one connection. A sync that moves the end of a file takes about twice as long as one that does not,
+    so a busy log gets zeros at its end, which SQLite reads as no frames.
+
+    INVARIANT: `connection` is used by whoever holds the lock given to `tend`, and by nobody else.
+    """
+
+    def __init__(self, connection: apsw.Connection, place: Place | None) -> None:
+        self._connection = connection
+        # A store in memory has none.
+        self._path, self._identity = ("", None) if place is None else place.log
+        self._pages = 0
+        self._copy_at = LONG
+        # Up to where no commit moves the end; 0: it was not looked at yet, or will not be any more.
+        self._size = 0
+        self._grows = self._identity is not None and hasattr(os, "pwrite")
+        # It takes the place of SQLite's own copying, which would come within a commit.
+        connection.set_wal_hook(self._committed)
+
+    def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        if pages < self._pages:
+            # It begins at its start again: all of it had been copied.
+            self._copy_at = LONG
+        self._pages = pages
+        return apsw.SQLITE_OK
+
+    @property
+    def due(self) -> bool:
+        """Whether `tend` has something to do."""
+        return self._pages >= self._copy_at or self._short_of_room()
+
+    def _short_of_room(self) -> bool:
+        used = self._pages * _FRAME
+        return self._grows and used > _SHORT and used + _LEAST > self._size
+
+    def tend(self, turn: Lock) -> None:
+        """Copies or grows the log, holding `turn` meanwhile. What fails is tried again later, or left."""
+        if self._pages >= self._copy_at:
+            self._copy_at = self._pages + _AGAIN
+            with turn, suppress(apsw.Error):
+                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        elif self._short_of_room():
+            self._grow(turn)
+
+    def _grow(self, turn: Lock) -> None:
+        try:
+            file = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+        except OSError:
+            self._grows = False
+            return
+        try:
+            with turn:
+                self._append(file)
+            # Not within a commit, and while others commit.
+            os.fdatasync(file)
+        except OSError:
+            self._grows = False
+        finally:
+            os.close(file)
+
+    def _append(self, file: int) -> None:
+        """Adds zeros; raises `OSError`, and takes them back, where the disk has no room for them."""
+        found = os.fstat(file)
+        left = os.fstatvfs(file)
+        if (found.st_dev, found.st_ino) != self._identity or left.f_bavail * left.f_frsize < _SPARE:
+            self._grows = False
+            return
+        try:
+            # INVARIANT: who may write has this lock, so the end of the log stays where it is meanwhile.
+            self._connection.execute(SQL["begin"])
+        except apsw.Error:
+            return
+        try:
+            end = os.fstat(file).st_size
+            try:
+                for offset in range(end, end + _STRIDE, len(_ZEROS)):
+                    os.pwrite(file, _ZEROS, offset)
+            except OSError:
+                os.ftruncate(file, end)
+                raise
+            self._size = end + _STRIDE
+        finally:
+            self._connection.execute(SQL["rollback"])
