@@ -35,6 +35,8 @@ def recorded(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
 
 def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     """The same for a step that does not come in the recorded order, or is not the first of its kind."""
+    if attempt.at_end():
+        return None
     parent_id, kind, target, args = said
     known = attempt.recorded.expected(said)
     # INVARIANT: equal arguments have equal hashes, and what is equal down to its number has the same id.
