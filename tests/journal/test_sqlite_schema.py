@@ -7,20 +7,23 @@ import apsw
 import pytest
 
 from rebuno.errors import StoreError
-from rebuno.journal.migrate import Migration, migrations
+from rebuno.journal.migrate import Migration, migrations, queries
 from rebuno.journal.sqlite import SQLiteStore, connection
 from rebuno.journal.sqlite.sql import SQL
 from tests.journal.builders import batch, in_loop, started, written
 
 PACKAGE = Path(connection.__file__).parent
+WRITTEN = queries(connection.__package__) | queries(connection.__package__, "served.sql")
 CODE = "\n".join(file.read_text(encoding="utf-8") for file in PACKAGE.glob("*.py"))
 
 
 @pytest.mark.parametrize("name", sorted(SQL))
 def test_a_query_is_explained_fits_the_schema_and_is_used(name: str) -> None:
     """One sentence stands above it, SQLite can prepare it, and the code names it."""
-    comment, statement = SQL[name].split("\n", 1)
-    assert re.fullmatch(r"-- [A-Z].*\.", comment)
+    comment = re.match(r"(?:--.*\n)+", WRITTEN[name])
+    assert comment is not None
+    assert re.fullmatch(r"-- [A-Z](?:[^\n]|\n-- )*\.\n", comment[0])
+    statement = SQL[name]
     assert f'"{name}"' in CODE
     store = connection.connect(":memory:", patience=connection.Patience(0), create=True, vfs=None)
     if not statement.startswith(("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")):

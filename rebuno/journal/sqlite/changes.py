@@ -31,7 +31,7 @@ _MOST_HEADS: Final = 10_000
 
 
 class Changes:
-    """Writes to one connection. Used by one thread.
+    """Writes to one connection. Used by one thread at a time. What is written until `keep` or `forget` bears one time.
 
     INVARIANT: a head kept here is an offer only; the row decides, in the statement that moves it.
     """
@@ -41,9 +41,12 @@ class Changes:
         self._clock = clock
         self._heads: dict[str, Head] = {}
         self._moved: dict[str, Head] = {}
+        # The time of the group, as a number and as text.
+        self._stamp: tuple[float, str] | None = None
 
     def keep(self) -> None:
         """After the commit: what moved is where the heads are."""
+        self._stamp = None
         self._heads.update(self._moved)
         self._moved.clear()
         if len(self._heads) > _MOST_HEADS:
@@ -51,18 +54,24 @@ class Changes:
 
     def forget(self) -> None:
         """After a rollback: no head is known any more."""
+        self._stamp = None
         self._heads.clear()
         self._moved.clear()
 
+    def _now(self) -> tuple[float, str]:
+        if self._stamp is None:
+            now = round(self._clock.now(), 6)
+            self._stamp = now, rfc3339(now)
+        return self._stamp
+
     def create(self, execution: Execution, events: Sequence[Written], copied: Copied) -> bool:
         """Adds an execution; False where its id or its agent's key is, or was, another's."""
-        now = round(self._clock.now(), 6)
-        rows, head = chained(execution.id, Head(0, START), events, rfc3339(now))
+        now, at = self._now()
+        rows, head = chained(execution.id, Head(0, START), events, at)
         if not self._execute(SQL["add-execution"], execution_values(execution, head.seq, head.hash, now)):
             return False
         self._execute(SQL["add-contents"], (execution.input, execution.output, execution.state))
-        for row in rows:
-            self._execute(_ADD_EVENT, row)
+        self._connection.executemany(_ADD_EVENT, rows)
         for step in copied.steps:
             self._put_step(step.step_id, copied_step_values(step))
         for approval in copied.approvals:
@@ -79,8 +88,7 @@ class Changes:
             Stale, Terminated, LeaseSuperseded, NotFoundError: as `Store.write` says. Rows may have been written.
         """
         execution_id = batch.execution_id
-        now = round(self._clock.now(), 6)
-        at = rfc3339(now)
+        now, at = self._now()
         head = self._moved.get(execution_id) or self._heads.get(execution_id)
         moved = None
         if head is not None and batch.base in (None, head.seq):
@@ -92,8 +100,7 @@ class Changes:
             moved = self._advance(batch, head, events, now, at)
             assert moved is not None
         rows, moved_to = moved
-        for row in rows:
-            self._execute(_ADD_EVENT, row)
+        self._connection.executemany(_ADD_EVENT, rows)
         self._put_rows(batch, moved_to.seq - len(rows) + 1, now)
         self._moved[execution_id] = moved_to
         return moved_to.seq
@@ -113,12 +120,11 @@ class Changes:
                 return None
             seq += len(events)
             last_seqs.append(seq)
-        now = round(self._clock.now(), 6)
-        moved = self._advance(first, head, [event for _, events in parts for event in events], now, rfc3339(now))
+        now, at = self._now()
+        moved = self._advance(first, head, [event for _, events in parts for event in events], now, at)
         if moved is None:
             return None
-        for row in moved[0]:
-            self._execute(_ADD_EVENT, row)
+        self._connection.executemany(_ADD_EVENT, moved[0])
         for (batch, events), last in zip(parts, last_seqs, strict=True):
             self._put_rows(batch, last - len(events) + 1, now)
         self._moved[execution_id] = moved[1]
