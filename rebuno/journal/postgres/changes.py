@@ -164,7 +164,7 @@ class Changes:
 
     def _move(self, connection: Connection, group: Group, head: Head) -> Head | None:
         """The new head, or None where the row is not what `head` and the lease say."""
-        statement, given, moved = group.statement(head)
+        statement, given, moved = group.statement(head, fresh=False)
         group.sent.append(moved)
         (answer,) = pipelined(connection, [(statement, given)])
         if isinstance(answer, psycopg.Error) and lost(answer):

@@ -75,15 +75,16 @@ class Group:
             seq -= len(change.events)
         self.numbers = numbers[::-1]
 
-    def statement(self, head: Head) -> tuple[Prepared, Given, Head]:
-        """The statement that adds the changes after a head, what it is given, and the head that it leads to."""
+    def statement(self, head: Head, *, fresh: bool = True) -> tuple[Prepared, Given, Head]:
+        """The statement that adds the changes after a head, what it is given, and the head that it leads to. `fresh`:
+        it may fail, as if settled, where a step is there that is decided only now."""
         id, at, lease = self.execution_id, self.at, self.first.lease
         events, moved = chained(id, head, [event for change in self.changes for event in change.events], rfc3339(at))
         writes, asked = self._steps(), self._approvals()
         steps = [step_values(write, head.seq + 1, at) for write in writes]
-        if self.row is None and not asked:
-            fresh = [write.decided is not None for write in writes]
-            given = short.given(id, head, moved, at, lease, events, list(zip(fresh, steps, strict=True)))
+        if fresh and self.row is None and not asked:
+            new = [write.decided is not None for write in writes]
+            given = short.given(id, head, moved, at, lease, events, list(zip(new, steps, strict=True)))
             if given is not None:
                 return short.STATEMENT, given, moved
         value = {

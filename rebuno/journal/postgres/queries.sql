@@ -162,6 +162,7 @@ FROM moved
 -- name: write-next
 -- The same for what nearly every change is: the outcome of a step that is there (`old_…`), the start of another one
 -- (`new_…`), or one of the two, with an event each; what there is none of is NULL. Nothing has to be taken out of JSON.
+-- A new step that is there already counts as settled: `write-steps` finds out.
 WITH moved AS (
     UPDATE rebuno.executions
     SET head_seq = %(head_seq)s::bigint, head_hash = %(head_hash)s::bytea, updated_at = %(at)s::double precision
@@ -199,19 +200,7 @@ WITH moved AS (
            %(new_completed_at)s::double precision, %(new_input_tokens)s::bigint, %(new_output_tokens)s::bigint,
            %(new_visited)s::bigint, %(new_submission)s::bigint
     FROM moved WHERE %(new_step_id)s IS NOT NULL
-    ON CONFLICT (step_id) DO UPDATE
-    SET idempotency = excluded.idempotency, status = excluded.status, verdict = excluded.verdict,
-        rule_id = excluded.rule_id, bundle = excluded.bundle, digest = excluded.digest, reason = excluded.reason,
-        attempt = excluded.attempt, result = excluded.result, error = excluded.error,
-        approval_id = excluded.approval_id,
-        started_seq = coalesce(nullif(s.started_seq, 0), excluded.started_seq),
-        started_at = coalesce(nullif(excluded.started_at, 0), s.started_at),
-        outcome_seq = coalesce(nullif(excluded.outcome_seq, 0), s.outcome_seq),
-        completed_at = coalesce(nullif(excluded.completed_at, 0), s.completed_at),
-        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
-        visited = greatest(s.visited, excluded.visited),
-        submission = CASE WHEN excluded.visited > s.visited THEN excluded.submission ELSE s.submission END
-    WHERE s.execution_id = excluded.execution_id AND s.status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
+    ON CONFLICT (step_id) DO NOTHING
     RETURNING 1
 )
 -- Looked at only here: a server that knows nothing of the tables yet would look for the step in the execution's index.

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 from rebuno.journal.chain import EventRow, Head
 from rebuno.journal.postgres.sql import Given, prepared
@@ -11,6 +11,7 @@ from rebuno.journal.records import Lease
 from rebuno.journal.rows import Row
 
 STATEMENT: Final = prepared("write-next")
+_ESCAPE: Final = ESCAPE.encode()
 # The columns of a step.
 STEP: Final = (
     *("step_id", "execution_id", "parent_id", "kind", "target", "args", "args_hash", "occurrence", "idempotency"),
@@ -18,11 +19,15 @@ STEP: Final = (
     *("decided_seq", "started_seq", "outcome_seq", "decided_at", "started_at", "completed_at"),
     *("input_tokens", "output_tokens", "visited", "submission"),
 )
-_NOTHING: Final[dict[str, Any]] = dict.fromkeys(STATEMENT.parameters)
-_IN_ORDER: Final = itemgetter(*STATEMENT.parameters)
-_OLD: Final = tuple(f"old_{column}" for column in STEP)
-_NEW: Final = tuple(f"new_{column}" for column in STEP)
-_EVENTS: Final = tuple(tuple(f"{column}_{n}" for column in ("seq", "type", "payload", "time", "hash")) for n in (1, 2))
+# The values that `given` has, by the names of their parameters.
+_NAMES: Final = (
+    *("id", "base_seq", "base_hash", "head_seq", "head_hash", "at", "rows", "lease_attempt", "lease_owner"),
+    *(f"{column}_{n}" for n in (1, 2) for column in ("seq", "type", "payload", "time", "hash")),
+    *(f"{which}_{column}" for which in ("old", "new") for column in STEP),
+)
+_IN_ORDER: Final = itemgetter(*map(_NAMES.index, STATEMENT.parameters))
+_NO_EVENT: Final = (None,) * 5
+_NO_STEP: Final = (None,) * len(STEP)
 
 
 def given(
@@ -36,33 +41,25 @@ def given(
 ) -> Given | None:
     """The parameters of `STATEMENT`, which moves an execution from a head to another at the time `at`; None where it is
     more than the statement can hold. Each step says whether it is new."""
-    if len(events) > len(_EVENTS) or len(steps) > len({new for new, _ in steps}):
+    rows = dict(steps)
+    if len(events) > 2 or len(steps) > len(rows):
         return None
-    values = _NOTHING | {
-        "id": id,
-        "base_seq": head.seq,
-        "base_hash": hexed(head.hash),
-        "head_seq": moved.seq,
-        "head_hash": hexed(moved.hash),
-        "at": at,
-        "rows": len(steps),
-    }
-    if lease is not None:
-        values["lease_attempt"], values["lease_owner"] = lease.attempt, lease.owner
-    for names, (_, seq, type, payload, time, hash) in zip(_EVENTS, events, strict=False):
-        values.update(zip(names, (seq, type, payload, time, hexed(hash)), strict=True))
-    for new, row in steps:
-        values.update(zip(_NEW if new else _OLD, row, strict=True))
+    holder = (None, None) if lease is None else (lease.attempt, lease.owner)
+    logged = [(*event[1:5], hexed(event[5])) for event in events]
+    values: Row = (
+        *(id, head.seq, hexed(head.hash), moved.seq, hexed(moved.hash), at, len(rows), *holder),
+        *(logged[0] if logged else _NO_EVENT),
+        *(logged[1] if len(logged) > 1 else _NO_EVENT),
+        *rows.get(False, _NO_STEP),
+        *rows.get(True, _NO_STEP),
+    )
     return _texts(_IN_ORDER(values))
 
 
-def _texts(values: Sequence[Any]) -> Given:
+def _texts(values: Row) -> Given:
     """Texts, numbers and None as parameters."""
-    found = [
-        value.encode() if isinstance(value, str) else None if value is None else repr(value).encode()
-        for value in values
-    ]
+    found = [None if value is None else str(value).encode() for value in values]
     together = b"".join(filter(None, found))
-    if b"\0" in together or ESCAPE.encode() in together:
+    if b"\0" in together or _ESCAPE in together:
         return [None if text is None else held(text.decode()).encode() for text in found]
     return found

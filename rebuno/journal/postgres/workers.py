@@ -14,7 +14,7 @@ import psycopg
 from rebuno.errors import RebunoError, StoreError
 from rebuno.journal.answers import Answer, give, settle
 from rebuno.journal.leases import LEASE_SECONDS
-from rebuno.journal.postgres.changes import Changes, overtaken
+from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.connection import clock
 from rebuno.journal.postgres.express import Express, Outcome
 from rebuno.journal.postgres.failures import UNFIT, conflict, settled, typed, unfit
@@ -291,8 +291,8 @@ class Workers:
                 self._changes.offer(group.execution_id, outcome.moved)
                 group.written(outcome.moved)
                 written.append(group)
-            elif isinstance(answer, psycopg.Error) and not conflict(answer):
-                group.failure = overtaken(group) if settled(answer) else typed(answer, self._name)
+            elif isinstance(answer, psycopg.Error) and not conflict(answer) and not settled(answer):
+                group.failure = typed(answer, self._name)
         with self._lock:
             self._done(written)
             for outcome in outcomes:
