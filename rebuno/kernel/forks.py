@@ -125,6 +125,14 @@ def _closed(step: Step) -> bool:
     return isinstance(error, dict) and str(error.get("reason", "")).startswith("execution_")
 
 
+def _placed(step: Step, steps: dict[str, Step]) -> bool:
+    """Whether the bodies around the step are known, without which its id in a fork is not. Those of a step that was
+    itself copied are once its handler has come to them."""
+    while step.parent_id and step.parent_id in steps:
+        step = steps[step.parent_id]
+    return not step.parent_id
+
+
 class _Copy:
     """What a fork takes over, under ids of its own."""
 
@@ -132,7 +140,12 @@ class _Copy:
         self.events: list[NewEvent] = []
         self._new = new
         self._at_seq = at_seq
-        self._steps = {step.step_id: step for step in steps.values() if 0 < step.outcome_seq <= at_seq}
+        # What only the source's end settled came to nothing that could be replayed: the fork does it anew, or asks.
+        self._steps = {
+            step.step_id: step
+            for step in steps.values()
+            if 0 < step.outcome_seq <= at_seq and not _closed(step) and _placed(step, steps)
+        }
         self._all = steps
         self._ids: dict[str, str] = {"": ""}
         self._approvals = {

@@ -9,9 +9,14 @@ import pytest
 import rebuno
 from rebuno.journal.chain import verify
 from rebuno.journal.records import Step
+from rebuno.kernel.cancel import cancel
+from rebuno.kernel.forks import fork
+from rebuno.kernel.verify import check
+from rebuno.model.answer import Say
 from rebuno.model.decision import FORK_EFFECT
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import answer, bundle, in_loop, run
+from tests.kernel.support import Bench, Play, policy
 from tests.sdk.support import Crash
 
 OPEN = bundle("allow")
@@ -82,13 +87,13 @@ async def at_each_event(path: Path) -> None:
     async with rebuno.operate(path) as operator:
         steps, events = await operator.steps(source.id), await operator.events(source.id)
         forks = [await operator.fork(source.id, at_seq=event.event_seq) for event in events]
-    for event, fork in zip(events, forks, strict=True):
+    for event, forked in zip(events, forks, strict=True):
         settled = {s.step_id: s for s in steps if 0 < s.outcome_seq <= event.event_seq}
         async with rebuno.operate(path) as operator:
-            copied = await operator.steps(fork.id)
+            copied = await operator.steps(forked.id)
             assert [outcome(step) for step in copied] == [outcome(step) for step in settled.values()]
-            head = (await operator.events(fork.id))[1]
-        assert (fork.forked_from, fork.fork_seq, fork.attempt, fork.status) == (
+            head = (await operator.events(forked.id))[1]
+        assert (forked.forked_from, forked.fork_seq, forked.attempt, forked.status) == (
             source.id,
             event.event_seq,
             0,
@@ -97,7 +102,7 @@ async def at_each_event(path: Path) -> None:
         assert (head.type, head.payload["source_head_hash"]) == ("execution.forked", source.head_hash)
 
         ran.clear()
-        ended, asked = await to_the_end(path, fork.id)
+        ended, asked = await to_the_end(path, forked.id)
         assert ended.output == source.output
         live = [s for s in steps if s.step_id not in settled]
         # What runs inside a body that is replayed is not reached.
@@ -106,10 +111,10 @@ async def at_each_event(path: Path) -> None:
         names = [s.target for s in settled.values() if s.target != "act"]
         assert not {name for name in names if name in ran}
         async with rebuno.operate(path) as operator:
-            log = await operator.events(fork.id)
+            log = await operator.events(forked.id)
             chain = verify(log)
             assert (chain.fault, chain.seq) == ("", len(log))
-            for step in await operator.steps(fork.id):
+            for step in await operator.steps(forked.id):
                 assert log[step.decided_seq - 1].payload["step_id"] == step.step_id
                 if step.outcome_seq:
                     assert log[step.outcome_seq - 1].payload["step_id"] == step.step_id
@@ -123,12 +128,12 @@ async def test_the_source_stays_as_it_is(tmp_path: Path) -> None:
     blocked = await run(path, bundle("ask"), act)
     async with rebuno.operate(path) as operator:
         before = await operator.execution(blocked.id)
-        fork = await operator.fork("run")
+        forked = await operator.fork("run")
         assert await operator.execution(blocked.id) == before
         # The question was the source's; the fork asks its own.
-        assert await operator.approvals(execution_id=fork.id) == []
+        assert await operator.approvals(execution_id=forked.id) == []
     async with rebuno.open(path, policy=compile_text(bundle("ask"))) as kernel:
-        assert len((await kernel.run(act, id=fork.id, agent="agent")).approvals) == 1
+        assert len((await kernel.run(act, id=forked.id, agent="agent")).approvals) == 1
 
 
 @in_loop
@@ -147,12 +152,67 @@ async def test_what_a_person_let_the_source_do_is_no_leave_for_the_fork(tmp_path
     assert source.output == [1, 2]
     async with rebuno.operate(path) as operator:
         one, _ = await operator.steps(source.id)
-        fork = await operator.fork(source.id, at_seq=one.outcome_seq)
-        (granted,) = await operator.approvals(execution_id=fork.id)
+        forked = await operator.fork(source.id, at_seq=one.outcome_seq)
+        (granted,) = await operator.approvals(execution_id=forked.id)
         assert (granted.status, granted.decided_by) == ("granted", "ana")
     async with rebuno.open(path, policy=compile_text(bundle("ask"))) as kernel:
-        again = await kernel.run(acts, id=fork.id, agent="agent")
+        again = await kernel.run(acts, id=forked.id, agent="agent")
     assert (again.status, [asked.args for asked in again.approvals]) == ("blocked", [{"n": 2}])
+
+
+def test_what_only_the_end_of_the_source_settled_is_done_anew(play: Play) -> None:
+    """At its newest event a cancelled run has no result of what it had started, and no answer to what it had asked: the
+    fork runs the one, and asks about the other and about an effect that may be done."""
+
+    async def scenario(b: Bench) -> None:
+        rules = policy("ask", also='rule rest { allow tool "*" }\n')
+        await b.begin(rules)
+        await b.succeed(await b.submit(target="done", idempotency="at_most_once"))
+        await b.submit(target="safe")
+        await b.submit(target="once", idempotency="at_most_once")
+        await b.submit()
+        source = await cancel(b.store, b.attempt.execution.id)
+        b.attempt.ended = True
+        forked = await fork(b.store, source, source.head_seq, key="fork")
+        assert [step.target for step in await b.store.steps(forked.id)] == ["done"]
+        assert await b.store.approvals(execution_id=forked.id) == []
+        await b.begin(rules, key="fork")
+        assert (await b.submit(target="done", idempotency="at_most_once")).say is Say.REPLAY
+        assert (await b.submit(target="safe")).say is Say.PROCEED
+        effect = await b.submit(target="once", idempotency="at_most_once")
+        assert (effect.say, effect.rule_id) == (Say.BLOCKED, FORK_EFFECT)
+        asked = await b.submit()
+        assert (asked.say, asked.rule_id) == (Say.BLOCKED, "ask-act")
+        assert (await check(b.store, forked.id)).fault == ""
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_fork_of_a_fork_takes_over_what_it_can_place(play: Play, runs: bool) -> None:
+    """A step inside a body that the first fork has not come to is done anew, as its id is not known; afterwards it
+    replays in the second fork too."""
+
+    async def scenario(b: Bench) -> None:
+        rules = compile_text("bundle open\ndefault allow\n")
+        await b.begin(rules)
+        outer = await b.submit(target="outer")
+        await b.succeed(await b.submit(target="inner", parent=outer.step_id))
+        source = await b.store.execution(b.attempt.execution.id)
+        first = await fork(b.store, source, source.head_seq, key="first")
+        if runs:
+            await b.begin(rules, key="first")
+            outer = await b.submit(target="outer")
+            assert (await b.submit(target="inner", parent=outer.step_id)).say is Say.REPLAY
+            first = await b.store.execution(first.id)
+        await fork(b.store, first, first.head_seq, key="second")
+        await b.begin(rules, key="second")
+        outer = await b.submit(target="outer")
+        inner = await b.submit(target="inner", parent=outer.step_id)
+        assert inner.say is (Say.REPLAY if runs else Say.PROCEED)
+        assert (await check(b.store, b.attempt.execution.id)).fault == ""
+
+    play(scenario)
 
 
 @pytest.mark.parametrize(
@@ -230,9 +290,9 @@ async def test_a_failed_run_is_tried_again_from_before_its_failure(tmp_path: Pat
     handler.ran.clear()
     async with rebuno.open(path, policy=compile_text(OPEN)) as kernel:
         assert (await kernel.run(handler, id="run", agent="agent")).status == "failed"
-        fork = await kernel.operator.retry("run", key="run-again")
+        forked = await kernel.operator.retry("run", key="run-again")
         ended = await kernel.run(handler, id="run-again", agent="agent")
-    assert (ended.id, ended.status, ended.output) == (fork.id, "completed", "done")
+    assert (ended.id, ended.status, ended.output) == (forked.id, "completed", "done")
     assert handler.ran == again
 
 
@@ -247,12 +307,12 @@ async def test_a_cancelled_run_is_tried_again_from_where_it_stood(tmp_path: Path
     await run(path, bundle("ask"), acts)
     async with rebuno.operate(path) as operator:
         await operator.cancel("run")
-        fork = await operator.retry("run")
-        assert [step.target for step in await operator.steps(fork.id)] == ["before"]
+        forked = await operator.retry("run")
+        assert [step.target for step in await operator.steps(forked.id)] == ["before"]
     async with rebuno.open(path, policy=compile_text(bundle("ask"))) as kernel:
-        blocked = await kernel.run(acts, id=fork.id, agent="agent")
+        blocked = await kernel.run(acts, id=forked.id, agent="agent")
         await kernel.operator.grant(blocked.approvals[0].id, decided_by="ana")
-        assert (await kernel.run(acts, id=fork.id, agent="agent")).output == [1, "acted"]
+        assert (await kernel.run(acts, id=forked.id, agent="agent")).output == [1, "acted"]
 
 
 @in_loop
@@ -275,12 +335,12 @@ async def test_an_effect_of_which_nobody_knows_is_settled_by_a_person_in_a_retry
         await run(path, OPEN, pays)
     assert (await run(path, OPEN, pays)).status == "failed"
     async with rebuno.open(path, policy=compile_text(OPEN)) as kernel:
-        fork = await kernel.operator.retry("run")
-        blocked = await kernel.run(pays, id=fork.id, agent="agent")
+        forked = await kernel.operator.retry("run")
+        blocked = await kernel.run(pays, id=forked.id, agent="agent")
         assert [asked.rule_id for asked in blocked.approvals] == [FORK_EFFECT]
-        assert fork.forked_from in blocked.approvals[0].message
+        assert forked.forked_from in blocked.approvals[0].message
         await kernel.operator.grant(blocked.approvals[0].id, decided_by="ana")
-        assert (await kernel.run(pays, id=fork.id, agent="agent")).output == "paid"
+        assert (await kernel.run(pays, id=forked.id, agent="agent")).output == "paid"
     assert len(done) == 2
 
 
@@ -304,7 +364,7 @@ async def test_a_fork_is_run_with_the_input_of_its_source(tmp_path: Path) -> Non
 
     source = await run(path, OPEN, echo, {"value": [1]})
     async with rebuno.open(path, policy=compile_text(OPEN)) as kernel:
-        fork = await kernel.operator.fork(source.id)
+        forked = await kernel.operator.fork(source.id)
         with pytest.raises(rebuno.ConflictError, match="another input"):
-            await kernel.run(echo, {"value": [2]}, id=fork.id, agent="agent")
-        assert (await kernel.run(echo, id=fork.id, agent="agent")).output == source.output
+            await kernel.run(echo, {"value": [2]}, id=forked.id, agent="agent")
+        assert (await kernel.run(echo, id=forked.id, agent="agent")).output == source.output
