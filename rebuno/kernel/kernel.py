@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rebuno.errors import NotFoundError
-from rebuno.journal.records import Execution, Step, StepWrite
+from rebuno.journal.records import Commit, Execution, Step, StepWrite
 from rebuno.journal.store import Store
 from rebuno.kernel import executions, submit, words
 from rebuno.kernel.attempt import Attempt
@@ -69,13 +69,16 @@ class Kernel:
         if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
             row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         attempt.succeeded(row, value)
-        await self._settle(attempt, row)
+        if (committed := self._settle(attempt, row)) is not None:
+            # The commit goes on whatever becomes of the caller.
+            await committed.heard()
 
     async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True) -> None:
         """Records that a body failed, `error` as canonical JSON text of an object. With `wait` False the commit is left
         to happen by itself."""
         row = self._running(attempt, step_id).ended(StepStatus.FAILED, error=error)
-        await self._settle(attempt, row, wait=wait)
+        if (committed := self._settle(attempt, row)) is not None and wait:
+            await committed.heard()
 
     def release(self, attempt: Attempt, step_id: str) -> None:
         """A body ended and says nothing about its step, which stays started."""
@@ -88,11 +91,10 @@ class Kernel:
             raise NotFoundError(f"the step `{step_id}` is not running in this attempt")
         return step
 
-    async def _settle(self, attempt: Attempt, row: Step, *, wait: bool = True) -> None:
+    def _settle(self, attempt: Attempt, row: Step) -> Commit | None:
+        """Records how a body ended. The commit, unless it may come later than the answer."""
         attempt.bodies.discard(row.step_id)
         deferred = row.idempotency is Idempotency.SAFE and not self.strict
         event = words.succeeded(row) if row.status is StepStatus.SUCCEEDED else words.failed(row)
         committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
-        if wait and not deferred:
-            # The commit goes on whatever becomes of the caller.
-            await committed.heard()
+        return None if deferred else committed

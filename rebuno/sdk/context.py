@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any, Final
@@ -272,7 +272,12 @@ class ExecutionContext:
         self._starting.discard(call)
         heard = call.heard
         try:
-            answer = await self._carried(call, call.answer or await self._transport.submit(call.submission))
+            answer = call.answer or await self._transport.submit(call.submission)
+            # What comes back of a body is read like a replay, always.
+            if answer.say is Say.PROCEED:
+                answer = await self._body(call, answer.step_id, _Scope(self, answer.step_id, call.scope))
+            elif answer.say is not Say.REPLAY:
+                raise self._refused(call.scope, answer)
         except asyncio.CancelledError:
             heard.cancel()
             raise
@@ -291,23 +296,16 @@ class ExecutionContext:
         finally:
             self._end(call)
 
-    async def _carried(self, call: _Call, answer: Answer) -> Answer:
-        """Runs the body where the kernel says so. What comes back is read like a replay, always."""
-        scope = call.scope
+    def _refused(self, scope: _Scope, answer: Answer) -> Exception:
         match answer.say:
-            case Say.PROCEED:
-                step_id = answer.step_id
-                return await self._body(call.submission.target, step_id, call.body, _Scope(self, step_id, scope))
-            case Say.REPLAY:
-                return answer
             case Say.DENIED:
-                raise PolicyError(answer.reason, rule_id=answer.rule_id, step_id=answer.step_id)
-            case Say.BLOCKED | Say.EXECUTION_BLOCKED | Say.PARKED:
-                raise self._block(scope, answer)
+                return PolicyError(answer.reason, rule_id=answer.rule_id, step_id=answer.step_id)
             case Say.RATE_LIMITED:
-                raise RateLimited(answer.reason, rule_id=answer.rule_id)
+                return RateLimited(answer.reason, rule_id=answer.rule_id)
             case Say.EXECUTION_TERMINAL:
-                raise Terminated
+                return Terminated()
+            case _:
+                return self._block(scope, answer)
 
     def _block(self, scope: _Scope, answer: Answer) -> Blocked:
         self.blocked = True
@@ -319,10 +317,11 @@ class ExecutionContext:
 
     # ------------------------------------------------------------ bodies
 
-    async def _body(self, target: str, step_id: str, body: Callable[[], Any], scope: _Scope) -> Answer:
+    async def _body(self, call: _Call, step_id: str, scope: _Scope) -> Answer:
+        target = call.submission.target
         _scope.set(scope)
         try:
-            value = await self.call(body)
+            value = await self.call(call.body)
             if scope.blocked:
                 # Whatever the body made of the refusal inside it is no result.
                 raise Blocked(step_id)
@@ -408,10 +407,11 @@ class ExecutionContext:
                 outer = outer.parent
         return len(waiting) == len(self._under_way)
 
-    async def call(self, function: Callable[[], Any]) -> Any:
+    def call(self, function: Callable[[], Any]) -> Awaitable[Any]:
         """What a function gives, plain (run in a thread) or `async`."""
-        if inspect.iscoroutinefunction(function):
-            return await function()
+        return function() if inspect.iscoroutinefunction(function) else self._in_thread(function)
+
+    async def _in_thread(self, function: Callable[[], Any]) -> Any:
         # A plain function must not stop the loop. Contextvars are copied in, and do not come out.
         run = contextvars.copy_context().run
         value = await self._loop.run_in_executor(self._executor, run, _guarded, function)
