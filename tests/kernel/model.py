@@ -1,20 +1,24 @@
 """What the kernel promises about one execution, as plainly as it can be said: no store, and one thing at a time."""
 
 import json
+from dataclasses import replace
 
 from tests.kernel.model_rows import ENDS, Call, Expected, Question, Step, identity
-from tests.kernel.model_rules import ANYBODY, GRANT_LASTS, PLACES, TARGETS, WINDOW, Rule, Rules, because
+from tests.kernel.model_rules import ANYBODY, BUDGET, GRANT_LASTS, PLACES, TARGETS, WAIT, WINDOW, Rule, Rules, because
 
 NO_RETRY = "prior attempt outcome unknown; retry refused"
+NO_WAIT = "a step inside the body of an at_most_once step cannot wait for "
+OVERSPENT = "execution_token_budget_exceeded"
 
 
 class Model:
-    """One execution."""
+    """One execution, maybe a fork of another one."""
 
-    def __init__(self, execution_id: str, rules: Rules, *, pinned: bool) -> None:
+    def __init__(self, execution_id: str, rules: Rules, *, pinned: bool, forked: bool = False) -> None:
         self.id = execution_id
         self.start = rules
         self.pinned = pinned
+        self.forked = forked
         self.rules = rules
         self.now = 0.0
         self.status = "running"
@@ -22,6 +26,8 @@ class Model:
         self.steps: dict[str, Step] = {}
         self.questions: list[Question] = []
         self.places: dict[str, float] = {}
+        # Since when steps have waited for a place.
+        self.parked: dict[str, float] = {}
         self._enter()
 
     def _enter(self) -> None:
@@ -94,6 +100,31 @@ class Model:
         steps = [self.steps[step_id] for step_id in self.unvisited]
         return [step for step in steps if not step.parent or step.parent in self.bodies]
 
+    def fork(self, new_id: str, settled: list[str], answered: set[str]) -> "Model":
+        """A new execution that stands where this one did when these steps had settled and these questions had an
+        answer. Nobody has run it."""
+        fork = Model(new_id, self.start, pinned=self.pinned, forked=True)
+        fork.now, fork.attempt = self.now, 0
+        ids = {"": new_id}
+        for step in self.steps.values():
+            # Of a fork that has not come to the body around a step, the step's id cannot be told.
+            if step.parent in ids:
+                args = Call(step.target, step.n, step.once).args
+                ids[step.id] = identity(ids[step.parent], TARGETS[step.target][0], step.target, args, step.occurrence)
+        # What the end did to steps is not the fork's.
+        copied = [self.steps[step_id] for step_id in settled if step_id in ids and not self.steps[step_id].closed]
+        copies = {step.id: replace(step, id=ids[step.id]) for step in copied}
+        for step in copies.values():
+            step.parent = ids[step.parent] if step.parent else ""
+            fork.steps[step.id] = step
+        for question in self.questions:
+            if question.id in answered and question.step.id in copies:
+                copy = replace(question, id=None, scope="once", step=copies[question.step.id])
+                fork.questions.append(copy)
+                if copy.cause == "policy":
+                    copy.step.question = copy
+        return fork
+
     # ------------------------------------------------------------ people
 
     def vote(self, question: Question, *, granted: bool, by: str, scope: str) -> str:
@@ -135,7 +166,7 @@ class Model:
         occurrence = self.counts.get((scope, call.target, call.n), 0)
         step_id = identity(scope, TARGETS[call.target][0], call.target, call.args, occurrence)
         known = self.steps.get(step_id)
-        expected = self._known(known, call.once) if known is not None else self._fresh(step_id, call)
+        expected = self._known(known, call.once) if known is not None else self._fresh(step_id, occurrence, call)
         if expected.step is not None:
             self.counts[scope, call.target, call.n] = occurrence + 1
             if step_id in self.unvisited:
@@ -184,29 +215,50 @@ class Model:
             return Expected("replay", step)
         return self._ask(step, "revoked", rule_id, ANYBODY)
 
-    def _fresh(self, step_id: str, call: Call) -> Expected:
+    def _fresh(self, step_id: str, occurrence: int, call: Call) -> Expected:
         rule = self.rules.about(call.target)
-        verdict, rule_id, reason = rule.verdict, f"r{call.target}", because(rule, call.target)
-        terms = rule if verdict == "ask" else ANYBODY
-        other_way = False
+        own = f"r{call.target}"
+        verdict, rule_id, reason = rule.verdict, own, because(rule, call.target)
+        askers = {own} if verdict == "ask" else set[str]()
         if verdict != "deny" and call.once and self._unknown(call):
             verdict, reason = "deny", NO_RETRY
-        elif verdict != "deny" and call.once and self._instead(call):
-            verdict, rule_id, other_way = "ask", rule_id if verdict == "ask" else "__diverged", True
+        elif verdict != "deny" and call.once and (kernels := self._kernels(call)):
+            askers.add(kernels)
+            verdict, rule_id = "ask", own if verdict == "ask" else kernels
+        if rule.budget and verdict != "deny" and self.tokens >= BUDGET:
+            verdict, reason = rule.budget if rule.budget == "deny" else "ask", OVERSPENT
+            askers.add(own)
         full = rule.limited and verdict != "deny" and self._full(step_id)
-        covered = verdict == "ask" and not other_way and self._covered(call.target, rule_id, terms)
-        asks = verdict == "ask" and not full and not covered
-        if asks and self._inside_once(call.parent):
-            verdict, asks = "deny", False
-            reason = "a step inside the body of an at_most_once step cannot wait for a person"
+        # Where a person is asked by another rule, a full window counts for nothing.
+        kept_out = full and verdict != "ask"
+        due = self._due(step_id) if kept_out and rule.waits else None
+        terms = rule if rule.verdict == "ask" else ANYBODY
+        covered = verdict == "ask" and askers == {rule_id} and self._covered(call.target, rule_id, terms)
+        asks = verdict == "ask" and not covered
+        if (asks or due is not None) and self._inside_once(call.parent):
+            verdict, reason = "deny", NO_WAIT + ("a person" if asks else "its turn")
+            asks = kept_out = False
         if self.blocked and not asks and call.parent not in self.bodies:
             return Expected("execution_blocked")
-        if full:
+        if kept_out and due is None:
+            self.parked.pop(step_id, None)
             return Expected("rate_limited", reason="rate_limit_exceeded")
-        if rule.limited and verdict != "deny":
+        if kept_out:
+            self.parked.setdefault(step_id, self.now)
+            return Expected("parked", reason="rate_limit_exceeded", due=due)
+        if rule.limited and verdict != "deny" and not full:
             self.places.setdefault(step_id, self.now)
         step = Step(
-            step_id, call.target, call.n, call.once, call.parent, self.rules.text, verdict, rule_id, status="proposed"
+            step_id,
+            call.target,
+            call.n,
+            occurrence,
+            call.once,
+            call.parent,
+            self.rules.text,
+            verdict,
+            rule_id,
+            status="proposed",
         )
         self.steps[step_id] = step
         if verdict == "deny":
@@ -254,6 +306,15 @@ class Model:
             if step.once and (step.target, step.n) == (call.target, call.n)
         )
 
+    def _kernels(self, call: Call) -> str:
+        """The rule by which the kernel itself asks a person, if it does."""
+        return "__diverged" if self._instead(call) else "__fork_effect" if self.forked else ""
+
+    @property
+    def tokens(self) -> int:
+        """What model calls have used."""
+        return sum(step.tokens for step in self.steps.values())
+
     def _instead(self, call: Call) -> bool:
         missed = [self.steps[step_id] for step_id in self.unvisited]
         return any(
@@ -264,6 +325,12 @@ class Model:
     def _full(self, step_id: str) -> bool:
         self.places = {key: at for key, at in self.places.items() if self.now - at < WINDOW}
         return step_id not in self.places and len(self.places) >= PLACES
+
+    def _due(self, step_id: str) -> float | None:
+        """When a place comes free for a step that may wait; None where that is too late."""
+        due = sorted(self.places.values())[-PLACES] + WINDOW
+        until = self.now + WAIT - max(self.now - self.parked.get(step_id, self.now), 0.0)
+        return None if due > until or self.now >= until else due
 
     def _inside_once(self, parent: str) -> bool:
         while parent:

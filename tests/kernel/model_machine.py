@@ -10,8 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from rebuno.errors import APIError, ConflictError, ForbiddenError, LeaseSuperseded, Terminated, ValidationError
 from rebuno.journal import records
 from rebuno.kernel import approvals, executions
-from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.attempt import Attempt, load
 from rebuno.kernel.cancel import cancel
+from rebuno.kernel.forks import fork
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.verify import check
 from rebuno.model import identity
@@ -20,7 +21,7 @@ from rebuno.model.clock import FixedClock
 from tests.kernel.model import Model
 from tests.kernel.model_log import follow
 from tests.kernel.model_rows import ENDS, Call, Expected, Step
-from tests.kernel.model_rules import TARGETS, Rule, Rules, any_rule, policy, rules
+from tests.kernel.model_rules import TARGETS, USED, Rule, Rules, any_rule, policy, rules
 from tests.kernel.support import Opener
 
 REFUSALS: dict[str, type[Exception]] = {
@@ -34,6 +35,12 @@ picks = st.integers(0, 20)
 names = map(str, count())
 
 
+def response(tokens: int) -> str:
+    """What a provider answers to a call that used so many tokens, as it is recorded."""
+    body = identity.canonical({"usage": {"prompt_tokens": tokens, "completion_tokens": 0}})
+    return identity.canonical({"status": 200, "headers": {}, "body": body})
+
+
 class Machine(RuleBasedStateMachine):
     """One execution after another on one store."""
 
@@ -44,7 +51,6 @@ class Machine(RuleBasedStateMachine):
         self.stack = AsyncExitStack()
         self.store = self.runner.run(self.stack.enter_async_context(opener(self.clock)))
         self.live: Attempt | None = None
-        self.replaced: list[Attempt] = []
 
     def teardown(self) -> None:
         """Lets go of the store."""
@@ -62,8 +68,13 @@ class Machine(RuleBasedStateMachine):
         self.kernel = Kernel(self.store, policy(under.text))
         begun = self.runner.run(self.kernel.begin(agent_id="agent", input="{}", key=self.key, pin=pinned))
         assert isinstance(begun, Attempt)
-        self.live, self.replaced = begun, []
+        self.live = begun
         self.model = Model(begun.execution.id, under, pinned=pinned)
+        self._anew()
+
+    def _anew(self) -> None:
+        """Nothing is known of the execution yet."""
+        self.replaced: list[Attempt] = []
         self.settled: dict[str, records.Step] = {}
         self.ran: dict[str, list[Step]] = {}
         self.refused: set[str] = set()
@@ -77,6 +88,30 @@ class Machine(RuleBasedStateMachine):
         assert isinstance(begun, records.Execution)
         assert begun.status == self.model.status
         self.first_run(under, pinned)
+
+    @precondition(lambda self: self.model.steps)
+    @rule(often=st.integers(0, 1), back=st.integers(0, 10))
+    def goes_on_as_a_fork(self, often: int, back: int) -> None:
+        """The attempt dies; what is run from now on is a fork of the execution, at one of its last events."""
+        if often == 0:
+            self.runner.run(self._fork(back))
+
+    async def _fork(self, back: int) -> None:
+        await self._crash()
+        await self._forget_held()
+        source = await self.store.execution(self.model.id)
+        self.key = next(names)
+        at_seq = max(1, source.head_seq - back)
+        forked = await fork(self.store, source, at_seq, key=self.key)
+        assert await self.store.execution(source.id) == source, "the source stays as it is"
+        steps, asked = await load(self.store, source.id)
+        settled = [step.step_id for step in steps.values() if 0 < step.outcome_seq <= at_seq]
+        answered = {question.id for question in asked.values() if 0 < question.resolved_seq <= at_seq}
+        self.model = self.model.fork(forked.id, settled, answered)
+        copied = await self.store.approvals(execution_id=forked.id)
+        for question, copy in zip(self.model.questions, copied, strict=True):
+            question.id = copy.id
+        self._anew()
 
     @precondition(lambda self: not self.model.ended)
     @rule(under=st.none() | rules, dies=st.booleans())
@@ -203,12 +238,16 @@ class Machine(RuleBasedStateMachine):
         kind = TARGETS[call.target][0]
         idempotency = "at_most_once" if call.once else "safe_to_retry"
         submission = Submission(kind, call.target, call.args, idempotency, call.parent)
-        answer = self.runner.run(self.kernel.submit(self.live, submission))
+        answer = self.runner.run(self.kernel.submit(self.live, submission, wait=False))
         expected = self.model.submit(call)
         assert answer.say == expected.say, (answer, expected)
         assert answer.step_id == (expected.step.id if expected.step else "")
         if expected.reason and expected.say != "replay":
             assert answer.reason == expected.reason
+        if expected.due is not None:
+            assert answer.due is not None
+            # Those who wait for one place do not all come at once.
+            assert -1e-3 < answer.due - self.clock.now() - (expected.due - self.model.now) <= 1.0
         self._compare(answer, expected)
         if answer.say == "denied":
             self.refused.add(answer.step_id)
@@ -234,8 +273,12 @@ class Machine(RuleBasedStateMachine):
             assert answer.approval_id == question.id
 
     @precondition(lambda self: self.live is not None and not self.model.ended and self.model.bodies)
-    @rule(pick=picks, how=st.sampled_from(["succeed", "succeed", "succeed", "fail", "cancel", "release"]))
-    def end_body(self, pick: int, how: str) -> None:
+    @rule(
+        pick=picks,
+        how=st.sampled_from(["succeed", "succeed", "succeed", "fail", "cancel", "release"]),
+        used=st.sampled_from(USED),
+    )
+    def end_body(self, pick: int, how: str, used: int) -> None:
         """A body gives a result, raises, is cancelled, or says nothing."""
         assert self.live is not None
         step = self.model.steps[self.model.bodies.pop(pick % len(self.model.bodies))]
@@ -244,6 +287,8 @@ class Machine(RuleBasedStateMachine):
             return
         if how == "succeed":
             step.status, step.result = "succeeded", f'"{len(self.model.steps)}"'
+            if step.target == "m":
+                step.result, step.tokens = response(used), used
             self.runner.run(self.kernel.succeed(self.live, step.id, step.result, identity.parse(step.result)))
         else:
             said = {"reason": "cancelled"} if how == "cancel" else {"type": "OSError"}

@@ -43,6 +43,7 @@ class Step:
     id: str
     target: str
     n: int
+    occurrence: int
     once: bool
     parent: str
     digest: str
@@ -55,8 +56,14 @@ class Step:
     question: Question | None = None
     result: str | None = None
     error: str | None = None
+    tokens: int = 0
     # Whether its start may have been kept in memory alone: of a local step that is safe to repeat.
     held: bool = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether the end of the execution settled it."""
+        return self.status == "cancelled" or self.reason.startswith("execution_")
 
     @property
     def why(self) -> str | None:
@@ -72,6 +79,7 @@ class Expected:
     step: Step | None = None
     reason: str = ""
     question: Question | None = None
+    due: float | None = None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,11 @@ TARGETS: Final = {
 # How many steps a limited rule lets in, in how many seconds.
 PLACES: Final = 2
 WINDOW: Final = 60
+# How long a step may wait for a place, in seconds.
+WAIT: Final = 40
+# How many tokens model calls may use before a rule with a budget says no, and how many one uses.
+BUDGET: Final = 20
+USED: Final = (0, 7, 13)
 # How old a grant may be where no rule says otherwise, in seconds.
 GRANT_LASTS: Final = 900
 
@@ -32,6 +37,9 @@ class Rule:
     quorum: int = 1
     expires: int | None = None
     limited: bool = False
+    waits: bool = False
+    # What becomes of a step over the budget.
+    budget: str = ""
 
     def text(self, target: str) -> str:
         """The rule in the language."""
@@ -41,6 +49,9 @@ class Rule:
         clauses += [f"quorum {self.quorum}"] if self.quorum > 1 else []
         clauses += [f"expires {self.expires}s"] if self.expires is not None else []
         clauses += [f"limit {PLACES} per {WINDOW}s"] if self.limited else []
+        clauses += [f"else wait up to {WAIT}s"] if self.waits else []
+        over = {"": [], "deny": ["else deny"], "ask": ["else require approval"]}[self.budget]
+        clauses += [f"budget {BUDGET} tokens per execution", *over] if self.budget else []
         body = " ".join([head, TARGETS[target][1], f'"{target}"', *clauses, f'because "{because(self, target)}"'])
         return f"rule r{target} {{ {body} }}\n"
 
@@ -54,6 +65,9 @@ ANYBODY: Final = Rule("ask")
 ALLOW: Final = Rule()
 DENY: Final = Rule("deny")
 LIMITED: Final = Rule(limited=True)
+WAITS: Final = Rule(limited=True, waits=True)
+THRIFTY: Final = Rule(budget="deny")
+THRIFTY_ASKS: Final = Rule(budget="ask")
 TWO: Final = Rule("ask", ("ana", "ben", "eva"), 2)
 ANA: Final = Rule("ask", ("ana",))
 SOON: Final = Rule("ask", expires=60)
@@ -91,10 +105,10 @@ def policy(text: str) -> Policy:
     return compile_text(text)
 
 
-any_rule = st.sampled_from([ALLOW, ALLOW, DENY, DENY, ANYBODY, TWO, ANA, SOON])
+any_rule = st.sampled_from([ALLOW, ALLOW, DENY, DENY, ANYBODY, TWO, ANA, SOON, THRIFTY, THRIFTY_ASKS])
 rules: Final = st.builds(
     Rules,
-    a=st.sampled_from([ALLOW, LIMITED, LIMITED, DENY, ANYBODY]),
+    a=st.sampled_from([ALLOW, LIMITED, LIMITED, WAITS, WAITS, DENY, ANYBODY]),
     b=any_rule,
     m=any_rule,
     x=st.sampled_from([ALLOW, ALLOW, DENY, ANYBODY]),
