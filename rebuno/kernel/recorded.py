@@ -117,6 +117,8 @@ class Recorded:
     async def all(self) -> None:
         """Reads whatever was not read yet."""
         self._briefly = False
+        while self._pass_over():
+            pass
         while not self.complete:
             await self.more()
 
@@ -178,7 +180,8 @@ class Recorded:
         """Reads one of the steps ahead so that it is known like any other."""
         step = await self._store.step(step_id)
         if ahead in self.ahead and step_id not in self.steps:
-            self._pass(ahead, step_id)
+            ahead.take(step_id)
+            self._leave_pages()
             self.steps[step_id] = step
             self.unvisited[step_id] = None
             self._whole += 1
@@ -236,17 +239,22 @@ class Recorded:
         """The success that the handler comes to now, if it comes to them in their order and said this the first time;
         else None."""
         while self.ahead or self._come():
-            if not self.ahead or (success := self.ahead[0].head) is None:
-                return None
-            if success[1] == said:
+            success = self.ahead[0].head if self.ahead else None
+            if success is not None and success[1] == said:
                 # Where somebody waits for a step, it may be this very one.
                 return success if success[2] == "0" and not self._sought else None
-            parent_id = success[1][0]
-            if not parent_id or parent_id not in self.visited or parent_id in self.steps:
+            if not self._pass_over():
                 return None
-            # It was submitted in a body that has ended and will not run again.
-            self._pass(self.ahead[0], success[0])
         return None
+
+    def _pass_over(self) -> bool:
+        """Leaves the first step ahead behind if nobody can come to it: it was submitted in a body that has ended."""
+        parent_id = self.ahead[0].head[1][0] if self.ahead and self.ahead[0].head is not None else ""
+        if not parent_id or parent_id not in self.visited or parent_id in self.steps:
+            return False
+        self.ahead[0].take_head()
+        self._leave_pages()
+        return True
 
     def success(self, said: Said, number: str) -> Success | None:
         """The success ahead that this was said of, with this number; None where none is."""
@@ -259,15 +267,16 @@ class Recorded:
 
     def take(self, success: Success) -> None:
         """The handler has come to a success ahead."""
-        step_id = success[0]
-        self.visited.add(step_id)
+        self.visited.add(success[0])
         ahead = self.ahead[0]
-        if ahead.head is not success:
-            ahead = next(ahead for ahead in self.ahead if ahead.find(success[1], success[2]) is success)
-        self._pass(ahead, step_id)
+        if ahead.head is success:
+            ahead.take_head()
+        else:
+            next(ahead for ahead in self.ahead if ahead.find(success[1], success[2]) is success).take(success[0])
+        if ahead.head is None:
+            self._leave_pages()
 
-    def _pass(self, ahead: Ahead, step_id: str) -> None:
-        ahead.take(step_id)
+    def _leave_pages(self) -> None:
         while self.ahead and self.ahead[0].head is None:
             self.tokens += self.ahead.pop(0).page.tokens
 

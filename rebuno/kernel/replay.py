@@ -25,12 +25,10 @@ def recorded(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     success = attempt.next(said)
     if success is None:
         return _counted(attempt, said)
-    try:
-        read = identity.reread(success[3])
-    except ValidationError:
-        return None
-    attempt.take_next(success)
-    return (read,)
+    answer = _read(success[3])
+    if answer is not None:
+        attempt.take_next(success)
+    return answer
 
 
 def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
@@ -41,25 +39,25 @@ def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     known = attempt.recorded.expected(said)
     # INVARIANT: equal arguments have equal hashes, and what is equal down to its number has the same id.
     args_hash = known.args_hash if known is not None else identity.args_hash(args)
-    scope = parent_id or attempt.execution.id
-    key = (scope, kind, target, args_hash)
-    occurrence = attempt.next_number(key)
+    key = (parent_id or attempt.execution.id, kind, target, args_hash)
     answer: tuple[Any] | Answer | None
-    if (success := attempt.recorded.success(said, str(occurrence))) is not None:
-        answer = _read(success[3])
-        if answer is not None:
-            attempt.take_number(key)
-            attempt.replayed += 1
-            attempt.recorded.take(success)
-        return answer
-    if known is None or known.occurrence != occurrence:
-        try:
-            known = attempt.steps.get(identity.step_id(scope, kind, target, args_hash, occurrence))
-        except UnicodeEncodeError:
-            return None
-        # Arguments that are not the same are damaged, or were not kept: then the row is read again.
-        if known is None or known.args != args:
-            return None
+    try:
+        occurrence = attempt.next_number(key)
+        if (success := attempt.recorded.success(said, str(occurrence))) is not None:
+            answer = _read(success[3])
+            if answer is not None:
+                attempt.take_number(key)
+                attempt.replayed += 1
+                attempt.recorded.take(success)
+            return answer
+        if known is None or known.occurrence != occurrence:
+            known = attempt.steps.get(identity.step_id(*key, occurrence))
+    except UnicodeEncodeError:
+        # The target is no text that a step could have.
+        return None
+    # Arguments that are not the same are damaged, or were not kept: then the row is read again.
+    if known is None or known.args != args:
+        return None
     if known.status is _SUCCEEDED:
         answer = _read(known.result)
     elif known.status is StepStatus.FAILED and known.error is not None and "policy_revoked" not in known.error:
@@ -69,9 +67,10 @@ def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     # The recorded verdict let it run, and stands while the digest does.
     if known.digest != attempt.policy.digest and attempt.today(known).verdict is Verdict.DENY:
         return None
-    attempt.take_number(key)
-    attempt.replayed += 1
-    attempt.visit(known.step_id)
+    if answer is not None:
+        attempt.take_number(key)
+        attempt.replayed += 1
+        attempt.visit(known.step_id)
     return answer
 
 
