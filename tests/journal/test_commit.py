@@ -43,6 +43,26 @@ def test_a_waiter_wakes_with_the_commit() -> None:
     asyncio.run(body())
 
 
+def test_who_has_itself_told_hears_first() -> None:
+    """In the order in which they asked, before anybody who waits goes on; at once where it is known already."""
+
+    async def body() -> None:
+        told: list[str] = []
+        for tell in ("result", "error", "cancel"):
+            commit = Batch("e1", ()).committed
+            commit.tell(lambda _: told.append("first"))
+            commit.tell(lambda commit: told.append("cancelled" if commit.cancelled() else str(commit.exception())))
+            if tell == "cancel":
+                commit.cancel()
+            else:
+                settle([(commit, 7, Stale("too late") if tell == "error" else None)])
+        assert told == ["first", "None", "first", "too late", "first", "cancelled"]
+        commit.tell(lambda _: told.append("late"))
+        assert told[-1] == "late"
+
+    asyncio.run(body())
+
+
 def test_an_error_reaches_the_waiter() -> None:
     """The waiter gets the very error of the commit."""
 

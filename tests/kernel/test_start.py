@@ -1,0 +1,69 @@
+"""The short way of a new step: it is handed to the store at once, and who asked is told when that is on the disk."""
+
+import asyncio
+
+from rebuno.journal.records import Batch, NewEvent
+from rebuno.kernel.submit import start
+from rebuno.model.answer import Answer, Say, Submission
+from tests.kernel.support import Bench, Play, policy
+
+ALSO = 'rule other { deny tool "other" because "no" }\n'
+Said = Answer | BaseException | None
+
+
+def _submission(n: int, target: str = "act") -> Submission:
+    return Submission("tool_call", target, f'{{"n":{n}}}', "safe_to_retry")
+
+
+async def _begun(b: Bench) -> None:
+    """An attempt that has read the log and come to its end."""
+    await b.begin(policy("allow", also=ALSO))
+    await b.succeed(await b.submit(args={"first": True}))
+
+
+async def _started(b: Bench, *submissions: Submission) -> list[Said]:
+    """What is told of steps that are started in one turn of the event loop."""
+    told: asyncio.Queue[Said] = asyncio.Queue()
+    assert [start(b.attempt, submission, told.put_nowait) for submission in submissions] == [True] * len(submissions)
+    assert told.empty(), "nothing is on the disk yet"
+    return [await told.get() for _ in submissions]
+
+
+def test_a_new_step_is_told_what_submit_would_answer(play: Play) -> None:
+    """Whether it may run or is denied; identical ones are numbered in the order of calls."""
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(policy("allow", also=ALSO))
+        assert not start(b.attempt, _submission(0), lambda _: None), "the log was not read yet"
+        await _begun(b)
+        answers = await _started(b, _submission(1), _submission(1, "other"), _submission(1), _submission(1, "other"))
+        assert [said.say for said in answers if isinstance(said, Answer)] == [Say.PROCEED, Say.DENIED] * 2
+        ids = [said.step_id for said in answers if isinstance(said, Answer)]
+        steps = {step.step_id: step for step in await b.store.steps(b.attempt.execution.id)}
+        assert [(steps[id].target, steps[id].occurrence) for id in ids] == [
+            ("act", 0),
+            ("other", 0),
+            ("act", 1),
+            ("other", 1),
+        ]
+        assert b.attempt.bodies == {ids[0], ids[2]}
+
+    play(scenario)
+
+
+def test_what_was_judged_on_an_older_log_is_asked_again_under_its_own_number(play: Play) -> None:
+    """Somebody else has written meanwhile: nothing is recorded, no body runs, and `submit` gives the same step."""
+
+    async def scenario(b: Bench) -> None:
+        await _begun(b)
+        foreign = Batch(b.attempt.execution.id, (NewEvent("approval.voted", {}),) * 3)
+        b.store.write(foreign)
+        await foreign.committed
+        assert await _started(b, _submission(1), _submission(1)) == [None, None]
+        assert not b.attempt.bodies
+        assert not start(b.attempt, _submission(1), lambda _: None), "the log has to be read first"
+        answers = [await b.submit(args={"n": 1}), await b.submit(args={"n": 1})]
+        steps = {step.step_id: step.occurrence for step in await b.store.steps(b.attempt.execution.id)}
+        assert [steps[answer.step_id] for answer in answers] == [0, 1]
+
+    play(scenario)
