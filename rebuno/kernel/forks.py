@@ -18,6 +18,8 @@ from rebuno.model.step import StepStatus
 
 # How a failure reason begins that a step gave.
 _OF_A_STEP: Final = ("tool_error", "policy_")
+# Why a step was denied that still waited at the end.
+_BY_THE_END: Final = frozenset(f"execution_{status.value}" for status in ExecutionStatus if status.terminal)
 
 
 async def fork(
@@ -122,7 +124,7 @@ def _closed(step: Step) -> bool:
     if step.status is StepStatus.CANCELLED:
         return True
     error = identity.parse(step.error) if step.status is StepStatus.DENIED and step.error else None
-    return isinstance(error, dict) and str(error.get("reason", "")).startswith("execution_")
+    return isinstance(error, dict) and error.get("reason") in _BY_THE_END
 
 
 def _placed(step: Step, steps: dict[str, Step]) -> bool:

@@ -21,7 +21,7 @@ from rebuno.model.clock import FixedClock
 from tests.kernel.model import Model
 from tests.kernel.model_log import follow
 from tests.kernel.model_rows import ENDS, Call, Expected, Step
-from tests.kernel.model_rules import TARGETS, USED, Rule, Rules, any_rule, policy, rules
+from tests.kernel.model_rules import PLACES, TARGETS, USED, Rule, Rules, any_rule, policy, rules
 from tests.kernel.support import Opener
 
 REFUSALS: dict[str, type[Exception]] = {
@@ -280,8 +280,21 @@ class Machine(RuleBasedStateMachine):
     )
     def end_body(self, pick: int, how: str, used: int) -> None:
         """A body gives a result, raises, is cancelled, or says nothing."""
+        self._end_body(pick % len(self.model.bodies), how, used)
+
+    @precondition(lambda self: self.live is not None and not self.model.ended and not self.model.blocked)
+    @rule(what=st.sampled_from("abmm"), n=st.integers(0, 1), used=st.sampled_from(USED))
+    def act_several_times(self, what: str, n: int, used: int) -> None:
+        """Calls that are alike, one after the other, each with its result: they fill limits and use up budgets."""
+        for _ in range(PLACES + 1):
+            running = len(self.model.bodies)
+            self._submit(Call(what, n, False))
+            if len(self.model.bodies) > running:
+                self._end_body(running, "succeed", used)
+
+    def _end_body(self, index: int, how: str, used: int) -> None:
         assert self.live is not None
-        step = self.model.steps[self.model.bodies.pop(pick % len(self.model.bodies))]
+        step = self.model.steps[self.model.bodies.pop(index)]
         if how == "release":
             self.kernel.release(self.live, step.id)
             return

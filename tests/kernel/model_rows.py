@@ -63,7 +63,11 @@ class Step:
     @property
     def closed(self) -> bool:
         """Whether the end of the execution settled it."""
-        return self.status == "cancelled" or self.reason.startswith("execution_")
+        return self.status == "cancelled" or self.reason in (
+            "execution_completed",
+            "execution_failed",
+            "execution_cancelled",
+        )
 
     @property
     def why(self) -> str | None:

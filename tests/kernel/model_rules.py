@@ -20,10 +20,10 @@ TARGETS: Final = {
 PLACES: Final = 2
 WINDOW: Final = 60
 # How long a step may wait for a place, in seconds.
-WAIT: Final = 40
+WAIT: Final = 70
 # How many tokens model calls may use before a rule with a budget says no, and how many one uses.
 BUDGET: Final = 20
-USED: Final = (0, 7, 13)
+USED: Final = (0, 10, 20)
 # How old a grant may be where no rule says otherwise, in seconds.
 GRANT_LASTS: Final = 900
 
@@ -110,7 +110,7 @@ rules: Final = st.builds(
     Rules,
     a=st.sampled_from([ALLOW, LIMITED, LIMITED, WAITS, WAITS, DENY, ANYBODY]),
     b=any_rule,
-    m=any_rule,
+    m=any_rule | st.sampled_from([THRIFTY, THRIFTY_ASKS]),
     x=st.sampled_from([ALLOW, ALLOW, DENY, ANYBODY]),
     edition=st.integers(0, 1),
 )
