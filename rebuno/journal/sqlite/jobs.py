@@ -13,7 +13,7 @@ from rebuno.journal.sqlite.changes import Part
 class Change:
     """One member of a group: `run` writes inside the transaction, `answer` gets what it returns. With `due` it may wait
     for the next change of its execution, until then on the monotonic clock. `part` is what it writes, where that is a
-    batch."""
+    batch. A `long` one takes longer than a commit."""
 
     run: Callable[[], Any]
     answer: "asyncio.Future[Any]"
@@ -21,6 +21,7 @@ class Change:
     lease: Lease | None = None
     due: float | None = None
     part: Part | None = None
+    long: bool = False
 
 
 @dataclass(slots=True)

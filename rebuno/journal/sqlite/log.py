@@ -1,12 +1,12 @@
 """SQLite's log of writes (`-wal`): grown ahead of the commits, and copied into the file once it is long."""
 
 import os
-from contextlib import suppress
-from threading import Lock
+from contextlib import AbstractContextManager, suppress
 from typing import Final
 
 import apsw
 
+from rebuno.journal.sqlite.connection import Patience
 from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.sql import SQL
 
@@ -33,15 +33,17 @@ class Log:
     INVARIANT: `connection` is used by whoever holds the lock given to `tend`, and by nobody else.
     """
 
-    def __init__(self, connection: apsw.Connection, place: Place | None) -> None:
+    def __init__(self, connection: apsw.Connection, patience: Patience, place: Place | None) -> None:
         self._connection = connection
+        self._patience = patience
         # A store in memory has none.
         self._path, self._identity = ("", None) if place is None else place.log
         self._pages = 0
         self._copy_at = LONG
         # Up to where no commit moves the end; 0: it was not looked at yet, or will not be any more.
         self._size = 0
-        self._grows = self._identity is not None and hasattr(os, "pwrite")
+        # Another VFS may keep something else in its files than SQLite's pages; macOS has no `fdatasync`.
+        self._grows = self._identity is not None and connection.open_vfs == "unix" and hasattr(os, "fdatasync")
         # It takes the place of SQLite's own copying, which would come within a commit.
         connection.set_wal_hook(self._committed)
 
@@ -61,7 +63,7 @@ class Log:
         used = self._pages * _FRAME
         return self._grows and used > _SHORT and used + _LEAST > self._size
 
-    def tend(self, turn: Lock) -> None:
+    def tend(self, turn: AbstractContextManager[object]) -> None:
         """Copies or grows the log, holding `turn` meanwhile. What fails is tried again later, or left."""
         if self._pages >= self._copy_at:
             self._copy_at = self._pages + _AGAIN
@@ -70,21 +72,15 @@ class Log:
         elif self._short_of_room():
             self._grow(turn)
 
-    def _grow(self, turn: Lock) -> None:
+    def _grow(self, turn: AbstractContextManager[object]) -> None:
         try:
-            file = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+            with open(self._path, "r+b", buffering=0) as file:
+                with turn:
+                    self._append(file.fileno())
+                # Not within a commit, and while others commit.
+                os.fdatasync(file)
         except OSError:
             self._grows = False
-            return
-        try:
-            with turn:
-                self._append(file)
-            # Not within a commit, and while others commit.
-            os.fdatasync(file)
-        except OSError:
-            self._grows = False
-        finally:
-            os.close(file)
 
     def _append(self, file: int) -> None:
         """Adds zeros; raises `OSError`, and takes them back, where the disk has no room for them."""
@@ -93,11 +89,15 @@ class Log:
         if (found.st_dev, found.st_ino) != self._identity or left.f_bavail * left.f_frsize < _SPARE:
             self._grows = False
             return
+        # It can wait for longer than those who wait for the turn.
+        self._patience.hurried = True
         try:
             # INVARIANT: who may write has this lock, so the end of the log stays where it is meanwhile.
             self._connection.execute(SQL["begin"])
         except apsw.Error:
             return
+        finally:
+            self._patience.hurried = False
         try:
             end = os.fstat(file).st_size
             try:
@@ -108,4 +108,5 @@ class Log:
                 raise
             self._size = end + _STRIDE
         finally:
-            self._connection.execute(SQL["rollback"])
+            with suppress(apsw.Error):
+                self._connection.execute(SQL["rollback"])

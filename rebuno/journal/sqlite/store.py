@@ -100,7 +100,8 @@ class SQLiteStore(Served):
 
     async def create(self, execution: Execution, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
         """Adds an execution with its first events and rows; False where its id or its agent's key is taken."""
-        return await self._change(partial(self._changes.create, execution, written(events), copied or Copied()))
+        run = partial(self._changes.create, execution, written(events), copied or Copied())
+        return await self._change(run, long=copied is not None)
 
     def write(self, batch: Batch) -> None:
         """Hands over a batch. Raises `NotJSON` at once for a payload that JSON cannot hold."""
@@ -121,7 +122,7 @@ class SQLiteStore(Served):
 
     async def bury(self, tombstone: Tombstone) -> bool:
         """Removes an ended execution with all its rows and leaves the tombstone."""
-        return await self._change(partial(self._upkeep.bury, tombstone))
+        return await self._change(partial(self._upkeep.bury, tombstone), long=True)
 
     # ---------------------------------------------------------------- leases
 
@@ -167,8 +168,8 @@ class SQLiteStore(Served):
                 path=self.path,
             )
 
-    async def _change(self, run: Callable[[], T]) -> T:
+    async def _change(self, run: Callable[[], T], *, long: bool = False) -> T:
         self._check()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._writer.submit(Change(run, answer))
+        self._writer.submit(Change(run, answer, long=long))
         return await answer

@@ -1,7 +1,9 @@
 """Takes what is queued for the connection, commits it as one group, and only then answers: in a thread of its own, or
 in the event loop's where the disk is so swift that handing over costs more than a commit."""
 
+import asyncio
 import math
+import os
 import threading
 import time
 from collections import deque
@@ -55,16 +57,19 @@ class Writer:
         place: Place | None,
         renew_seconds: float,
     ) -> None:
-        self._turn = threading.Lock()
+        # It knows who has it: a signal may come between the taking of a lock and the next line.
+        self._turn = threading.RLock()
+        self._process = os.getpid()
         self._connection = connection
         self._patience = patience
-        self._log = Log(connection, place)
+        self._log = Log(connection, patience, place)
         # What the last commits took on the average, in seconds.
         self._commit_seconds = SWIFT_SECONDS
-        # How often the event loop was asked to come, whether it is still to come, and how often it had been asked when
-        # the thread looked last.
+        # How often the event loop was asked to come, whether it is still to come or at work, and how often it had been
+        # asked when the thread looked last.
         self._asked = 0
         self._coming = False
+        self._here = False
         self._seen = 0
         self._changes = changes
         self._clock = clock
@@ -92,9 +97,9 @@ class Writer:
         """Hands a job over. Its answer comes in the event loop of its future."""
         self._jobs.append(job)
         # INVARIANT: the thread says that it stops looking before it looks a last time, so one of the two sees the job.
-        if not (self._looking and isinstance(job, Change)):
+        if not (self._looking and _light(job)):
             self._wake.put(None)
-        elif job.due is None and not self._coming:
+        elif isinstance(job, Change) and job.due is None and not self._coming:
             if self._commit_seconds < SWIFT_SECONDS:
                 self._coming = True
                 self._asked += 1
@@ -110,28 +115,50 @@ class Writer:
     def _commit_here(self) -> None:
         """Commits the changes that are queued, unless the thread is at work: then it takes them."""
         self._coming = False
-        if not self._jobs or not self._turn.acquire(blocking=False):
+        # A forked child has the callback too.
+        if not self._jobs or os.getpid() != self._process:
+            return
+        answers: list[Answer] = []
+        try:
+            try:
+                self._in_turn(answers)
+            finally:
+                try:
+                    self._turn.release()
+                except RuntimeError:
+                    # Another has it: the thread then takes what is here.
+                    self._wake.put(None)
+            # Afterwards, for it may run what takes its time.
+            loop = asyncio.get_running_loop()
+            mine = all(answer[0].get_loop() is loop for answer in answers)
+            (settle if mine else give)(answers)
+        except BaseException:
+            # A signal may interrupt this thread anywhere. What is left is the other's.
+            self._wake.put(None)
+            give(answers)
+            raise
+
+    def _in_turn(self, answers: list[Answer]) -> None:
+        if not self._turn.acquire(blocking=False):
             return
         try:
-            while self._jobs and isinstance(self._jobs[0], Change):
-                self._sort(self._jobs.popleft())
+            self._here = self._patience.hurried = True
+            while self._jobs and _light(self._jobs[0]):
+                self._take_one()
             self._busy_until = time.monotonic() + BUSY_SECONDS
             if self._ready:
-                self._patience.hurried = True
-                try:
-                    self._commit_group(here=True)
-                finally:
-                    self._patience.hurried = False
+                self._commit_group(answers, here=True)
         finally:
-            self._turn.release()
+            self._here = self._patience.hurried = False
 
     # ---------------------------------------------------------------- the thread
 
     def _work(self) -> None:
         try:
             while self._stop is None:
-                self._await_job()
-                if not self._left_to_the_loop():
+                woken = self._await_job()
+                self._look()
+                if woken or not self._left_to_the_loop():
                     with self._turn:
                         self._run()
                 if self._log.due:
@@ -149,32 +176,34 @@ class Writer:
         now = time.monotonic()
         if now >= self._due:
             self._release_deferred()
-        if now >= self._look_at:
-            self._look(now)
         if self._ready:
-            self._commit_group()
+            answers: list[Answer] = []
+            self._commit_group(answers)
+            give(answers)
         if self._reads:
             self._read()
         if self._leases and now >= self._renew_at:
             self._renew()
 
-    def _await_job(self) -> None:
-        """Waits for a job or for what is due."""
-        if not self._jobs or self._coming:
-            now = time.monotonic()
-            due = min(self._due, self._renew_at if self._leases else math.inf)
-            self._looking = self._coming or now < self._busy_until
-            if self._looking:
-                due = min(due, now + DEFER_SECONDS)
-            if not self._jobs or self._coming:
-                self._await_wake(None if due == math.inf else max(0.0, due - now))
+    def _await_job(self) -> bool:
+        """Waits for a job or for what is due. Whether somebody asked for this thread."""
+        now = time.monotonic()
+        self._looking = self._coming or now < self._busy_until
+        # INVARIANT: the jobs are read after `_looking` is set, and what is due after the jobs: a job that the loop took
+        # meanwhile is seen there.
+        look_at = now + DEFER_SECONDS if self._looking or self._jobs else math.inf
+        due = min(look_at, self._next_due())
+        return self._await_wake(None if due == math.inf else max(0.0, due - now))
+
+    def _next_due(self) -> float:
+        return min(self._due, self._renew_at if self._leases else math.inf)
 
     def _left_to_the_loop(self) -> bool:
         """Whether the event loop commits all that is queued: now, or as soon as it comes round. One that has let a
         whole look pass since it was asked is held up by something else."""
         seen, self._seen = self._seen, self._asked
-        at_work = self._turn.locked() or (self._coming and seen != self._asked)
-        return at_work and self._wake.empty() and time.monotonic() < self._due
+        at_work = self._here or (self._coming and seen != self._asked)
+        return at_work and time.monotonic() < self._next_due()
 
     def _take(self) -> None:
         """Takes all that is queued."""
@@ -186,23 +215,39 @@ class Writer:
         if self._jobs:
             self._busy_until = time.monotonic() + BUSY_SECONDS
         while self._jobs and self._stop is None:
-            self._sort(self._jobs.popleft())
+            self._take_one()
 
-    def _await_wake(self, timeout: float | None) -> None:
+    def _await_wake(self, timeout: float | None) -> bool:
         with suppress(Empty):
             self._wake.get(timeout=timeout)
+            return True
+        return False
 
-    def _sort(self, job: Job) -> None:
-        match job:
+    def _take_one(self) -> None:
+        # INVARIANT: a change is in one place at any call, for there a signal may end this: it is lost or done twice
+        # otherwise.
+        match job := self._jobs[0]:
             case Change(due=float(due)):
                 self._due = min(self._due, due)
-                self._deferred.setdefault(job.execution_id, []).append(job)
+                if job.execution_id in self._deferred:
+                    self._deferred[job.execution_id] += (job,)
+                else:
+                    self._deferred[job.execution_id] = [job]
+                del self._jobs[0]
             case Change():
-                if self._deferred:
-                    self._ready += self._deferred.pop(job.execution_id, ())
+                if waiting := self._deferred.get(job.execution_id, []):
+                    self._ready += waiting
+                    del self._deferred[job.execution_id]
                     if not self._deferred:
                         self._due = math.inf
-                self._ready.append(job)
+                self._ready += (job,)
+                del self._jobs[0]
+            case other:
+                del self._jobs[0]
+                self._take_other(other)
+
+    def _take_other(self, job: Read | Keep | Stop) -> None:
+        match job:
             case Read():
                 self._release_deferred()
                 self._reads.append(job)
@@ -222,11 +267,12 @@ class Writer:
         self._deferred.clear()
         self._due = math.inf
 
-    def _look(self, now: float) -> None:
+    def _look(self) -> None:
         """Notices that the files are gone. From then on nothing is written, and every lease is poisoned."""
-        self._look_at = now + LOOK_SECONDS
-        if self._place is None or self._gone is not None:
+        now = time.monotonic()
+        if self._place is None or self._gone is not None or now < self._look_at:
             return
+        self._look_at = now + LOOK_SECONDS
         try:
             self._place.check()
         except StoreUnreachable as error:
@@ -236,51 +282,53 @@ class Writer:
 
     # ---------------------------------------------------------------- a group
 
-    def _commit_group(self, *, here: bool = False) -> None:
-        """Commits what is ready. `here`, in the event loop's thread, it stays ready for the other thread where another
-        process has the store locked."""
+    def _commit_group(self, answers: list[Answer], *, here: bool = False) -> None:
+        """Commits what is ready, and adds its answers. `here`, in the event loop's thread, it stays ready for the other
+        thread where another process has the store locked."""
         group, self._ready = self._ready, []
-        answers: list[Answer] = []
         try:
-            if self._gone is not None:
-                raise self._gone
             try:
-                self._connection.execute(SQL["begin"])
-            except apsw.BusyError:
-                if not here:
-                    raise
-                self._ready = group
-                self._wake.put(None)
-                return
-            for _, run in groupby(group, key=_execution_of):
-                changes = list(run)
-                whole = len(changes) == len(group)
-                answers += self._in_one(changes, alone=whole) or [
-                    self._member(c, alone=len(group) == 1) for c in changes
-                ]
-            if self._connection.in_transaction:
-                start = time.perf_counter()
-                self._connection.execute(SQL["commit"])
-                self._commit_seconds += _NEWEST * (time.perf_counter() - start - self._commit_seconds)
-            self._changes.keep()
-            self._answer(answers, here)
-        except (apsw.Error, StoreUnreachable) as error:
-            self._give_up()
-            failure = typed(error, self._path) if isinstance(error, apsw.Error) else error
-            self._answer([_failed(change, failure) for change in group], here)
+                if not self._begun(here):
+                    self._ready = group
+                    return
+                answers += self._committed(group)
+            except (apsw.Error, StoreUnreachable) as error:
+                self._give_up()
+                failure = typed(error, self._path) if isinstance(error, apsw.Error) else error
+                answers += [_failed(change, failure) for change in group]
         except BaseException:
-            # A signal may interrupt the event loop's thread anywhere: what became of the group, only the file knows.
+            # What became of the group, only the file knows.
             self._give_up()
             cut_off = StoreError(f"the store `{self._path}` was interrupted in a write", path=self._path)
             give([_failed(change, cut_off) for change in group])
             raise
 
-    @staticmethod
-    def _answer(answers: list[Answer], here: bool) -> None:
-        if here and len({answer[0].get_loop() for answer in answers}) == 1:
-            settle(answers)
-        else:
-            give(answers)
+    def _begun(self, here: bool) -> bool:
+        if self._gone is not None:
+            raise self._gone
+        try:
+            self._connection.execute(SQL["begin"])
+        except apsw.BusyError:
+            if not here:
+                raise
+            self._wake.put(None)
+            return False
+        return True
+
+    def _committed(self, group: list[Change]) -> list[Answer]:
+        answers: list[Answer] = []
+        for _, run in groupby(group, key=_execution_of):
+            changes = list(run)
+            whole = len(changes) == len(group)
+            answers += self._in_one(changes, alone=whole) or [
+                self._member(change, alone=len(group) == 1) for change in changes
+            ]
+        if self._connection.in_transaction:
+            start = time.perf_counter()
+            self._connection.execute(SQL["commit"])
+            self._commit_seconds += _NEWEST * (time.perf_counter() - start - self._commit_seconds)
+        self._changes.keep()
+        return answers
 
     def _in_one(self, changes: list[Change], *, alone: bool) -> list[Answer]:
         """Runs changes of one execution that follow each other as one change, `alone` where they are the whole group.
@@ -404,6 +452,11 @@ class Writer:
                 if not isinstance(job, Keep):
                     waiting.append(job)
         give([(job.answer, None, error) for job in waiting])
+
+
+def _light(job: Job) -> bool:
+    """Whether the event loop may wait for it."""
+    return isinstance(job, Change) and not job.long
 
 
 def _execution_of(change: Change) -> str:
