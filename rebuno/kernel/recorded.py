@@ -130,7 +130,8 @@ class Recorded:
                 return
             if self.ahead and (self._at_end or not self._briefly or len(self.ahead) > 1):
                 self._read_anew()
-            page = await (self._next or self._page(self._after))
+            # Shielded: what is read meanwhile is not for this caller alone, who may be cancelled.
+            page = await (asyncio.shield(self._next) if self._next is not None else self._page(self._after))
             if self.ahead and isinstance(page, list):
                 self._read_anew()
                 page = await self._page(self._after)

@@ -150,3 +150,26 @@ def test_a_step_that_ended_is_forgotten_once_it_was_visited(monkeypatch: pytest.
         assert (len(known.unvisited), len(known.visited)) == (0, 60)
 
     asyncio.run(scenario())
+
+
+def test_who_stops_waiting_for_a_page_takes_it_from_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page that is read meanwhile is everybody's: a caller who is cancelled leaves it to the next one."""
+    monkeypatch.setattr(recorded, "PAGE", 5)
+
+    async def scenario() -> None:
+        store = await SQLiteStore.open(":memory:")
+        run = Execution("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
+        steps, _ = log(3, 12)
+        await store.create(run, (), Copied(tuple(steps)))
+        known = Recorded(store, "run", 2, (), LooksBack(SOME), base=10**6, digest="digest", visited=set())
+        await known.more()
+        impatient = asyncio.create_task(known.find(steps[-1].step_id))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        await asyncio.wait({impatient})
+        found = await known.find(steps[-1].step_id)
+        assert found is not None
+        assert found.args == steps[-1].args
+        await store.close()
+
+    asyncio.run(scenario())
