@@ -26,10 +26,12 @@ class Change:
 
 @dataclass(slots=True)
 class Read:
-    """A question to the connection, asked outside any transaction and after everything handed over before it."""
+    """A question to the connection, asked outside any transaction and after everything handed over before it. A `brief`
+    one takes no longer than a commit."""
 
     run: Callable[[], Any]
     answer: "asyncio.Future[Any]"
+    brief: bool = False
 
 
 @dataclass(slots=True)

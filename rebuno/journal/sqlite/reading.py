@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import apsw
 
@@ -17,6 +17,8 @@ from rebuno.journal.successes import Successes
 
 T = TypeVar("T")
 Value = str | float | bytes | None
+# What is answered with a row, or with a page for a handler that is resumed.
+_BRIEF: Final = frozenset({"execution", "execution-by-key", "step", "approval", "successes", "steps"})
 
 
 class Reading:
@@ -115,11 +117,11 @@ class Reading:
     async def _rows(self, record: Callable[[rows.Row], T], query: str, *values: Value) -> list[T]:
         self._check()
         answer: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
-        self._writer.submit(Read(lambda: self._read(record, query, values), answer))
+        self._writer.submit(Read(lambda: self._read(record, query, values), answer, query in _BRIEF))
         return await answer
 
     def _read(self, record: Callable[[rows.Row], T], query: str, values: tuple[Value, ...]) -> list[T]:
-        # In the writer's thread.
+        # In the thread whose turn it is.
         try:
             found = self._connection.execute(SQL[query], values)
         except UNFIT as error:

@@ -34,7 +34,10 @@ DEFER_SECONDS: Final = 0.002
 BUSY_SECONDS: Final = 0.1
 # What a commit may take, on the average of the last ones, for the event loop to wait for it.
 SWIFT_SECONDS: Final = 0.001
-# How much of that average the newest commit is.
+# The same of a brief read. It is mostly Python, which in another thread keeps the loop waiting as long: for the
+# interpreter's lock, which threads hand over every 5 ms.
+BRIEF_SECONDS: Final = 0.005
+# How much of the average the newest is.
 _NEWEST: Final = 0.1
 
 
@@ -63,8 +66,9 @@ class Writer:
         self._connection = connection
         self._patience = patience
         self._log = Log(connection, patience, place)
-        # What the last commits took on the average, in seconds.
+        # What the last commits, and the last brief reads, took on the average, in seconds.
         self._commit_seconds = SWIFT_SECONDS
+        self._read_seconds = 0.0
         # How often the event loop was asked to come, whether it is still to come or at work, and how often it had been
         # asked when the thread looked last.
         self._asked = 0
@@ -97,18 +101,25 @@ class Writer:
         """Hands a job over. Its answer comes in the event loop of its future."""
         self._jobs.append(job)
         # INVARIANT: the thread says that it stops looking before it looks a last time, so one of the two sees the job.
-        if not (self._looking and _light(job)):
+        if isinstance(job, Keep | Stop) or not (self._looking and self._is_light(job)):
             self._wake.put(None)
-        elif isinstance(job, Change) and job.due is None and not self._coming:
-            if self._commit_seconds < SWIFT_SECONDS:
-                self._coming = True
-                self._asked += 1
-                job.answer.get_loop().call_soon(self._commit_here)
-            else:
-                self._wake.put(None)
+        elif not (self._coming or (isinstance(job, Change) and job.due is not None)):
+            self._coming = True
+            self._asked += 1
+            job.answer.get_loop().call_soon(self._commit_here)
         # INVARIANT: the thread sets `_ended` before it empties the queue a last time, so one of the two sees the job.
         if self._ended:
             self._refuse()
+
+    def _is_light(self, job: Job) -> bool:
+        """Whether the event loop may wait for it, or need not have it done at once."""
+        match job:
+            case Change(long=False):
+                return job.due is not None or self._commit_seconds < SWIFT_SECONDS
+            case Read(brief=True):
+                return self._read_seconds < BRIEF_SECONDS
+            case _:
+                return False
 
     # ---------------------------------------------------------------- in the event loop's thread
 
@@ -143,11 +154,14 @@ class Writer:
             return
         try:
             self._here = self._patience.hurried = True
-            while self._jobs and _light(self._jobs[0]):
+            while self._jobs and self._is_light(self._jobs[0]):
                 self._take_one()
             self._busy_until = time.monotonic() + BUSY_SECONDS
             if self._ready:
                 self._commit_group(answers, here=True)
+            # What the other thread has to commit comes before what is asked after it.
+            if not self._ready:
+                self._read(answers, here=True)
         finally:
             self._here = self._patience.hurried = False
 
@@ -176,12 +190,14 @@ class Writer:
         now = time.monotonic()
         if now >= self._due:
             self._release_deferred()
+        answers: list[Answer] = []
         if self._ready:
-            answers: list[Answer] = []
             self._commit_group(answers)
             give(answers)
         if self._reads:
-            self._read()
+            answers = []
+            self._read(answers)
+            give(answers)
         if self._leases and now >= self._renew_at:
             self._renew()
 
@@ -394,21 +410,32 @@ class Writer:
 
     # ---------------------------------------------------------------- the rest
 
-    def _read(self) -> None:
-        answers: list[Answer] = []
-        for read in self._reads:
-            if self._gone is not None:
-                answers.append((read.answer, None, self._gone))
-                continue
+    def _read(self, answers: list[Answer], *, here: bool = False) -> None:
+        """Asks what is to be asked. `here`, in the event loop's thread, it is left to the other where another process
+        has the store locked."""
+        while self._reads:
+            read = self._reads[0]
+            start = time.perf_counter()
+            value: object = None
+            failure: Exception | None = None
             try:
-                answers.append((read.answer, read.run(), None))
+                if self._gone is not None:
+                    raise self._gone
+                value = read.run()
+            except apsw.BusyError as error:
+                if here:
+                    self._wake.put(None)
+                    return
+                failure = typed(error, self._path)
             except apsw.Error as error:
-                answers.append((read.answer, None, typed(error, self._path)))
+                failure = typed(error, self._path)
             except Exception as error:
-                # Whatever it is, it is the answer to this question, and the thread goes on to the next.
-                answers.append((read.answer, None, error))
-        self._reads = []
-        give(answers)
+                # Whatever it is, it is the answer to this question, and the next is asked.
+                failure = error
+            answers += ((read.answer, value, failure),)
+            del self._reads[0]
+            if read.brief:
+                self._read_seconds += _NEWEST * (time.perf_counter() - start - self._read_seconds)
 
     def _renew(self) -> None:
         """Extends the leases in one commit. A failure is no verdict about a lease: it is tried again in a second."""
@@ -452,11 +479,6 @@ class Writer:
                 if not isinstance(job, Keep):
                     waiting.append(job)
         give([(job.answer, None, error) for job in waiting])
-
-
-def _light(job: Job) -> bool:
-    """Whether the event loop may wait for it."""
-    return isinstance(job, Change) and not job.long
 
 
 def _execution_of(change: Change) -> str:
