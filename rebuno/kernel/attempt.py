@@ -91,7 +91,7 @@ class Attempt:
         self._judged: dict[str, Decision] = {}
         self._stale = False
         self._writes = 0
-        self._in_flight: set[Commit] = set()
+        self._in_flight: dict[Commit, Batch] = {}
         self._rereading: asyncio.Task[None] | None = None
         self._held: list[tuple[NewEvent, StepWrite]] = []
 
@@ -283,7 +283,7 @@ class Attempt:
             self._put(change)
         for question in batch.approvals:
             self.recorded.put_approval(question.approval)
-        self._in_flight.add(batch.committed)
+        self._in_flight[batch.committed] = batch
         batch.committed.tell(self._settled)
         return batch.committed
 
@@ -301,7 +301,7 @@ class Attempt:
     def _put(self, change: StepWrite) -> None:
         step = change.step
         if change.decided is not None and not self.knows(step.step_id):
-            self.fresh_count += step.step_id not in self.fresh
+            self.fresh_count += 1
             if len(self.fresh) < MOST_FRESH:
                 self.fresh[step.step_id] = step
         self.recorded.put(step)
@@ -332,10 +332,14 @@ class Attempt:
         return (*(event for event, _ in held), *events), tuple(changes.values())
 
     def _settled(self, committed: Commit) -> None:
-        self._in_flight.discard(committed)
+        batch = self._in_flight.pop(committed)
         # Every other error is in the lease's `poison` already.
         if not committed.cancelled() and isinstance(committed.exception(), Stale):
             self._stale = True
+            for change in batch.steps:
+                # What was new in it is not recorded, and new again at the next try.
+                self.fresh_count -= change.decided is not None
+                self.fresh.pop(change.step.step_id, None)
 
     async def current(self) -> None:
         """Returns once this memory holds what other processes have added to the log."""

@@ -73,6 +73,7 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
     step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
     try:
         answer = await _answer(attempt, step, wait)
+        attempt.replayed += answer.say is Say.REPLAY
         if answer.step_id:
             attempt.visit(step.step_id)
         return answer
@@ -95,8 +96,6 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
             answer, change = await fresh(attempt, step, turn)
         else:
             answer, change = settle(attempt, known, step.idempotency)
-        if answer.say is Say.REPLAY:
-            attempt.replayed += 1
         if change is not None:
             committed = _write(attempt, answer, change)
             if committed is None:

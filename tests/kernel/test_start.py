@@ -3,6 +3,7 @@
 import asyncio
 
 from rebuno.journal.records import Batch, NewEvent
+from rebuno.kernel.attempt import MOST_FRESH
 from rebuno.kernel.submit import start
 from rebuno.model.answer import Answer, Say, Submission
 from tests.kernel.support import Bench, Play, policy
@@ -27,6 +28,13 @@ async def _started(b: Bench, *submissions: Submission) -> list[Said]:
     assert [start(b.attempt, submission, told.put_nowait) for submission in submissions] == [True] * len(submissions)
     assert told.empty(), "nothing is on the disk yet"
     return [await told.get() for _ in submissions]
+
+
+async def _grown(b: Bench) -> None:
+    """Somebody else has written to the log."""
+    foreign = Batch(b.attempt.execution.id, (NewEvent("approval.voted", {}),) * 3)
+    b.store.write(foreign)
+    await foreign.committed
 
 
 def test_a_new_step_is_told_what_submit_would_answer(play: Play) -> None:
@@ -56,14 +64,31 @@ def test_what_was_judged_on_an_older_log_is_asked_again_under_its_own_number(pla
 
     async def scenario(b: Bench) -> None:
         await _begun(b)
-        foreign = Batch(b.attempt.execution.id, (NewEvent("approval.voted", {}),) * 3)
-        b.store.write(foreign)
-        await foreign.committed
+        await _grown(b)
         assert await _started(b, _submission(1), _submission(1)) == [None, None]
         assert not b.attempt.bodies
         assert not start(b.attempt, _submission(1), lambda _: None), "the log has to be read first"
         answers = [await b.submit(args={"n": 1}), await b.submit(args={"n": 1})]
         steps = {step.step_id: step.occurrence for step in await b.store.steps(b.attempt.execution.id)}
         assert [steps[answer.step_id] for answer in answers] == [0, 1]
+
+    play(scenario)
+
+
+def test_what_is_tried_again_counts_once(play: Play) -> None:
+    """As a new step or as a replayed one, however often the log has grown under it."""
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(policy("allow"))
+        await b.submit(args={"lost": True}, idempotency="at_most_once")
+        await b.begin(policy("allow"))
+        for n in range(MOST_FRESH):
+            await b.succeed(await b.submit(args={"n": n}))
+        await _grown(b)
+        assert (await b.submit(args={"n": MOST_FRESH})).say is Say.PROCEED
+        assert (b.attempt.fresh_count, len(b.attempt.fresh)) == (MOST_FRESH + 1, MOST_FRESH)
+        await _grown(b)
+        assert (await b.submit(args={"lost": True}, idempotency="at_most_once")).say is Say.REPLAY
+        assert b.attempt.replayed == 1
 
     play(scenario)
