@@ -19,6 +19,7 @@ from rebuno.errors import StoreError
 from rebuno.journal.chain import verify
 from rebuno.journal.records import Copied, Lease, Tombstone
 from rebuno.journal.sqlite import SQLiteStore, log, writer
+from rebuno.journal.sqlite.jobs import Read
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 from tests.journal.builders import batch, ending, event, execution, in_loop, started, written
@@ -252,6 +253,8 @@ async def test_a_signal_at_any_point_of_a_commit_loses_nothing_and_does_nothing_
             for one in made[:2]:
                 store.write(one)
             store.write(made[3])
+            question = Read(lambda: "answer", asyncio.get_running_loop().create_future(), brief=True)
+            store._writer.submit(question)
         interrupted = False
         with Interruption(at):
             try:
@@ -264,6 +267,7 @@ async def test_a_signal_at_any_point_of_a_commit_loses_nothing_and_does_nothing_
         changes = [made[0], made[1], made[3], made[2]]
         told = asyncio.gather(*(one.committed for one in changes), return_exceptions=True)
         said = await asyncio.wait_for(told, 10)
+        assert await asyncio.wait_for(question.answer, 10) == "answer"
         rows = await store.events(lease.execution_id)
         assert verify(rows).fault == ""
         numbers = [row.payload["n"] for row in rows[1:]]

@@ -156,6 +156,8 @@ class Writer:
             self._here = self._patience.hurried = True
             while self._jobs and self._is_light(self._jobs[0]):
                 self._take_one()
+            if self._jobs:
+                self._wake.put(None)
             self._busy_until = time.monotonic() + BUSY_SECONDS
             if self._ready:
                 self._commit_group(answers, here=True)
@@ -240,8 +242,8 @@ class Writer:
         return False
 
     def _take_one(self) -> None:
-        # INVARIANT: a change is in one place at any call, for there a signal may end this: it is lost or done twice
-        # otherwise.
+        # INVARIANT: a change or a read is in one place at any call, for there a signal may end this: it is lost or done
+        # twice otherwise.
         match job := self._jobs[0]:
             case Change(due=float(due)):
                 self._due = min(self._due, due)
@@ -258,15 +260,16 @@ class Writer:
                         self._due = math.inf
                 self._ready += (job,)
                 del self._jobs[0]
+            case Read():
+                self._release_deferred()
+                self._reads += (job,)
+                del self._jobs[0]
             case other:
                 del self._jobs[0]
                 self._take_other(other)
 
-    def _take_other(self, job: Read | Keep | Stop) -> None:
+    def _take_other(self, job: Keep | Stop) -> None:
         match job:
-            case Read():
-                self._release_deferred()
-                self._reads.append(job)
             case Keep(lease, True):
                 if not self._leases:
                     self._renew_at = time.monotonic() + self._renew_seconds
@@ -278,9 +281,10 @@ class Writer:
                 self._stop = job
 
     def _release_deferred(self) -> None:
-        for changes in self._deferred.values():
-            self._ready += changes
-        self._deferred.clear()
+        # As above: no call comes between.
+        released = list(chain.from_iterable(self._deferred.values()))
+        self._ready += released
+        self._deferred = {}
         self._due = math.inf
 
     def _look(self) -> None:
