@@ -75,9 +75,12 @@ def _fastest(value: object) -> str | None:
     """The text of whole values, or None where another writer must look: a key that is no text, an integer of more than
     64 bits, a lone surrogate."""
     try:
-        return _escape(orjson.dumps(value, option=_SORTED).decode())
+        text = orjson.dumps(value, option=_SORTED).decode()
     except TypeError:
         return None
+    if "\\" in text or "<" in text or ">" in text or "&" in text or not text.isascii():
+        return _escape(text)
+    return text
 
 
 def _plain(value: object, levels: int) -> bool:

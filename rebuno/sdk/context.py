@@ -22,6 +22,7 @@ from rebuno.errors import (
 )
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
+from rebuno.sdk.arguments import all_detached
 from rebuno.sdk.transport import Served, Transport
 
 # What ends an attempt says nothing about the step in whose body it surfaced.
@@ -211,7 +212,8 @@ class ExecutionContext:
             return recorded[0] if isinstance(recorded, tuple) else await _read(target, recorded)
         submission = Submission(kind, target, text, idempotency, scope.step_id)
         if named:
-            body = partial(body, **args)
+            # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
+            body = partial(body, **all_detached(args))
         call = _Call(submission, body, scope, self._loop.create_future())
         if self._starting or not self._transport.start(submission, partial(self._told, call)):
             self._submit(call)
@@ -288,6 +290,9 @@ class ExecutionContext:
             if not heard.done():
                 heard.set_exception(error)
             if not isinstance(error, Exception):
+                if call.task is not None:
+                    # It is told to whoever waits, and need not be told of the task besides.
+                    call.task.add_done_callback(asyncio.Task.exception)
                 raise
         else:
             # Now: what is told when the task is done is told a turn of the event loop later.

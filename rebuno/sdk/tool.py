@@ -96,7 +96,6 @@ def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: st
     async def call(*args: Any, **kwargs: Any) -> Any:
         execution = context.current() or context.required(f"the tool `{tool_id}`")
         if named_only is not None and (given := named_only.bind(args, kwargs)) is not None:
-            given = all_detached(given)
             try:
                 return await execution.invoke(_TOOL, tool_id, given, function, idempotency=promise, named=True)
             except PolicyError as refusal:
