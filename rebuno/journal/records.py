@@ -7,6 +7,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Final
 
+from rebuno.errors import LeaseSuperseded, Stale
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
@@ -395,13 +396,21 @@ class Commit(asyncio.Future[int]):
 
 
 @dataclass(slots=True)
+class Basis:
+    """What a writer knew of the log when it judged; `overtaken` once the log was found to have moved past that."""
+
+    overtaken: bool = False
+
+
+@dataclass(slots=True)
 class Batch:
     """All that one change writes to one execution, in one transaction.
 
     `base` is the number of the newest event that the writer's judgement rests on (None: it rests on none, the batch
-    holds whatever came between). With a `lease` the row must still say that this attempt owns the execution. `deferred`
-    allows the commit to wait for the next batch of the execution, 2 ms at most. `committed` becomes the number of the
-    batch's last event, or the error.
+    holds whatever came between); with it may come the `basis` that batches judged on the same knowledge share: once one
+    of them is `Stale`, so are those after it, whatever their numbers. With a `lease` the row must still say that this
+    attempt owns the execution. `deferred` allows the commit to wait for the next batch of the execution, 2 ms at most.
+    `committed` becomes the number of the batch's last event, or the error.
     """
 
     execution_id: str
@@ -412,7 +421,26 @@ class Batch:
     base: int | None = None
     lease: Lease | None = None
     deferred: bool = False
+    basis: Basis | None = None
     committed: Commit = field(init=False)
 
     def __post_init__(self) -> None:
         self.committed = Commit(loop=asyncio.get_running_loop())
+
+    def refusal(self) -> Exception | None:
+        """Why a store may not write it, for what became of those before it; None where it may."""
+        if self.lease is not None and self.lease.poison is not None:
+            return self.lease.poison
+        if self.basis is not None and self.basis.overtaken:
+            return Stale(f"what was judged about execution `{self.execution_id}` rests on an older log")
+        return None
+
+    def failed(self, error: Exception) -> None:
+        """Says to those after it that it was not written."""
+        # INVARIANT: after a lost write nothing more is written under its lease, or the log would have a hole.
+        if isinstance(error, Stale):
+            if self.basis is not None:
+                self.basis.overtaken = True
+        elif self.lease is not None:
+            self.lease.poison = self.lease.poison or error
+            self.lease.lost = self.lease.lost or isinstance(error, LeaseSuperseded)

@@ -50,8 +50,9 @@ class Store(Protocol):
     def write(self, batch: Batch) -> None:
         """Hands over a batch and returns at once; `batch.committed` is set in the event loop.
 
-        It fails with `rebuno.errors.Stale` (the log moved past `base`, or a step or approval to be written has settled
-        meanwhile, or an approval has got another vote), `Terminated` (the execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
+        It fails with `rebuno.errors.Stale` (the log moved past `base`, or past that of an earlier batch of one `basis`;
+        a step or approval to be written has settled meanwhile, or an approval has got another vote), `Terminated` (the
+        execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
         """
         ...
 

@@ -36,7 +36,7 @@ async def swift(path: Path, where: list[str], slow: list[float]) -> AsyncIterato
     try:
         await started(store)
         # However busy the machine was until now.
-        store._writer._commit_seconds = 0.0
+        store._writer._committer.seconds = 0.0
         yield store
     finally:
         await store.close()
@@ -51,7 +51,7 @@ async def test_a_swift_commit_is_made_where_it_is_awaited(tmp_path: Path) -> Non
             await started(store, f"e{n}")
         # Where the machine holds the loop up, the thread is faster.
         for _ in range(50):
-            store._writer._commit_seconds = 0.0
+            store._writer._committer.seconds = 0.0
             where.clear()
             made = [batch(f"e{n}") for n in range(1, 9)]
             for one in made:

@@ -30,7 +30,7 @@ async def at_work(path: Path, **options: Any) -> SQLiteStore:
     """A store whose thread looks for jobs by itself, and whose disk is taken for swift."""
     store = await SQLiteStore.open(path, **options)
     await started(store)
-    store._writer._commit_seconds = 0.0
+    store._writer._committer.seconds = 0.0
     return store
 
 
@@ -48,7 +48,7 @@ async def test_a_read_behind_a_change_of_the_same_turn_is_not_left_to_the_next_l
     monkeypatch.setattr(writer, "BUSY_SECONDS", 60.0)
 
     async def written_and_read() -> int:
-        store._writer._commit_seconds = 0.0
+        store._writer._committer.seconds = 0.0
         store.write(batch())
         return (await store.execution("e1")).head_seq
 
@@ -98,9 +98,9 @@ async def test_what_takes_long_is_left_to_the_thread(tmp_path: Path, monkeypatch
     threads: list[str] = []
     for owner, name in ((store._upkeep, "bury"), (store._changes, "create")):
         monkeypatch.setattr(owner, name, noting(threads, getattr(owner, name)))
-    store._writer._commit_seconds = 0.0
+    store._writer._committer.seconds = 0.0
     assert await store.bury(Tombstone("e1", "agent", None, ExecutionStatus.COMPLETED, "", bytes(32), 0.0))
-    store._writer._commit_seconds = 0.0
+    store._writer._committer.seconds = 0.0
     assert await store.create(execution("e2"), [event()], Copied())
     assert threads == ["rebuno-sqlite", "rebuno-sqlite"]
     await store.close()

@@ -7,7 +7,7 @@ import pytest
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, NotJSON, RebunoError, Stale, StoreError, Terminated
 from rebuno.journal.chain import verify
-from rebuno.journal.records import Approval, ApprovalWrite, Batch, ExecutionWrite, Holder, Lease, StepWrite, Vote
+from rebuno.journal.records import Approval, ApprovalWrite, Basis, Batch, ExecutionWrite, Holder, Lease, StepWrite, Vote
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from tests.journal.builders import (
@@ -131,6 +131,23 @@ async def test_pages_follow_each_other(opener: Opener) -> None:
 
 
 @in_loop
+async def test_what_was_judged_before_another_s_event_is_stale_whatever_its_number(opener: Opener) -> None:
+    """Of two batches on their way, the second has the number that the log has reached by another's event: it rests on
+    one that is not there. What is judged anew, or rests on nothing, is written."""
+    async with opener() as store:
+        lease = await started(store)
+        await written(store, batch("e1"))
+        basis = Basis()
+        late = [batch("e1", base=n, basis=basis, lease=lease) for n in (1, 2, 2)]
+        free = batch("e1", lease=lease)
+        for one in (*late, free):
+            store.write(one)
+        found = await asyncio.gather(*(one.committed for one in (*late, free)), return_exceptions=True)
+        assert [f if isinstance(f, int) else type(f) for f in found] == [Stale, Stale, Stale, 3]
+        assert await written(store, batch("e1", base=3, basis=Basis(), lease=lease)) == 4
+
+
+@in_loop
 async def test_a_batch_that_rests_on_an_old_event_is_stale(opener: Opener) -> None:
     """It is refused once the log has moved on, and leaves nothing; without a base it holds whatever came between."""
     async with opener() as store:
@@ -199,8 +216,8 @@ async def test_no_write_takes_a_vote_away(opener: Opener) -> None:
         await written(store, starting(step()))
         await written(store, asking(approval()))
         asked = await store.approval("a1")
-        for votes in ((ana,), (ana, ben)):
-            await written(store, _voting(replace(asked, votes=votes)))
+        for one in ((ana,), (ana, ben)):
+            await written(store, _voting(replace(asked, votes=one)))
         for votes in ((), (ben,), (ana,), (ben, ana), (ana, eva), (ana, eva, ben)):
             with pytest.raises(Stale):
                 await written(store, _voting(replace(asked, votes=votes, status="expired")))

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rebuno.errors import LeaseSuperseded, Stale
 from rebuno.journal.answers import Answer
 from rebuno.journal.postgres.group import Change, Group
 from rebuno.journal.postgres.pipeline import Connection
@@ -24,11 +23,7 @@ class Ask:
 
 def failed(change: Change, error: Exception) -> Answer:
     """The answer to a change that failed."""
-    lease = change.batch.lease
-    # INVARIANT: after a lost write nothing more is written under its lease, or the log would have a hole.
-    if lease is not None and not isinstance(error, Stale):
-        lease.poison = lease.poison or error
-        lease.lost = lease.lost or isinstance(error, LeaseSuperseded)
+    change.batch.failed(error)
     return change.batch.committed, None, error
 
 

@@ -107,8 +107,7 @@ class Workers:
 
     def _send(self, changes: list[Change]) -> None:
         group = Group(changes, self._changes.now())
-        lease = group.first.lease
-        if (lease is not None and lease.poison is not None) or not self._express.send(group):
+        if any(change.batch.refusal() for change in changes) or not self._express.send(group):
             with self._lock:
                 self._hand(group)
 
@@ -248,7 +247,7 @@ class Workers:
             self._time.notify()
 
     def _written(self, session: Session, groups: list[Group]) -> list[Answer]:
-        sound = [group for group in groups if group.first.lease is None or group.first.lease.poison is None]
+        sound = [group for group in groups if not any(change.batch.refusal() for change in group.changes)]
         # What goes wrong here is told by each group's own attempt.
         with suppress(StoreError):
             session.once(lambda connection: self._changes.write_all(connection, sound))
@@ -258,12 +257,12 @@ class Workers:
         return [answer for group in groups for answer in self._of(session, group)]
 
     def _of(self, session: Session, group: Group) -> list[Answer]:
-        lease = group.first.lease
         failure = group.failure
         try:
             if group.numbers is None and failure is None:
-                if lease is not None and lease.poison is not None:
-                    raise lease.poison
+                refused = next(filter(None, (change.batch.refusal() for change in group.changes)), None)
+                if refused is not None:
+                    raise refused
                 session.run(lambda connection: self._changes.write(connection, group))
         except RebunoError as error:
             failure = error

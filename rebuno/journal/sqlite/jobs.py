@@ -18,7 +18,6 @@ class Change:
     run: Callable[[], Any]
     answer: "asyncio.Future[Any]"
     execution_id: str = ""
-    lease: Lease | None = None
     due: float | None = None
     part: Part | None = None
     long: bool = False

@@ -110,7 +110,7 @@ class SQLiteStore(Served):
         run = partial(self._changes.write, *part)
         # Counted from here: the thread may wake late while this one computes, and then must not wait again.
         due = time.monotonic() + DEFER_SECONDS if batch.deferred else None
-        self._writer.submit(Change(run, batch.committed, batch.execution_id, batch.lease, due, part))
+        self._writer.submit(Change(run, batch.committed, batch.execution_id, due, part))
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
         """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""

@@ -8,23 +8,22 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from itertools import chain, groupby
+from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import Final
 
 import apsw
 
-from rebuno.errors import LeaseSuperseded, RebunoError, Stale, StoreError, StoreUnreachable
+from rebuno.errors import StoreError, StoreUnreachable
 from rebuno.journal.answers import Answer, give, settle
-from rebuno.journal.leases import LEASE_SECONDS
 from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
+from rebuno.journal.sqlite.committer import NEWEST, Committer
 from rebuno.journal.sqlite.connection import Patience
-from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
+from rebuno.journal.sqlite.failures import typed
 from rebuno.journal.sqlite.jobs import Change, Job, Keep, Read, Stop
 from rebuno.journal.sqlite.log import Log
 from rebuno.journal.sqlite.place import LOOK_SECONDS, Place
-from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock
 
 RENEW_SECONDS: Final = 10.0
@@ -37,8 +36,6 @@ SWIFT_SECONDS: Final = 0.001
 # The same of a brief read. It is mostly Python, which in another thread keeps the loop waiting as long: for the
 # interpreter's lock, which threads hand over every 5 ms.
 BRIEF_SECONDS: Final = 0.005
-# How much of the average the newest is.
-_NEWEST: Final = 0.1
 
 
 class Writer:
@@ -66,8 +63,8 @@ class Writer:
         self._connection = connection
         self._patience = patience
         self._log = Log(connection, patience, place)
-        # What the last commits, and the last brief reads, took on the average, in seconds.
-        self._commit_seconds = SWIFT_SECONDS
+        self._committer = Committer(connection, changes, path, SWIFT_SECONDS)
+        # What the last brief reads took on the average, in seconds.
         self._read_seconds = 0.0
         # How often the event loop was asked to come, whether it is still to come or at work, and how often it had been
         # asked when the thread looked last.
@@ -75,7 +72,6 @@ class Writer:
         self._coming = False
         self._here = False
         self._seen = 0
-        self._changes = changes
         self._clock = clock
         self._path = path
         self._place = place
@@ -115,7 +111,7 @@ class Writer:
         """Whether the event loop may wait for it, or need not have it done at once."""
         match job:
             case Change(long=False):
-                return job.due is not None or self._commit_seconds < SWIFT_SECONDS
+                return job.due is not None or self._committer.seconds < SWIFT_SECONDS
             case Read(brief=True):
                 return self._read_seconds < BRIEF_SECONDS
             case _:
@@ -311,106 +307,28 @@ class Writer:
                 if not self._begun(here):
                     self._ready = group
                     return
-                answers += self._committed(group)
+                answers += self._committer.commit(group)
             except (apsw.Error, StoreUnreachable) as error:
-                self._give_up()
-                failure = typed(error, self._path) if isinstance(error, apsw.Error) else error
-                answers += [_failed(change, failure) for change in group]
+                self._committer.give_up()
+                answers += self._committer.fail(group, error)
         except BaseException:
             # What became of the group, only the file knows.
-            self._give_up()
+            self._committer.give_up()
             cut_off = StoreError(f"the store `{self._path}` was interrupted in a write", path=self._path)
-            give([_failed(change, cut_off) for change in group])
+            give(self._committer.fail(group, cut_off))
             raise
 
     def _begun(self, here: bool) -> bool:
         if self._gone is not None:
             raise self._gone
         try:
-            self._connection.execute(SQL["begin"])
+            self._committer.begin()
         except apsw.BusyError:
             if not here:
                 raise
             self._wake.put(None)
             return False
         return True
-
-    def _committed(self, group: list[Change]) -> list[Answer]:
-        answers: list[Answer] = []
-        for _, run in groupby(group, key=_execution_of):
-            changes = list(run)
-            whole = len(changes) == len(group)
-            answers += self._in_one(changes, alone=whole) or [
-                self._member(change, alone=len(group) == 1) for change in changes
-            ]
-        if self._connection.in_transaction:
-            start = time.perf_counter()
-            self._connection.execute(SQL["commit"])
-            self._commit_seconds += _NEWEST * (time.perf_counter() - start - self._commit_seconds)
-        self._changes.keep()
-        return answers
-
-    def _in_one(self, changes: list[Change], *, alone: bool) -> list[Answer]:
-        """Runs changes of one execution that follow each other as one change, `alone` where they are the whole group.
-        None of it is left, and nobody answered, where that is not to be done or fails: each of them then fails or not
-        by itself."""
-        parts = [change.part for change in changes if change.part is not None]
-        lease = changes[0].lease
-        if len(changes) == 1 or len(parts) < len(changes) or (lease is not None and lease.poison is not None):
-            return []
-        if not alone:
-            self._connection.execute(SQL["savepoint"])
-        try:
-            seqs = self._changes.write_in_one(parts)
-        except (apsw.Error, RebunoError, *UNFIT):
-            if not self._connection.in_transaction:
-                raise
-            if alone:
-                self._connection.execute(SQL["rollback"])
-                self._connection.execute(SQL["begin"])
-            else:
-                self._connection.execute(SQL["undo"])
-            seqs = None
-        if not alone:
-            self._connection.execute(SQL["release"])
-        return [(change.answer, seq, None) for change, seq in zip(changes, seqs or (), strict=False)]
-
-    def _member(self, change: Change, *, alone: bool) -> Answer:
-        """Runs one change so that, failing, it takes back its own rows only. The answer is not given yet.
-
-        Raises:
-            apsw.Error: SQLite gave up the whole transaction by itself, as it may where the disk is full.
-        """
-        if change.lease is not None and change.lease.poison is not None:
-            return change.answer, None, change.lease.poison
-        if not alone:
-            self._connection.execute(SQL["savepoint"])
-        failure: Exception
-        try:
-            value = change.run()
-        except apsw.Error as error:
-            if not self._connection.in_transaction:
-                raise
-            failure = typed(error, self._path)
-        except RebunoError as error:
-            failure = error
-        except UNFIT as error:
-            failure = unfit(error, self._path)
-        else:
-            if not alone:
-                self._connection.execute(SQL["release"])
-            return change.answer, value, None
-        if alone:
-            self._connection.execute(SQL["rollback"])
-        else:
-            self._connection.execute(SQL["undo"])
-            self._connection.execute(SQL["release"])
-        return _failed(change, failure)
-
-    def _give_up(self) -> None:
-        self._changes.forget()
-        if self._connection.in_transaction:
-            self._connection.execute(SQL["rollback"])
 
     # ---------------------------------------------------------------- the rest
 
@@ -439,20 +357,17 @@ class Writer:
             answers += ((read.answer, value, failure),)
             del self._reads[0]
             if read.brief:
-                self._read_seconds += _NEWEST * (time.perf_counter() - start - self._read_seconds)
+                self._read_seconds += NEWEST * (time.perf_counter() - start - self._read_seconds)
 
     def _renew(self) -> None:
         """Extends the leases in one commit. A failure is no verdict about a lease: it is tried again in a second."""
         if self._gone is not None:
             self._leases = []
             return
-        until = self._clock.now() + LEASE_SECONDS
         try:
-            self._connection.execute(SQL["begin"])
-            lost = [lease for lease in self._leases if not self._changes.renew(lease, until)]
-            self._connection.execute(SQL["commit"])
+            lost = self._committer.renew(self._leases, self._clock.now())
         except apsw.Error:
-            self._give_up()
+            self._committer.give_up()
             self._renew_at = time.monotonic() + min(1.0, self._renew_seconds)
             return
         for lease in lost:
@@ -483,15 +398,3 @@ class Writer:
                 if not isinstance(job, Keep):
                     waiting.append(job)
         give([(job.answer, None, error) for job in waiting])
-
-
-def _execution_of(change: Change) -> str:
-    return change.execution_id
-
-
-def _failed(change: Change, error: Exception) -> Answer:
-    # INVARIANT: after a lost write nothing more is written under its lease, or the log would have a hole.
-    if change.lease is not None and not isinstance(error, Stale):
-        change.lease.poison = change.lease.poison or error
-        change.lease.lost = change.lease.lost or isinstance(error, LeaseSuperseded)
-    return change.answer, None, error

@@ -1,0 +1,140 @@
+"""One transaction for many changes: each fails or not by itself, and all that do not become durable together."""
+
+import time
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Final
+
+import apsw
+
+from rebuno.errors import RebunoError, StoreError
+from rebuno.journal.answers import Answer
+from rebuno.journal.leases import LEASE_SECONDS
+from rebuno.journal.records import Lease
+from rebuno.journal.sqlite.changes import Changes
+from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
+from rebuno.journal.sqlite.jobs import Change
+from rebuno.journal.sqlite.sql import SQL
+
+# How much of an average the newest is.
+NEWEST: Final = 0.1
+
+
+class Committer:
+    """Commits to one connection; used by one thread at a time. `seconds` is what the last commits took on the average,
+    and `path` the store's name in errors."""
+
+    def __init__(self, connection: apsw.Connection, changes: Changes, path: str, seconds: float) -> None:
+        self._connection = connection
+        self._changes = changes
+        self._path = path
+        self.seconds = seconds
+
+    def begin(self) -> None:
+        """Takes the write lock. Raises `apsw.BusyError` where another process keeps it for too long."""
+        self._connection.execute(SQL["begin"])
+
+    def commit(self, group: Sequence[Change]) -> list[Answer]:
+        """Runs the changes and makes durable what they wrote.
+
+        Raises:
+            apsw.Error: nothing of it was; `give_up` is to be called.
+        """
+        answers: list[Answer] = []
+        for _, run in groupby(group, key=_execution_of):
+            changes = list(run)
+            whole = len(changes) == len(group)
+            answers += self._in_one(changes, alone=whole) or [
+                self._member(change, alone=len(group) == 1) for change in changes
+            ]
+        if self._connection.in_transaction:
+            start = time.perf_counter()
+            self._connection.execute(SQL["commit"])
+            self.seconds += NEWEST * (time.perf_counter() - start - self.seconds)
+        self._changes.keep()
+        return answers
+
+    def give_up(self) -> None:
+        """Takes back whatever was not committed."""
+        self._changes.forget()
+        if self._connection.in_transaction:
+            self._connection.execute(SQL["rollback"])
+
+    def fail(self, group: Iterable[Change], error: apsw.Error | StoreError) -> list[Answer]:
+        """The answers to changes of which nobody can be told more."""
+        failure = typed(error, self._path) if isinstance(error, apsw.Error) else error
+        return [_failed(change, failure) for change in group]
+
+    def renew(self, leases: Iterable[Lease], now: float) -> list[Lease]:
+        """Extends the leases in one commit; those that their attempts do not have any more. Raises as `commit`."""
+        self.begin()
+        lost = [lease for lease in leases if not self._changes.renew(lease, now + LEASE_SECONDS)]
+        self._connection.execute(SQL["commit"])
+        return lost
+
+    def _in_one(self, changes: list[Change], *, alone: bool) -> list[Answer]:
+        """Runs changes of one execution that follow each other as one change, `alone` where they are the whole group.
+        None of it is left, and nobody answered, where that is not to be done or fails: each of them then fails or not
+        by itself."""
+        parts = [change.part for change in changes if change.part is not None]
+        if len(changes) == 1 or len(parts) < len(changes) or any(batch.refusal() for batch, _ in parts):
+            return []
+        if not alone:
+            self._connection.execute(SQL["savepoint"])
+        try:
+            seqs = self._changes.write_in_one(parts)
+        except (apsw.Error, RebunoError, *UNFIT):
+            if not self._connection.in_transaction:
+                raise
+            if alone:
+                self._connection.execute(SQL["rollback"])
+                self._connection.execute(SQL["begin"])
+            else:
+                self._connection.execute(SQL["undo"])
+            seqs = None
+        if not alone:
+            self._connection.execute(SQL["release"])
+        return [(change.answer, seq, None) for change, seq in zip(changes, seqs or (), strict=False)]
+
+    def _member(self, change: Change, *, alone: bool) -> Answer:
+        """Runs one change so that, failing, it takes back its own rows only. The answer is not given yet.
+
+        Raises:
+            apsw.Error: SQLite gave up the whole transaction by itself, as it may where the disk is full.
+        """
+        refused = change.part[0].refusal() if change.part is not None else None
+        if refused is not None:
+            return change.answer, None, refused
+        if not alone:
+            self._connection.execute(SQL["savepoint"])
+        failure: Exception
+        try:
+            value = change.run()
+        except apsw.Error as error:
+            if not self._connection.in_transaction:
+                raise
+            failure = typed(error, self._path)
+        except RebunoError as error:
+            failure = error
+        except UNFIT as error:
+            failure = unfit(error, self._path)
+        else:
+            if not alone:
+                self._connection.execute(SQL["release"])
+            return change.answer, value, None
+        if alone:
+            self._connection.execute(SQL["rollback"])
+        else:
+            self._connection.execute(SQL["undo"])
+            self._connection.execute(SQL["release"])
+        return _failed(change, failure)
+
+
+def _execution_of(change: Change) -> str:
+    return change.execution_id
+
+
+def _failed(change: Change, error: Exception) -> Answer:
+    if change.part is not None:
+        change.part[0].failed(error)
+    return change.answer, None, error
