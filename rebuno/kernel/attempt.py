@@ -384,6 +384,9 @@ class Attempt:
         """Lets go of what was read and counted, after the end: references in a circle may keep the rest for long."""
         self._counts.clear()
         self.recorded.forget()
+        if self._rereading is not None:
+            # Whoever waited for it is gone.
+            self._rereading.cancel()
 
     def unsettled(self) -> list[Step]:
         """The steps that have no end yet."""

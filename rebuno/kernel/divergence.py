@@ -32,12 +32,13 @@ def unvisited(attempt: Attempt) -> Iterator[Step]:
 async def others_first(attempt: Attempt, step: Identified) -> None:
     """Before a step that a person would be asked about, lets the handler's other branches go on as far as they can
     without waiting: in parallel branches the order of steps is no divergence."""
-    visited = attempt.recorded.visited
     idle = 0
     while idle < _IDLE_TURNS and instead_of(attempt, step) is not None:
-        seen = len(visited)
+        seen = len(attempt.recorded.visited)
         await asyncio.sleep(0)
-        idle = idle + 1 if len(visited) == seen else 0
+        # They do not stand still while they wait for the log to be read.
+        await attempt.current()
+        idle = idle + 1 if len(attempt.recorded.visited) == seen and not attempt.recorded.sought else 0
 
 
 def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:

@@ -67,6 +67,8 @@ class Recorded:
         self.ahead: list[Ahead] = []
         # The tokens that all steps read so far are known to have used.
         self.tokens = 0
+        # How many wait for a step that is not in memory.
+        self.sought = 0
         # What at_most_once steps did that started, and of which nobody knows how it ended.
         self.unknown: set[Content] = set()
         self._store = store
@@ -84,8 +86,6 @@ class Recorded:
         self._at_end = False
         # How many pages have come.
         self._pages = 0
-        # How many wait for a step that is not in memory.
-        self._sought = 0
         # Whether pages may be read so far only. What a policy looks back on is always read.
         self._briefly = not looks_back
         self._again: dict[str, Step] = {}
@@ -100,19 +100,19 @@ class Recorded:
 
     async def find(self, step_id: str) -> Step | None:
         """The step with this id, with its texts; None where the journal does not know it."""
-        self._sought += 1
+        self.sought += 1
         try:
             while (step := self.steps.get(step_id)) is None:
                 if self.complete:
                     return None
                 ahead = next((ahead for ahead in self.ahead if ahead.holds(step_id)), None)
                 await (self.more() if ahead is None else self._bring(step_id, ahead))
+            if not step.args:
+                return await self._read_again(step)
+            # Its texts were read without a look; the store says what is wrong with the row.
+            return step if is_sound(step) else await self._store.step(step_id)
         finally:
-            self._sought -= 1
-        if not step.args:
-            return await self._read_again(step)
-        # Its texts were read without a look; the store says what is wrong with the row.
-        return step if is_sound(step) else await self._store.step(step_id)
+            self.sought -= 1
 
     async def all(self) -> None:
         """Reads whatever was not read yet."""
@@ -243,7 +243,7 @@ class Recorded:
             success = self.ahead[0].head if self.ahead else None
             if success is not None and success[1] == said:
                 # Where somebody waits for a step, it may be this very one.
-                return success if success[2] == "0" and not self._sought else None
+                return success if success[2] == "0" and not self.sought else None
             if not self._pass_over():
                 return None
         return None

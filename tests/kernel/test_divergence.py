@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 import rebuno
+from rebuno.journal.records import Step
+from rebuno.journal.sqlite import SQLiteStore
+from rebuno.kernel import recorded
 from rebuno.model.decision import DIVERGED
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import answer, bundle, in_loop, journal, run
@@ -146,22 +149,23 @@ async def test_branches_that_come_in_another_order_do_not_diverge(tmp_path: Path
     path = tmp_path / "store.db"
     ran: list[Any] = []
     first = iter([True])
-    other_was_paid = asyncio.Event()
+    others_paid = asyncio.Semaphore(0)
 
     async def branch(n: int, slow: bool) -> None:
         await rebuno.step("fetch", lambda n: n, {"n": n})
         if slow and n == 0:
-            await other_was_paid.wait()
+            await others_paid.acquire()
+            await others_paid.acquire()
             raise Crash
         await pay(n, ran)
-        other_was_paid.set()
+        others_paid.release()
 
     async def handler() -> None:
         slow = next(first, False)
         await asyncio.gather(*(branch(n, slow) for n in range(3)))
 
     await crashed(path, OPEN, handler)
-    assert sorted(ran)[-1] > 0
+    assert sorted(ran) == [1, 2]
     ended = await run(path, OPEN, handler)
     assert (ended.status, sorted(ran)) == ("completed", [0, 1, 2])
     assert await told(path) == []
@@ -216,3 +220,38 @@ async def test_how_to_take_a_divergence_is_one_of_two_words(tmp_path: Path) -> N
         with pytest.raises(rebuno.ValidationError, match="neither `record` nor `block`"):
             await kernel.run(lambda: None, agent="agent", on_divergence=word)
         assert await kernel.operator.executions() == []
+
+
+@in_loop
+async def test_a_branch_that_waits_for_its_texts_is_on_its_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps so far ahead that they are read a second time are no reason to ask about what another branch does next."""
+    read = SQLiteStore.steps
+
+    async def slowly(self: SQLiteStore, execution_id: str, **how: Any) -> list[Step]:
+        for _ in range(100):
+            await asyncio.sleep(0)
+        return await read(self, execution_id, **how)
+
+    monkeypatch.setattr(SQLiteStore, "steps", slowly)
+    monkeypatch.setattr(recorded, "PAGE", 2)
+    path = tmp_path / "store.db"
+    ran: list[Any] = []
+    short = iter([1, 2])
+
+    async def branch(first: int, count: int) -> None:
+        for n in range(count):
+            await pay(first + n, ran)
+
+    async def handler() -> str:
+        if ran:
+            # What is new has the log read to its end.
+            await rebuno.step("new", lambda: None)
+        await asyncio.gather(branch(0, next(short)), branch(100, 30))
+        if len(ran) == 31:
+            raise Crash
+        return "paid"
+
+    await crashed(path, OPEN, handler)
+    ended = await run(path, OPEN, handler)
+    assert (ended.output, ended.approvals, ended.replayed) == ("paid", (), 31)
+    assert sorted(ran) == [0, 1, *range(100, 130)]

@@ -92,3 +92,22 @@ def test_what_is_tried_again_counts_once(play: Play) -> None:
         assert b.attempt.replayed == 1
 
     play(scenario)
+
+
+def test_an_ended_attempt_reads_nothing_anew(play: Play) -> None:
+    """A log that has grown is not read again for callers who are gone: the store may be closed by then."""
+
+    async def scenario(b: Bench) -> None:
+        await _begun(b)
+        await _grown(b)
+        assert await _started(b, _submission(1)) == [None]
+        asks = asyncio.create_task(b.submit(args={"n": 1}))
+        for _ in range(2):
+            await asyncio.sleep(0)
+        before = asyncio.all_tasks()
+        asks.cancel()
+        b.attempt.forget()
+        await asyncio.wait(before - {asyncio.current_task()})
+        assert not b.attempt.undisturbed(), "it was read anew"
+
+    play(scenario)

@@ -1,6 +1,7 @@
 """What a handler may do to its tasks: cancel them, leave them, swallow what ends it."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -394,3 +395,25 @@ def test_a_body_in_a_thread_does_not_stop_the_others() -> None:
         return len(await asyncio.gather(*(rebuno.step(f"t{n}", lambda: meeting.wait() >= 0) for n in range(3))))
 
     assert outcome(handler).output == 3
+
+
+def test_what_ends_a_run_in_a_body_is_told_once() -> None:
+    """To whoever runs it; the event loop has no exception left that nobody came for."""
+    left: list[dict[str, Any]] = []
+
+    async def ends() -> None:
+        raise Crash
+
+    async def scenario(kernel: rebuno.Kernel) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, said: left.append(said))
+
+        async def handler() -> None:
+            await rebuno.step("ends", ends)
+
+        with pytest.raises(Crash):
+            await kernel.run(handler)
+        gc.collect()
+        await asyncio.sleep(0)
+
+    play(scenario)
+    assert left == []
