@@ -16,6 +16,7 @@ from rebuno.errors import (
     RebunoError,
     StoreError,
     Terminated,
+    UnauthorizedError,
     ValidationError,
 )
 
@@ -56,7 +57,10 @@ def report(error: RebunoError | OSError, *, as_json: bool) -> int:
     if isinstance(error, OSError):
         named = f"`{error.filename}`: " if error.filename else ""
         return say("os_error", f"{named}{(error.strerror or str(error)).lower()}", as_json=as_json, code=code)
-    return say(_name(error), str(error), as_json=as_json, code=code)
+    told = str(error)
+    if isinstance(error, UnauthorizedError):
+        told += "; set REBUNO_API_KEY to a key, or to the server's own token"
+    return say(_name(error), told, as_json=as_json, code=code)
 
 
 def _name(error: RebunoError) -> str:

@@ -191,7 +191,8 @@ def test_where_and_who(place: Place) -> None:
     """A server is named once, and takes a good key only."""
     both = rebuno("exec", "ls", "--db", place.db, "--url", place.url)
     assert (both.code, "leave one out" in both.err) == (2, True)
-    assert place.run("url", "exec", "ls", env={"REBUNO_API_KEY": "wrong"}).code == 3
+    refused = place.run("url", "exec", "ls", env={"REBUNO_API_KEY": "wrong"})
+    assert (refused.code, "set REBUNO_API_KEY" in refused.err) == (3, True)
     named = rebuno("exec", "ls", env={"REBUNO_URL": place.url, "REBUNO_API_KEY": TOKEN})
     assert named.code == 0
     assert place.run("url", "exec", "cancel", "x", "--reason", "no").code == 2
