@@ -10,6 +10,7 @@ from rebuno.errors import LeaseSuperseded, Stale, StoreError, Terminated
 from rebuno.journal.records import (
     Approval,
     ApprovalWrite,
+    Basis,
     Batch,
     Commit,
     Execution,
@@ -89,6 +90,7 @@ class Attempt:
         # Whether steps were counted by their ids alone.
         self._in_order = False
         self._judged: dict[str, Decision] = {}
+        self._basis = Basis()
         self._stale = False
         self._writes = 0
         self._in_flight: dict[Commit, Batch] = {}
@@ -272,6 +274,7 @@ class Attempt:
             tuple(approvals),
             execution,
             base=self.head if judged else None,
+            basis=self._basis if judged else None,
             lease=self.lease,
             deferred=deferred,
         )
@@ -365,6 +368,7 @@ class Attempt:
                 self.ended = True
             self.execution, self.head, self.recorded = execution, execution.head_seq, recorded
             self._judged.clear()
+            self._basis = Basis()
             self._stale = False
         finally:
             self._rereading = None
@@ -384,9 +388,6 @@ class Attempt:
         """Lets go of what was read and counted, after the end: references in a circle may keep the rest for long."""
         self._counts.clear()
         self.recorded.forget()
-        if self._rereading is not None:
-            # Whoever waited for it is gone.
-            self._rereading.cancel()
 
     def unsettled(self) -> list[Step]:
         """The steps that have no end yet."""

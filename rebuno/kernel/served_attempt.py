@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from rebuno.errors import LeaseSuperseded, Stale, Terminated
-from rebuno.journal.records import Approval, Dispatch, Execution, Lease, Step
+from rebuno.journal.records import Approval, Basis, Dispatch, Execution, Lease, Step
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.attempt import NEWEST, Attempt
 from rebuno.kernel.recorded import Recorded
@@ -146,6 +146,7 @@ class ServedAttempt(Attempt):
         self.execution, self.head, self.recorded, self.dispatch = again, again.head_seq, recorded, dispatch
         self._judged.clear()
         self._freed.clear()
+        self._basis = Basis()
         self._stale = False
         self.reads += 1
         self.parked = None
