@@ -24,7 +24,7 @@ from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.failures import lost
 from rebuno.journal.postgres.group import STATEMENTS, Group
 from rebuno.journal.postgres.pipeline import FATAL, Connection, prepare
-from rebuno.journal.postgres.sql import Given, Prepared
+from rebuno.journal.postgres.sql import SQL, Given, Prepared
 
 # A line that owes more answers than this takes no more; one more is opened before.
 _MOST_OWED: Final = 32
@@ -129,11 +129,16 @@ class Express:
         self._arriving: Connection | None = None
         self._lock = threading.Lock()
 
+    @property
+    def ready(self) -> bool:
+        """Whether there is a line."""
+        return bool(self._lines)
+
     def send(self, group: Group) -> bool:
         """Sends a group; False where a worker has to."""
         line = min(self._lines, key=lambda line: len(line.owed), default=None)
         if line is None or len(line.owed) >= _BUSY:
-            self._grow()
+            self.grow()
         if line is None or line.lost or len(line.owed) >= _MOST_OWED:
             return False
         ready = self._changes.offered(group)
@@ -192,7 +197,8 @@ class Express:
             os.close(line.file)
             line.connection.close()
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
+        """Has one more line opened, unless there are enough."""
         if self._opening or len(self._lines) >= self._size or time.monotonic() < self._grow_at or self._closed:
             return
         self._opening = True
@@ -202,6 +208,7 @@ class Express:
         connection: Connection | None = None
         try:
             connection = self._connect()
+            connection.execute(SQL["plan-once"])
             for statement in STATEMENTS:
                 prepare(connection, statement)
             connection.pgconn.enter_pipeline_mode()

@@ -5,6 +5,10 @@ SELECT current_setting('server_version_num')::bigint, current_setting('server_en
        set_config('lock_timeout', %(patience)s::text, false),
        set_config('client_min_messages', 'warning', false)
 
+-- name: plan-once
+-- One plan for all values from the first on: those made for the values of the first five take longer than their work.
+SELECT set_config('plan_cache_mode', 'force_generic_plan', false)
+
 -- name: clock
 -- The server's clock, in seconds since 1970.
 SELECT extract(epoch FROM clock_timestamp())::double precision

@@ -98,6 +98,11 @@ class Workers:
         if changes is not None:
             self._send(changes)
 
+    def expect(self) -> None:
+        """Changes are about to come: the first shall find a connection that is ready for them."""
+        if not self._express.ready:
+            self._express.grow()
+
     def ask(self, ask: Ask) -> None:
         """Hands over a question."""
         with self._lock:
