@@ -181,6 +181,8 @@ class Kernel:
         try:
             return await asyncio.shield(beginning)
         except asyncio.CancelledError:
+            # Where this wait is cut short as well, nobody looks at how it ended, and asyncio would complain of that.
+            beginning.add_done_callback(_look_at)
             # What is begun is on the disk: let it go again, or this very process would keep it.
             await asyncio.wait({beginning})
             if beginning.exception() is None and isinstance(begun := beginning.result(), Attempt):
@@ -261,6 +263,11 @@ class Kernel:
     def shut(self) -> None:
         """Takes no more bodies; whoever opened the kernel closes its store."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _look_at(task: "asyncio.Task[Any]") -> None:
+    if not task.cancelled():
+        task.exception()
 
 
 async def _ended(store: Store, execution_id: str) -> records.Execution | None:

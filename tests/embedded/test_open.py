@@ -1,6 +1,7 @@
 """`rebuno.open`: what can be wrong with a store or a bundle surfaces as it is, and nothing is recorded."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 import tempfile
@@ -198,3 +199,33 @@ async def test_a_kernel_that_is_closed_under_a_run_stops_it(tmp_path: Path) -> N
     with pytest.raises(rebuno.StoreError, match="is closed"):
         await running
     assert (await run(path, OPEN, waits)).output == "acted"
+
+
+@in_loop
+async def test_a_run_that_is_called_off_twice_while_it_begins_is_not_complained_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C calls off runs side by side, and the end of `asyncio.run` once more, when their store is closed."""
+    complaints: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
+    asked, closed = asyncio.Event(), asyncio.Event()
+
+    async def find(_agent_id: str, _key: str) -> None:
+        asked.set()
+        await closed.wait()
+        raise rebuno.StoreError("closed", path="")
+
+    store = await SQLiteStore.open(tmp_path / "store.db")
+    monkeypatch.setattr(store, "find", find)
+    running = asyncio.create_task(Kernel(store, permissive(), strict=False).run(handler, id="run"))
+    await asked.wait()
+    for _ in range(2):
+        running.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    closed.set()
+    await asyncio.sleep(0)
+    await store.close()
+    gc.collect()
+    assert complaints == []
