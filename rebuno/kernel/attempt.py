@@ -209,7 +209,8 @@ class Attempt:
 
     def knows(self, step_id: str) -> bool:
         """Whether this attempt has come to a recorded step, or recorded it itself."""
-        return step_id in self.recorded.visited or step_id in self.steps
+        recorded = self.recorded
+        return step_id in recorded.visited or (step_id in recorded.steps and step_id not in recorded.unvisited)
 
     def inside_once(self, parent_id: str) -> bool:
         """Whether a step submitted in the body of `parent_id` may not wait: it is inside the body of an `at_most_once`
@@ -388,6 +389,9 @@ class Attempt:
         """Lets go of what was read and counted, after the end: references in a circle may keep the rest for long."""
         self._counts.clear()
         self.recorded.forget()
+        if self._rereading is not None:
+            # Whoever waited for it is gone.
+            self._rereading.cancel()
 
     def unsettled(self) -> list[Step]:
         """The steps that have no end yet."""

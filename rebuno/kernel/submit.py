@@ -83,6 +83,13 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
             _uncount(attempt, step)
 
 
+def _unheard(attempt: Attempt, step: Identified, committed: Commit) -> None:
+    """A step that nobody waits for any more keeps its number, unless it was not recorded after all."""
+    if not committed.cancelled() and isinstance(committed.exception(), Stale):
+        attempt.recorded.visited.discard(step.step_id)
+        _uncount(attempt, step)
+
+
 def _uncount(attempt: Attempt, step: Identified) -> None:
     attempt.uncount(step.scope, step.kind, step.target, step.args_hash, step.occurrence)
 
@@ -110,6 +117,9 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
             except asyncio.CancelledError:
                 # The caller is gone before it heard the answer: no body runs, the step stays started with no outcome.
                 attempt.bodies.discard(step.step_id)
+                if answer.step_id:
+                    attempt.visit(step.step_id)
+                    committed.tell(partial(_unheard, attempt, step))
                 raise
         elif answer.say is Say.BLOCKED:
             attempt.blocked = True

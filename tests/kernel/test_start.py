@@ -2,7 +2,10 @@
 
 import asyncio
 
+import pytest
+
 from rebuno.journal.records import Batch, NewEvent
+from rebuno.kernel import recorded
 from rebuno.kernel.attempt import MOST_FRESH
 from rebuno.kernel.submit import start
 from rebuno.model.answer import Answer, Say, Submission
@@ -109,5 +112,52 @@ def test_an_ended_attempt_reads_nothing_anew(play: Play) -> None:
         b.attempt.forget()
         await asyncio.wait(before - {asyncio.current_task()})
         assert not b.attempt.undisturbed(), "it was read anew"
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("grown", [False, True])
+def test_a_number_is_kept_by_what_is_recorded_for_nobody(
+    play: Play, monkeypatch: pytest.MonkeyPatch, grown: bool
+) -> None:
+    """A caller who is gone before the step is on the disk has used its number up, unless nothing could be recorded."""
+
+    async def scenario(b: Bench) -> None:
+        await _begun(b)
+        handed: asyncio.Queue[Batch] = asyncio.Queue()
+        with monkeypatch.context() as held:
+            held.setattr(b.store, "write", handed.put_nowait)
+            asks = asyncio.create_task(b.submit(target="other"))
+            batch = await handed.get()
+        if grown:
+            await _grown(b)
+        asks.cancel()
+        await asyncio.wait({asks})
+        b.store.write(batch)
+        await asyncio.wait({batch.committed})
+        async with asyncio.timeout(5):
+            assert (await b.submit(target="other")).say is Say.DENIED
+        steps = await b.store.steps(b.attempt.execution.id)
+        assert [step.occurrence for step in steps if step.target == "other"] == ([0] if grown else [0, 1])
+
+    play(scenario)
+
+
+def test_who_stops_asking_for_a_recorded_step_has_not_come_to_it(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for again it is the same step, however much of it had been read."""
+    monkeypatch.setattr(recorded, "PAGE", 1)
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(policy("allow"))
+        for n in range(4):
+            await b.succeed(await b.submit(args={"n": n}))
+        await b.begin(policy("allow"))
+        await b.attempt.all_known()
+        asks = asyncio.create_task(b.submit(args={"n": 3}))
+        await asyncio.sleep(0)
+        asks.cancel()
+        await asyncio.wait({asks})
+        assert asks.cancelled()
+        assert (await b.submit(args={"n": 3})).say is Say.REPLAY
 
     play(scenario)
