@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/steps.py --json
 
 1, 8 and 32 executions side by side, of 200 steps each that do nothing, so what is left is the runtime: here the whole
-kernel, with a policy of a hundred rules. Each runtime has a process of its own; they take turns, and every figure is
-the median of the rounds. `relative` is the time of a step over that of two bare synced commits on SQLite in the same
+kernel, with a policy of a hundred rules. Each runtime has a process of its own, in which it is opened once; they take
+turns, and every figure is the median of the rounds. `relative` is the time of a step over that of two bare synced commits on SQLite in the same
 round, `times_dbos` and `times_absurd` are ratios of rates in the same round. Peers run fewer steps where many run side
 by side, and are compared by rates.
 

@@ -10,7 +10,7 @@ import sqlite3
 import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import count
 from typing import Any, Final, Literal
 
@@ -68,9 +68,10 @@ WORKLOADS: Final[dict[str, Callable[..., Coroutine[Any, Any, Any]]]] = {
 @asynccontextmanager
 async def kernel(url: str, counter: Counter | None = None) -> AsyncIterator[Runtime]:
     """The whole kernel: identity, a policy of a hundred rules, chained events. The intent of each step is on the disk
-    before its body, but for local ones that may run again."""
+    before its body, but for local ones that may run again. It is opened once, as the peers are."""
     policy = compile_text(bundle())
     fresh = count()
+    kernels: dict[str, rebuno.Kernel] = {}
 
     async def steps(executions: int, each: int, workload: str = "tool_safe") -> dict[str, float]:
         call = WORKLOADS[workload]
@@ -81,13 +82,17 @@ async def kernel(url: str, counter: Counter | None = None) -> AsyncIterator[Runt
             return each
 
         durability: Literal["group", "strict"] = "strict" if workload == "strict" else "group"
-        async with rebuno.open(url, policy=policy, durability=durability) as opened:
-            if counter is not None:
-                counter.reset()
-            began = time.perf_counter()
-            ended = await asyncio.gather(*(opened.run(agent, id=f"run-{next(fresh)}") for _ in range(executions)))
-            seconds = time.perf_counter() - began
-            syncs = counter.reset() if counter is not None else 0
+        if durability not in kernels:
+            kernels[durability] = await stack.enter_async_context(
+                rebuno.open(url, policy=policy, durability=durability)
+            )
+        opened = kernels[durability]
+        if counter is not None:
+            counter.reset()
+        began = time.perf_counter()
+        ended = await asyncio.gather(*(opened.run(agent, id=f"run-{next(fresh)}") for _ in range(executions)))
+        seconds = time.perf_counter() - began
+        syncs = counter.reset() if counter is not None else 0
         if wrong := [execution for execution in ended if execution.status != "completed"]:
             raise SystemExit(f"a measured run ended as {wrong[0].status}: {wrong[0].failure_reason}")
         return {"seconds": seconds, "syncs": syncs}
@@ -117,7 +122,8 @@ async def kernel(url: str, counter: Counter | None = None) -> AsyncIterator[Runt
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return {"seconds": statistics.median(seconds), "last_to_first": last / first, "peak_mib": peak}
 
-    yield Runtime(steps, replay)
+    async with AsyncExitStack() as stack:
+        yield Runtime(steps, replay)
 
 
 @asynccontextmanager

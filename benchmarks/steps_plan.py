@@ -4,7 +4,6 @@ import sys
 from collections import defaultdict
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -103,25 +102,26 @@ class Bench:
 
     def _count(self, widths: tuple[int, ...]) -> None:
         steps = self._sizes.steps
-        with Worker("steps_kernel", "kernel", str(self._folder / "counted.db"), "--count") as worker:
-            for width, workload in product(widths, WORKLOADS):
-                each = self._each(width, workload)
-                # Less what as many executions without a step cost.
-                without = worker.ask("steps", width, 0, workload)["syncs"]
-                syncs = worker.ask("steps", width, each, workload)["syncs"] - without
-                self._syncs["sqlite", width, workload] = syncs / (width * each)
+        for workload in WORKLOADS:
+            with Worker("steps_kernel", "kernel", str(self._folder / "counted.db"), "--count") as worker:
+                for width in widths:
+                    each = self._each(width, workload)
+                    # Less what as many executions without a step cost.
+                    without = worker.ask("steps", width, 0, workload)["syncs"]
+                    syncs = worker.ask("steps", width, each, workload)["syncs"] - without
+                    self._syncs["sqlite", width, workload] = syncs / (width * each)
         with Worker("steps_kernel", "kernel", str(self._folder / "slow.db"), "--slow") as worker:
             for width in widths:
                 self._time("slow_disk", worker, width, width, steps)
         if self._server is not None:
+            database = self._database()
             for width in widths:
-                with Worker("steps_kernel", "kernel", self._database()) as worker:
-                    worker.ask("steps", 1, 1, MAIN)
-                    counted = [self._server_syncs()]
-                    for each in (0, steps):
-                        # The store's connections report their syncs when they end.
+                counted = []
+                for each in (1, 0, steps):
+                    # The store's connections report their syncs when they end.
+                    with Worker("steps_kernel", "kernel", database) as worker:
                         worker.ask("steps", width, each, MAIN)
-                        counted.append(self._server_syncs())
+                    counted.append(self._server_syncs())
                 without, syncs = counted[1] - counted[0], counted[2] - counted[1]
                 self._syncs["postgres", width, MAIN] = (syncs - without) / (width * steps)
 
