@@ -4,9 +4,9 @@
 
 1, 8 and 32 executions side by side, of 200 steps each that do nothing, so what is left is the runtime: here the whole
 kernel, with a policy of a hundred rules. Each runtime has a process of its own, in which it is opened once; they take
-turns, and every figure is the median of the rounds. `relative` is the time of a step over that of two bare synced commits on SQLite in the same
-round, `times_dbos` and `times_absurd` are ratios of rates in the same round. Peers run fewer steps where many run side
-by side, and are compared by rates.
+turns, and every figure is the median of the rounds. `relative` is the time of a step over that of two bare synced
+commits on SQLite in the same round, `times_dbos` and `times_absurd` are ratios of rates in the same round. Peers run
+fewer steps where many run side by side, and are compared by rates.
 
 What is on the disk before a body runs differs: here and in the floors the intent of every tool call is; DBOS, Absurd
 and LangGraph write outcomes only. LangGraph's may be lost with their process.
