@@ -283,11 +283,10 @@ class ExecutionContext:
         except asyncio.CancelledError:
             heard.cancel()
             raise
-        except GeneratorExit:
-            raise
         except BaseException as error:
-            # Where the caller is gone, its error has been recorded all the same.
-            if not heard.done():
+            # Where the caller is gone, its error has been recorded all the same; of a task that is collected after the
+            # end of its loop nobody hears.
+            if not heard.done() and not self._loop.is_closed():
                 heard.set_exception(error)
             if not isinstance(error, Exception):
                 if call.task is not None:
