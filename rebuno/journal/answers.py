@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +18,15 @@ def give(answers: Iterable[Answer]) -> None:
         # A loop that is closed has nobody left who waits.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, part)
+
+
+def give_here(answers: Sequence[Answer]) -> None:
+    """Sets the futures at once, where they all belong to the event loop in whose thread this runs."""
+    loop = asyncio.get_running_loop()
+    if all(answer[0].get_loop() is loop for answer in answers):
+        settle(answers)
+    else:
+        give(answers)
 
 
 def settle(answers: Iterable[Answer]) -> None:

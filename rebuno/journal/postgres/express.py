@@ -135,7 +135,9 @@ class Express:
         return bool(self._lines)
 
     def send(self, group: Group) -> bool:
-        """Sends a group; False where a worker has to."""
+        """Sends a group; False where a worker has to, as for another event loop than that which hears the answers."""
+        if asyncio.get_running_loop() is not self._loop:
+            return False
         line = min(self._lines, key=lambda line: len(line.owed), default=None)
         if line is None or len(line.owed) >= _BUSY:
             self.grow()

@@ -12,7 +12,7 @@ from typing import Final
 import psycopg
 
 from rebuno.errors import RebunoError, StoreError
-from rebuno.journal.answers import Answer, give, settle
+from rebuno.journal.answers import Answer, give, give_here
 from rebuno.journal.leases import LEASE_SECONDS
 from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.connection import clock
@@ -309,10 +309,7 @@ class Workers:
             if self._queue.runnable or self._stopping:
                 self._wake_all()
         answers = [answer for group in written for answer in answers_of(group)]
-        if in_loop:
-            settle(answers)
-        else:
-            give(answers)
+        (give_here if in_loop else give)(answers)
         for changes in following:
             if in_loop:
                 self._send(changes)

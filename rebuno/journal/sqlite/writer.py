@@ -1,7 +1,6 @@
 """Takes what is queued for the connection, commits it as one group, and only then answers: in a thread of its own, or
 in the event loop's where the disk is so swift that handing over costs more than a commit."""
 
-import asyncio
 import math
 import os
 import threading
@@ -15,7 +14,7 @@ from typing import Final
 import apsw
 
 from rebuno.errors import StoreError, StoreUnreachable
-from rebuno.journal.answers import Answer, give, settle
+from rebuno.journal.answers import Answer, give, give_here
 from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.committer import NEWEST, Committer
@@ -136,9 +135,7 @@ class Writer:
                     # Another has it: the thread then takes what is here.
                     self._wake.put(None)
             # Afterwards, for it may run what takes its time.
-            loop = asyncio.get_running_loop()
-            mine = all(answer[0].get_loop() is loop for answer in answers)
-            (settle if mine else give)(answers)
+            give_here(answers)
         except BaseException:
             # A signal may interrupt this thread anywhere. What is left is the other's.
             self._wake.put(None)
