@@ -11,8 +11,8 @@ import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from itertools import count
 from typing import Any, Final, Literal
+from uuid import uuid4
 
 import psycopg
 
@@ -70,7 +70,6 @@ async def kernel(url: str, counter: Counter | None = None) -> AsyncIterator[Runt
     """The whole kernel: identity, a policy of a hundred rules, chained events. The intent of each step is on the disk
     before its body, but for local ones that may run again. It is opened once, as the peers are."""
     policy = compile_text(bundle())
-    fresh = count()
     kernels: dict[str, rebuno.Kernel] = {}
 
     async def steps(executions: int, each: int, workload: str = "tool_safe") -> dict[str, float]:
@@ -90,7 +89,7 @@ async def kernel(url: str, counter: Counter | None = None) -> AsyncIterator[Runt
         if counter is not None:
             counter.reset()
         began = time.perf_counter()
-        ended = await asyncio.gather(*(opened.run(agent, id=f"run-{next(fresh)}") for _ in range(executions)))
+        ended = await asyncio.gather(*(opened.run(agent, id=f"run-{uuid4()}") for _ in range(executions)))
         seconds = time.perf_counter() - began
         syncs = counter.reset() if counter is not None else 0
         if wrong := [execution for execution in ended if execution.status != "completed"]:
@@ -114,7 +113,7 @@ async def kernel(url: str, counter: Counter | None = None) -> AsyncIterator[Runt
                     await opened.run(agent, id=name)
                 return at[each] - began
 
-        name = f"replay-{next(fresh)}"
+        name = f"replay-{uuid4()}"
         await attempt()
         edge = min(100, each // 2)
         first, last = at[edge] - at[0], at[each] - at[each - edge]
