@@ -17,7 +17,7 @@ from rebuno.journal.chain import verify
 from rebuno.journal.records import Batch
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.sqlite.writer import BRIEF_SECONDS, SWIFT_SECONDS
-from tests.journal.builders import batch, event, in_loop, started, written
+from tests.journal.builders import batch, event, in_loop, started, starting, step, written
 
 HERE = "MainThread"
 
@@ -77,6 +77,20 @@ async def test_a_slow_disk_is_left_to_the_thread(tmp_path: Path) -> None:
         assert HERE not in where
         assert len(where) == 5
         slow.clear()
+
+
+@in_loop
+async def test_a_long_text_is_left_to_the_thread(tmp_path: Path) -> None:
+    """However swift the disk is, megabytes take their time."""
+    where: list[str] = []
+    async with swift(tmp_path / "store.db", where, []) as store:
+        await written(store, batch())
+        where.clear()
+        for n in range(5):
+            await written(store, starting(step(f"s{n}", args=f'"{"x" * 4_000_000}"')))
+            store._writer._committer.seconds = 0.0
+        assert len(where) >= 5
+        assert HERE not in where
 
 
 @in_loop
@@ -182,7 +196,7 @@ async def test_a_signal_within_a_commit_loses_nothing_and_leaves_the_store_usabl
                 patched.setattr(store._changes, "keep", interrupted)
                 store.write(cut)
                 try:
-                    store._writer._commit_here()
+                    store._writer._work_here()
                 except KeyboardInterrupt:
                     cut_off = True
         with pytest.raises(StoreError, match="interrupted"):

@@ -137,7 +137,7 @@ async def test_one_loop_commits_for_another_that_sleeps(tmp_path: Path) -> None:
     with store._writer._turn:
         other.start()
         until_it_sleeps(store, other)
-        store._writer._commit_here()
+        store._writer._work_here()
     other.join(10)
     assert answers == [2]
     await store.close()
@@ -154,7 +154,7 @@ async def test_a_loop_that_a_child_has_got_by_a_fork_commits_nothing(
         store.write(one)
         with monkeypatch.context() as forked:
             forked.setattr(os, "getpid", lambda: -1)
-            store._writer._commit_here()
+            store._writer._work_here()
         assert len(store._writer._jobs) == 1
     assert await one.committed == 2
     await store.close()
@@ -258,7 +258,7 @@ async def test_a_signal_at_any_point_of_a_commit_loses_nothing_and_does_nothing_
         interrupted = False
         with Interruption(at):
             try:
-                store._writer._commit_here()
+                store._writer._work_here()
             except KeyboardInterrupt:
                 interrupted = True
         if locked:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import apsw
 
@@ -26,6 +26,9 @@ from rebuno.journal.sqlite.writer import DEFER_SECONDS, RENEW_SECONDS, Writer
 from rebuno.model.clock import Clock, WallClock
 
 T = TypeVar("T")
+
+# In characters: a step with more text takes longer to commit than the event loop shall wait.
+LONG_TEXT: Final = 256 * 1024
 
 
 class SQLiteStore(Served):
@@ -110,7 +113,8 @@ class SQLiteStore(Served):
         run = partial(self._changes.write, *part)
         # Counted from here: the thread may wake late while this one computes, and then must not wait again.
         due = time.monotonic() + DEFER_SECONDS if batch.deferred else None
-        self._writer.submit(Change(run, batch.committed, batch.execution_id, due, part))
+        long = any(len(w.step.args) + len(w.step.result or "") > LONG_TEXT for w in batch.steps)
+        self._writer.submit(Change(run, batch.committed, batch.execution_id, due, part, long))
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
         """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""

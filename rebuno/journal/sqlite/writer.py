@@ -101,7 +101,7 @@ class Writer:
         elif not (self._coming or (isinstance(job, Change) and job.due is not None)):
             self._coming = True
             self._asked += 1
-            job.answer.get_loop().call_soon(self._commit_here)
+            job.answer.get_loop().call_soon(self._work_here)
         # INVARIANT: the thread sets `_ended` before it empties the queue a last time, so one of the two sees the job.
         if self._ended:
             self._refuse()
@@ -118,8 +118,8 @@ class Writer:
 
     # ---------------------------------------------------------------- in the event loop's thread
 
-    def _commit_here(self) -> None:
-        """Commits the changes that are queued, unless the thread is at work: then it takes them."""
+    def _work_here(self) -> None:
+        """Commits the changes that are queued and answers the reads, unless the thread is at work: then it does."""
         self._coming = False
         # A forked child has the callback too.
         if not self._jobs or os.getpid() != self._process:
