@@ -14,8 +14,10 @@ import rebuno
 from rebuno.model import identity
 from rebuno.policy.compile import compile_text
 from rebuno.sdk.http_record import Pieces, is_whole, pieces
+from tests.kernel.served import eventually
 from tests.llm.provider import Manner, provider
 from tests.llm.support import HELLO, Clients, clients, twice
+from tests.sdk.support import OPEN
 
 ASK = 'bundle tests\ndefault allow\nrule ask { require approval for tool "*" }\n'
 CHAT = "/v1/chat/completions"
@@ -254,17 +256,23 @@ def test_a_stream_goes_on_while_its_handler_is_unwound_by_a_question() -> None:
 def test_a_stream_that_nobody_reads_is_recorded() -> None:
     """The step ends when the provider is done."""
 
-    async def call(c: Clients) -> bool:
-        response = await c.plain.send(c.plain.build_request("POST", CHAT, json=STREAM), stream=True)
-        second = await c.plain.post("/v1/messages", json={"model": "m"})
-        await response.aclose()
-        return second.is_success
+    async def play() -> None:
+        async with clients(stub) as c, rebuno.open(":memory:", policy=compile_text(OPEN)) as kernel:
+
+            async def recorded() -> bool:
+                return [step.status for step in await kernel.operator.steps("run")] == ["succeeded"]
+
+            async def handler() -> None:
+                response = await c.plain.send(c.plain.build_request("POST", CHAT, json=STREAM), stream=True)
+                await eventually(recorded)
+                await response.aclose()
+
+            ended = await kernel.run(handler, id="run")
+            assert [step.status for step in await kernel.operator.steps(ended.id)] == ["succeeded"]
 
     with provider() as stub:
-        stub.manners.extend([Manner(), Manner(body=b"{}")])
-        played = twice(call, stub)
-    assert [step.status for step in played.steps] == ["succeeded", "succeeded"]
-    assert len(stub.requests) == 2
+        asyncio.run(play())
+    assert len(stub.requests) == 1
 
 
 def test_lines_are_the_pieces_of_other_streams() -> None:
