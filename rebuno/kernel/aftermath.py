@@ -6,15 +6,17 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import count
 from typing import Final
 
-from rebuno.errors import ConflictError, NotFoundError, RebunoError, Stale, Terminated
-from rebuno.journal.records import Batch, Execution
+from rebuno.errors import ConflictError, NotFoundError, RebunoError, Terminated
+from rebuno.journal.records import Execution
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.admission import begin_pending
 from rebuno.kernel.attempt import load
 from rebuno.kernel.cancel import cancel
 from rebuno.kernel.children import PARENT_TERMINAL, awaited, cancel_all, tell_parent
+from rebuno.kernel.contended import PATIENCE, answer
 from rebuno.kernel.executions import judge_waiting
 from rebuno.kernel.queueing import resumed
 from rebuno.kernel.sweeps import sweep
@@ -67,7 +69,7 @@ class Aftermath:
         self._wake()
 
     async def _rejudge(self, execution_id: str, policy: Policy) -> None:
-        while True:
+        for tried in count():
             execution = await self._store.execution(execution_id)
             if execution.status is not ExecutionStatus.BLOCKED:
                 return
@@ -75,27 +77,17 @@ class Aftermath:
             changes = judge_waiting(policy, execution, steps, approvals)
             if not changes.events:
                 return
-            gone = {write.approval.id for write in changes.approvals}
-            asked = any(question.status == "pending" and question.id not in gone for question in approvals.values())
+            approvals |= {write.approval.id: write.approval for write in changes.approvals}
+            asked = any(question.status == "pending" for question in approvals.values())
             write = None
-            if not asked and not await awaited(self._store, execution_id):
+            # Who runs again while a subagent still runs waits for it again: better than to be forgotten where the end
+            # of the subagent is not noticed, as where this rests on less than the newest event.
+            if not asked and (tried >= PATIENCE or not await awaited(self._store, execution_id)):
                 events, write = resumed(execution)
                 changes.add(events)
-            batch = Batch(
-                execution_id,
-                tuple(changes.events),
-                tuple(changes.steps),
-                tuple(changes.approvals),
-                write,
-                base=execution.head_seq,
-            )
-            self._store.write(batch)
-            try:
-                await batch.committed
-            except Stale:
-                continue
-            except Terminated:
-                return
+            with suppress(Terminated):
+                if not await answer(self._store, execution, approvals.values(), changes, write, tried=tried):
+                    continue
             return
 
     # ---------------------------------------------------------------- from time to time

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from typing import Final
 
-from rebuno.errors import ConflictError, NotFoundError, Stale, Terminated
-from rebuno.journal.records import Batch, Execution, ExecutionWrite, NewEvent, Step, StepWrite
+from rebuno.errors import ConflictError, LeaseSuperseded, NotFoundError, Stale, Terminated
+from rebuno.journal.records import Batch, Execution, Step, StepWrite
 from rebuno.journal.served import ServedStore
 from rebuno.kernel import words
 from rebuno.kernel.cancel import cancel
+from rebuno.kernel.change import Changes
+from rebuno.kernel.contended import PATIENCE, lease_of
 from rebuno.kernel.queueing import resumed
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
@@ -29,24 +32,40 @@ async def tell_parent(store: ServedStore, child: Execution) -> Execution | None:
 
 
 async def _tell(store: ServedStore, child: Execution) -> Execution | None:
-    while True:
+    for tried in count():
         parent = await store.execution(child.spawned_execution_id)
-        if parent.status.terminal:
-            return None
         step = await store.step(child.spawned_step_id)
-        if step.status is not StepStatus.EXECUTING:
-            return None
-        row = _settled(step, child)
-        events: tuple[NewEvent, ...] = (words.failed(row) if row.error is not None else words.succeeded(row),)
-        write: ExecutionWrite | None = None
-        if parent.status is ExecutionStatus.BLOCKED and not await _waits(store, parent, besides=child):
-            more, write = resumed(parent)
-            events = (*events, *more)
-        batch = Batch(parent.id, events, (StepWrite(row, settled=0),), execution=write, base=parent.head_seq)
+        waits = parent.status is not ExecutionStatus.BLOCKED or await _waits(store, parent, besides=child)
+        told = step.status is not StepStatus.EXECUTING
+        if parent.status.terminal or (told and waits):
+            break
+        # INVARIANT: an attempt that writes all the time does not outrun this, as the step settles once. Where it has
+        # blocked meanwhile, the next look finds that nothing else is waited for.
+        lease = lease_of(parent) if tried >= PATIENCE else None
+        changes, write = Changes(), None
+        if not told:
+            row = _settled(step, child)
+            said = words.failed(row) if row.error is not None else words.succeeded(row)
+            changes.add((said,), (StepWrite(row, settled=0),))
+        if not waits:
+            events, write = resumed(parent)
+            changes.add(events)
+        batch = Batch(
+            parent.id,
+            tuple(changes.events),
+            tuple(changes.steps),
+            execution=write,
+            base=parent.head_seq if lease is None else None,
+            lease=lease,
+        )
         store.write(batch)
-        with suppress(Stale):
+        with suppress(Stale, LeaseSuperseded):
             await batch.committed
-            return parent if write is not None else None
+            if write is not None:
+                return parent
+            if lease is None:
+                break
+    return None
 
 
 def _settled(step: Step, child: Execution) -> Step:

@@ -64,7 +64,12 @@ def _of_attempt(execution: Execution) -> Lease | None:
     and, which the store sees to, the question is open with the same votes.
     """
     stays = ExecutionStatus.BLOCKED if execution.served else ExecutionStatus.RUNNING
-    if execution.holder is None or execution.status is not stays:
+    return lease_of(execution) if execution.status is stays else None
+
+
+def lease_of(execution: Execution) -> Lease | None:
+    """The lease of whoever runs an execution, as it was read; None where nobody does."""
+    if execution.holder is None:
         return None
     return Lease(execution.id, execution.attempt, execution.holder.owner)
 
@@ -79,10 +84,10 @@ def _witness(approvals: Iterable[Approval], questions: Iterable[ApprovalWrite]) 
 
 async def fence(store: Store, execution: Execution) -> None:
     """Takes the lease from whoever has it, whatever it writes meanwhile: from here on the log stands still."""
-    if execution.holder is None or execution.status.terminal:
+    lease = lease_of(execution)
+    if lease is None or execution.status.terminal:
         return
     # Under the lease itself: one that was given up meanwhile says that the execution blocked, or ended, and stays so.
-    lease = Lease(execution.id, execution.attempt, execution.holder.owner)
     nobody = Batch(execution.id, (), execution=ExecutionWrite(execution.status, attempt=execution.attempt), lease=lease)
     store.write(nobody)
     with suppress(LeaseSuperseded, Terminated):
