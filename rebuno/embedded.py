@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -93,8 +93,10 @@ class Kernel:
     def __init__(self, store: Store, policy: Policy, *, strict: bool) -> None:
         self.policy = policy
         self.operator = Operator(store)
-        # Of each execution that runs here, what ends its handler.
+        # Of each execution that runs here, what ends its handler; and of each `run`, what tells that it has returned.
         self._stops: dict[str, asyncio.Future[None]] = {}
+        self._runs: set[asyncio.Future[None]] = set()
+        self._closing = False
         self._files = Watch(policy)
         self._core = Core(store, policy, strict=strict)
         self._executor = ThreadPoolExecutor(BODY_THREADS, thread_name_prefix="rebuno-body")
@@ -126,7 +128,8 @@ class Kernel:
             ExecutionExpired: the id belongs to an execution that retention has taken.
             NotJSON, ValidationError: the input, the id or the agent's name is malformed; nothing was recorded.
             BundleError: it is pinned, and the policy of its start cannot be compiled any more; nothing was recorded.
-            StoreError, LeaseSuperseded: the run stopped where it stood; the same line again resumes it.
+            StoreError, LeaseSuperseded: the run stopped where it stood, as where the kernel is closed under it; the
+                same line again resumes it.
         """
         name = agent if agent is not None else getattr(handler, "__name__", "")
         _check_id("agent", name)
@@ -136,22 +139,25 @@ class Kernel:
             _check_deadline(deadline)
         if on_divergence not in ("record", "block"):
             raise ValidationError(f"`on_divergence={on_divergence!r}` is neither `record` nor `block`")
-        text = identity.canonical(input, "input")
-        if input is None and id is not None:
-            text = await self._input_of(id, name) or text
-        bind(handler, identity.parse(text))
-        self._files.look()
-        replayed = 0
-        while True:
-            begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
-            if isinstance(begun, records.Execution):
-                return await view(self.operator, begun, replayed)
-            id = id if id is not None else begun.execution.id
-            begun.block_diverged = on_divergence == "block"
-            ended = await self._attempt(begun, bind(handler, identity.parse(text)))
-            replayed = begun.replayed
-            if ended is not None:
-                return await view(self.operator, ended, replayed)
+        with self._running():
+            text = identity.canonical(input, "input")
+            if input is None and id is not None:
+                text = await self._input_of(id, name) or text
+            bind(handler, identity.parse(text))
+            self._files.look()
+            replayed = 0
+            while True:
+                if self._closing:
+                    raise _closed_under(id or name)
+                begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
+                if isinstance(begun, records.Execution):
+                    return await view(self.operator, begun, replayed)
+                id = id if id is not None else begun.execution.id
+                begun.block_diverged = on_divergence == "block"
+                ended = await self._attempt(begun, bind(handler, identity.parse(text)))
+                replayed = begun.replayed
+                if ended is not None:
+                    return await view(self.operator, ended, replayed)
 
     async def cancel(self, ref: str, *, reason: str = "cancelled") -> records.Execution:
         """Cancels an execution, named as in `Operator.execution`, wherever it runs; a handler that runs in this kernel
@@ -202,7 +208,7 @@ class Kernel:
         task = asyncio.create_task(context.run(handler))
         try:
             try:
-                ours = await self._watch(attempt, task)
+                ours = not self._closing and await self._watch(attempt, task)
                 if ours and context.blocked:
                     await context.settle()
             finally:
@@ -213,7 +219,7 @@ class Kernel:
                 await context.settle()
             if ours:
                 return await self._end(attempt, context, task)
-            raise LeaseSuperseded
+            raise _closed_under(execution.key or execution.id) if self._closing else LeaseSuperseded
         except (Terminated, LeaseSuperseded):
             row = await _ended(attempt.store, execution.id)
             if row is None:
@@ -237,7 +243,7 @@ class Kernel:
                         await self.operator.cancel(execution.id, reason=DEADLINE_EXCEEDED)
                     return False
                 await asyncio.wait({task, stop}, timeout=min(left, WATCH_SECONDS), return_when=asyncio.FIRST_COMPLETED)
-                if stop.done() or lease.lost:
+                if not task.done() and (stop.done() or lease.lost):
                     return False
             return True
         finally:
@@ -260,9 +266,36 @@ class Kernel:
         with suppress(StoreError, LeaseSuperseded, Terminated):
             await asyncio.shield(self._core.abandon(attempt))
 
-    def shut(self) -> None:
-        """Takes no more bodies; whoever opened the kernel closes its store."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """While it is open, `shut` waits."""
+        if self._closing:
+            raise StoreError("the kernel is closed; open it again")
+        left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._runs.add(left)
+        try:
+            yield
+        finally:
+            self._runs.discard(left)
+            left.set_result(None)
+
+    async def shut(self) -> None:
+        """Stops the runs that are under way, each where it stands and to be resumed, and takes no more; whoever opened
+        the kernel closes its store."""
+        self._closing = True
+        loop = asyncio.get_running_loop()
+        for stop in self._stops.values():
+            if stop.get_loop() is loop and not stop.done():
+                stop.set_result(None)
+        try:
+            if here := [left for left in self._runs if left.get_loop() is loop]:
+                await asyncio.wait(here)
+        finally:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _closed_under(ref: str) -> StoreError:
+    return StoreError(f"the kernel was closed while it ran the execution `{ref}`; the same line again resumes it")
 
 
 def _look_at(task: "asyncio.Task[Any]") -> None:
@@ -347,7 +380,7 @@ async def open(
             yield kernel
         finally:
             sweeping.cancel()
-            kernel.shut()
+            await kernel.shut()
     finally:
         await store.close()
 

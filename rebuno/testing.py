@@ -50,7 +50,7 @@ async def memory_kernel(policy: PolicyLike, *, clock: Clock | None = None) -> As
         try:
             yield kernel
         finally:
-            kernel.shut()
+            await kernel.shut()
     finally:
         await store.close()
 

@@ -183,7 +183,7 @@ def test_a_kernel_without_a_policy_is_refused(tmp_path: Path) -> None:
 
 @in_loop
 async def test_a_kernel_that_is_closed_under_a_run_stops_it(tmp_path: Path) -> None:
-    """The run fails with the store's error, and the next kernel takes it up at once."""
+    """The run fails with an error that says so, and the next kernel takes it up at once."""
     path = tmp_path / "store.db"
     inside, go_on = asyncio.Event(), asyncio.Event()
 
@@ -196,8 +196,10 @@ async def test_a_kernel_that_is_closed_under_a_run_stops_it(tmp_path: Path) -> N
         running = asyncio.create_task(kernel.run(waits, id="run", agent="agent"))
         await inside.wait()
     go_on.set()
-    with pytest.raises(rebuno.StoreError, match="is closed"):
+    with pytest.raises(rebuno.StoreError, match="was closed while it ran the execution `run`"):
         await running
+    with pytest.raises(rebuno.StoreError, match="is closed"):
+        await kernel.run(waits, id="run", agent="agent")
     assert (await run(path, OPEN, waits)).output == "acted"
 
 
