@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import uuid_utils
 
-from rebuno.errors import ConflictError, ValidationError
+from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import words
@@ -61,7 +61,7 @@ async def fork(
         session=session,
         created_by=created_by,
     )
-    copy = _Copy(new, at_seq, steps, approvals)
+    copy = _Copy(new, at_seq, await _with_bodies(store, source, steps), approvals)
     copy.add(words.created(new))
     copy.add(
         words.execution(
@@ -127,9 +127,21 @@ def _closed(step: Step) -> bool:
     return isinstance(error, dict) and error.get("reason") in _BY_THE_END
 
 
+async def _with_bodies(store: Store, execution: Execution, steps: dict[str, Step]) -> dict[str, Step]:
+    """The steps of an execution, and those that it has yet to come to in whose bodies copied ones stand: as whoever it
+    was forked from knows them, unless retention took that."""
+    if not execution.forked_from or all(_placed(step, steps) for step in steps.values()):
+        return steps
+    try:
+        source = await store.execution(execution.forked_from)
+        known = await _with_bodies(store, source, (await load(store, source.id))[0])
+    except NotFoundError:
+        return steps
+    return _Copy(execution, 0, known, {}).moved() | steps
+
+
 def _placed(step: Step, steps: dict[str, Step]) -> bool:
-    """Whether the bodies around the step are known, without which its id in a fork is not. Those of a step that was
-    itself copied are once its handler has come to them."""
+    """Whether the bodies around the step are known, without which its id in a fork is not."""
     while step.parent_id and step.parent_id in steps:
         step = steps[step.parent_id]
     return not step.parent_id
@@ -176,6 +188,16 @@ class _Copy:
             moved["approval_id"] = self._approval_ids.get(str(payload["approval_id"]), "")
         self.events.append(NewEvent(event.type, moved, event.occurred_at))
         self._numbers[event.event_seq] = len(self.events)
+
+    def moved(self) -> dict[str, Step]:
+        """The steps under the ids that they have in the fork, each as one that has not settled."""
+        return {
+            self._id(step.step_id): replace(
+                step, step_id=self._id(step.step_id), parent_id=self._id(step.parent_id), outcome_seq=0
+            )
+            for step in self._all.values()
+            if _placed(step, self._all)
+        }
 
     def rows(self) -> Copied:
         """The rows that the copied events tell of."""

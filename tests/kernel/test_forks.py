@@ -11,6 +11,7 @@ from rebuno.journal.chain import verify
 from rebuno.journal.records import Step
 from rebuno.kernel.cancel import cancel
 from rebuno.kernel.forks import fork
+from rebuno.kernel.sweeps import sweep
 from rebuno.kernel.verify import check
 from rebuno.model.answer import Say
 from rebuno.model.decision import FORK_EFFECT
@@ -188,29 +189,52 @@ def test_what_only_the_end_of_the_source_settled_is_done_anew(play: Play) -> Non
     play(scenario)
 
 
+@pytest.mark.parametrize("forks", [1, 2, 3])
 @pytest.mark.parametrize("runs", [False, True])
-def test_a_fork_of_a_fork_takes_over_what_it_can_place(play: Play, runs: bool) -> None:
-    """A step inside a body that the first fork has not come to is done anew, as its id is not known; afterwards it
-    replays in the second fork too."""
+def test_a_fork_of_a_fork_takes_over_what_is_in_a_body(play: Play, runs: bool, forks: int) -> None:
+    """Also where the forks between have not come to that body: its step replays in the last one."""
 
     async def scenario(b: Bench) -> None:
         rules = compile_text("bundle open\ndefault allow\n")
         await b.begin(rules)
         outer = await b.submit(target="outer")
+        middle = await b.submit(target="middle", parent=outer.step_id)
+        await b.succeed(await b.submit(target="inner", parent=middle.step_id))
+        source = await b.store.execution(b.attempt.execution.id)
+        for key in map(str, range(forks)):
+            source = await fork(b.store, source, source.head_seq, key=key)
+            if runs or key == str(forks - 1):
+                await b.begin(rules, key=key)
+                outer = await b.submit(target="outer")
+                middle = await b.submit(target="middle", parent=outer.step_id)
+                assert (await b.submit(target="inner", parent=middle.step_id)).say is Say.REPLAY
+                source = await b.store.execution(source.id)
+            assert (await check(b.store, source.id)).fault == ""
+
+    play(scenario)
+
+
+def test_a_fork_of_a_fork_whose_own_source_is_removed_does_anew_what_it_cannot_place(play: Play) -> None:
+    """In which body a copied step stands was known there alone."""
+
+    async def scenario(b: Bench) -> None:
+        rules = compile_text("bundle open\ndefault allow\n")
+        await b.begin(rules)
+        await b.succeed(await b.submit(target="before"))
+        outer = await b.submit(target="outer")
         await b.succeed(await b.submit(target="inner", parent=outer.step_id))
         source = await b.store.execution(b.attempt.execution.id)
         first = await fork(b.store, source, source.head_seq, key="first")
-        if runs:
-            await b.begin(rules, key="first")
-            outer = await b.submit(target="outer")
-            assert (await b.submit(target="inner", parent=outer.step_id)).say is Say.REPLAY
-            first = await b.store.execution(first.id)
-        await fork(b.store, first, first.head_seq, key="second")
+        await cancel(b.store, source.id)
+        b.attempt.ended = True
+        b.clock.advance(1)
+        assert (await sweep(b.store, retention=0)).removed == 1
+        second = await fork(b.store, first, first.head_seq, key="second")
+        assert [step.target for step in await b.store.steps(second.id)] == ["before"]
         await b.begin(rules, key="second")
         outer = await b.submit(target="outer")
-        inner = await b.submit(target="inner", parent=outer.step_id)
-        assert inner.say is (Say.REPLAY if runs else Say.PROCEED)
-        assert (await check(b.store, b.attempt.execution.id)).fault == ""
+        assert (await b.submit(target="inner", parent=outer.step_id)).say is Say.PROCEED
+        assert (await check(b.store, second.id)).fault == ""
 
     play(scenario)
 
