@@ -17,57 +17,9 @@ from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.verify import check
 from rebuno.model.answer import Answer, Say
 from rebuno.policy.compile import compile_text
-from tests.kernel.served import LEASE, Run, Scenario, World
+from tests.kernel.contention import ASK, MOST, Meanwhile, busy
+from tests.kernel.served import LEASE, Scenario, World
 from tests.kernel.support import KEY, Bench, Play, policy
-
-ASKS = """bundle asks
-default allow
-rule act { require approval for tool "act" expires 60s because "ask it" }
-rule both { require approval for tool "both" approvers "ana", "ben" quorum 2 because "ask two" }
-"""
-ASK = compile_text(ASKS)
-# So often the answer is judged: as long as there is patience, once on less than the newest event, and once more where
-# something it still rests on has changed.
-MOST = PATIENCE + 2
-
-
-class Meanwhile:
-    """What happens each time between what an answer rests on and its write."""
-
-    def __init__(self, deed: Callable[[int], Awaitable[object]]) -> None:
-        self.times = 0
-        self._deed = deed
-        self._inside = False
-
-    @contextmanager
-    def on(self, store: Store) -> Iterator["Meanwhile"]:
-        """Makes it happen on this store, after the questions were read."""
-        with self._after(store, "approvals"):
-            yield self
-
-    @contextmanager
-    def after_step(self, store: Store) -> Iterator["Meanwhile"]:
-        """Makes it happen on this store, after a step was read."""
-        with self._after(store, "step"):
-            yield self
-
-    @contextmanager
-    def _after(self, store: Store, name: str) -> Iterator[None]:
-        read: Callable[..., Awaitable[object]] = getattr(store, name)
-
-        async def reads(*args: object, **named: object) -> object:
-            found = await read(*args, **named)
-            if not self._inside:
-                self.times, self._inside = self.times + 1, True
-                try:
-                    await self._deed(self.times)
-                finally:
-                    self._inside = False
-            return found
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(store, name, reads)
-            yield
 
 
 class Busy:
@@ -219,25 +171,11 @@ def test_a_busy_attempt_whose_done_effect_a_person_refuses_ends(play: Play) -> N
 # ---------------------------------------------------------------- served
 
 
-async def _busy(w: World) -> tuple[Run, Answer, Callable[[], Awaitable[object]]]:
-    """A delivered execution with a body that goes on doing steps."""
-    await w.agent(policy=ASKS)
-    run = await w.begin()
-    outer = await run.submit("outer")
-    numbers = iter(range(1000))
-
-    async def write() -> None:
-        inner = await run.submit("inner", {"n": next(numbers)}, parent=outer.step_id)
-        await run.done(inner)
-
-    return run, outer, write
-
-
 def test_a_served_execution_that_writes_all_the_time_is_answered(serve: Scenario) -> None:
     """Blocked, with a body that goes on: it is resumed, and delivered once the body has ended."""
 
     async def scenario(w: World) -> None:
-        run, outer, write = await _busy(w)
+        run, outer, write = await busy(w)
         question = (await run.submit()).approval_id
         with Meanwhile(lambda time: write()).on(w.store) as meanwhile:
             await w.serving.resolve(question, granted=True, decided_by="ana")
@@ -255,7 +193,7 @@ def test_of_two_answers_at_once_to_a_busy_execution_one_is_the_last(serve: Scena
     """Each is given while the other question is open: the execution runs again all the same."""
 
     async def scenario(w: World) -> None:
-        run, outer, write = await _busy(w)
+        run, outer, write = await busy(w)
         first = (await run.submit("act", {"n": 1})).approval_id
         second = (await run.submit("act", {"n": 2})).approval_id
 
@@ -279,7 +217,7 @@ def test_a_question_that_is_asked_while_the_last_is_answered_is_not_forgotten(se
     """The execution may run again before it is answered: its next attempt waits for it, and is woken."""
 
     async def scenario(w: World) -> None:
-        run, _, write = await _busy(w)
+        run, _, write = await busy(w)
         first = (await run.submit()).approval_id
 
         async def asks(time: int) -> None:
@@ -305,123 +243,6 @@ def test_a_question_that_is_asked_while_the_last_is_answered_is_not_forgotten(se
         await again.done(outer)
         last = await w.run()
         assert (await last.submit("both")).say is Say.DENIED
-
-    serve(scenario)
-
-
-DENIES = 'bundle denies\ndefault allow\nrule act { deny tool "act" because "not any more" }\n'
-
-
-@pytest.mark.parametrize("child", [False, True])
-def test_a_new_policy_takes_back_its_questions_from_who_writes_all_the_time(serve: Scenario, child: bool) -> None:
-    """Nobody is asked any more, and the execution runs again: sooner than it has to where a subagent still runs."""
-
-    async def scenario(w: World) -> None:
-        run, _, write = await _busy(w)
-        if child:
-            await w.agent("child")
-            step = await run.submit("ask")
-            await w.create("child", spawned_by=(run.id, step.step_id))
-            await w.run(agent="child")
-        question = (await run.submit()).approval_id
-        with Meanwhile(lambda time: write()).on(w.store) as meanwhile:
-            await w.serving.set_policy("agent", DENIES)
-        assert PATIENCE < meanwhile.times <= 2 * MOST
-        assert (await w.store.approval(question)).status == "withdrawn"
-        assert await w.status(run) == "running"
-        w.clock.advance(LEASE + 1)
-        again = await w.run()
-        assert (await again.submit()).say is Say.DENIED
-        assert (await w.until(run)).count("execution.resumed") == 1
-
-    serve(scenario)
-
-
-def test_a_new_policy_leaves_what_waits_for_another_answer(serve: Scenario) -> None:
-    """Of two questions it takes back one: whoever answers the other meanwhile, or later, lets the execution run."""
-
-    async def scenario(w: World) -> None:
-        run, outer, write = await _busy(w)
-        await run.submit()
-        other = (await run.submit("both")).approval_id
-
-        async def writes(time: int) -> None:
-            await write()
-            if time == PATIENCE + 1:
-                await w.serving.resolve(other, granted=False, decided_by="ana")
-
-        with Meanwhile(writes).on(w.store):
-            await w.serving.set_policy("agent", DENIES)
-        await run.done(outer)
-        again = await w.run()
-        assert [(await again.submit(target)).say for target in ("outer", "act", "both")] == [
-            Say.REPLAY,
-            Say.DENIED,
-            Say.DENIED,
-        ]
-        assert (await w.until(run)).count("execution.resumed") == 1
-
-    serve(scenario)
-
-
-async def _parent(w: World) -> tuple[Run, Answer, Answer, Run, Callable[[], Awaitable[object]]]:
-    """A delivered execution with a body that goes on doing steps, and a subagent."""
-    run, outer, write = await _busy(w)
-    await w.agent("child")
-    step = await run.submit("ask")
-    await w.create("child", spawned_by=(run.id, step.step_id))
-    return run, outer, step, await w.run(agent="child"), write
-
-
-@pytest.mark.parametrize("blocked", [False, True])
-def test_a_parent_that_writes_all_the_time_is_told_of_its_child(serve: Scenario, blocked: bool) -> None:
-    """After a few tries its step has the child's outcome; waiting for nothing else it runs again, once."""
-
-    async def scenario(w: World) -> None:
-        run, outer, step, child, write = await _parent(w)
-        if blocked:
-            await run.submit()
-            await w.serving.set_policy("agent", DENIES)
-        assert await w.status(run) == ("blocked" if blocked else "running")
-        with Meanwhile(lambda time: write()).after_step(w.store) as meanwhile:
-            await child.complete({"n": 1})
-        assert PATIENCE < meanwhile.times <= 2 * MOST
-        row = await w.serving.step(run.id, step.step_id)
-        assert (row.status.value, row.result) == ("succeeded", '{"n":1}')
-        await run.done(outer)
-        if not blocked:
-            await run.complete()
-            return
-        again = await w.run()
-        assert (await again.submit("ask")).say is Say.REPLAY
-        assert (await w.until(run)).count("execution.resumed") == 1
-
-    serve(scenario)
-
-
-@pytest.mark.parametrize("time", range(1, PATIENCE + 4))
-def test_a_busy_parent_that_gives_up_while_it_is_told_runs_again(serve: Scenario, time: int) -> None:
-    """It suspends itself between what is told it and the write, at each of the tries, and is not forgotten."""
-
-    async def scenario(w: World) -> None:
-        run, _, _, child, write = await _parent(w)
-
-        async def suspends(now: int) -> None:
-            if now < time:
-                await write()
-            elif now == time:
-                await run.suspend()
-
-        with Meanwhile(suspends).after_step(w.store):
-            await child.complete()
-        if await w.status(run) == "running" and not (await w.until(run)).count("execution.blocked"):
-            # It was told before it came to give up.
-            assert not await run.suspend()
-            return
-        w.clock.advance(LEASE + 1)
-        again = await w.run()
-        assert (await again.submit("ask")).say is Say.REPLAY
-        assert (await w.until(run)).count("execution.resumed") == 1
 
     serve(scenario)
 
@@ -496,7 +317,7 @@ def test_a_served_execution_that_was_taken_and_not_ended_is_the_next_one_s(
     """Its agent has lost it; it is delivered anew when the lease would have run out, or answered, or cancelled."""
 
     async def scenario(w: World) -> None:
-        run, _, write = await _busy(w)
+        run, _, write = await busy(w)
         question = (await run.submit()).approval_id if blocked else ""
         with _until_the_fence(write).on(w.store), killed_after_the_fence(w.store):
             await w.serving.cancel(run.id)
