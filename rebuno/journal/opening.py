@@ -15,20 +15,21 @@ _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _NEARLY: Final = re.compile(r"postgres(ql)?:|(.*\s)?(host|dbname|password)\s*=", re.IGNORECASE)
 
 
-async def open_store(where: str | Path, *, create: bool = True) -> ServedStore:
+async def open_store(where: str | Path, *, create: bool = True, serving: bool = False) -> ServedStore:
     """Opens the store at a path, or at a URL `sqlite:PATH` or `postgresql://…`, and brings its schema up to date.
 
-    `create`: whether to make it where there is none.
+    `create`: whether to make it where there is none. `serving`: for a server, of which a file has one and a database
+    any number.
 
     Raises:
         StoreError: it cannot be used, for the reason that the subclass names; a URL is shown without its password.
     """
     if isinstance(where, Path):
-        return await SQLiteStore.open(where, create=create)
+        return await SQLiteStore.open(where, create=create, serving=serving)
     scheme = _SCHEME.match(where)
     if scheme is not None and scheme[1].lower() in ("postgresql", "postgres"):
         return await _postgres(where, create)
-    return await SQLiteStore.open(_file(where), create=create)
+    return await SQLiteStore.open(_file(where), create=create, serving=serving)
 
 
 async def _postgres(url: str, create: bool) -> ServedStore:

@@ -60,6 +60,7 @@ class Owner:
         self.holder: Final = Holder(uuid4().hex, this_host(), os.getpid())
         self._folder = folder
         self._file: int | None = None
+        self._roles: list[int] = []
         if folder is not None:
             folder.mkdir(exist_ok=True)
             self._sweep()
@@ -87,6 +88,22 @@ class Owner:
         except PermissionError:
             return None
 
+    def claim(self, role: str) -> str | None:
+        """Takes a role for as long as this is open; None, or who has it. Of all whose files are in one folder one has
+        it, those in other containers too. Raises `OSError` where its file cannot be made."""
+        if self._folder is None:
+            return None
+        # Hidden: it is nobody's own file, and stays.
+        file = os.open(self._folder / f".{role}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._roles.append(file)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return os.read(file, 1000).decode("utf-8", "replace") or "another process"
+        os.ftruncate(file, 0)
+        os.write(file, str(self.holder).encode())
+        return None
+
     def close(self) -> None:
         """Removes the file and lets go of the lock."""
         if self._folder is not None and self._file is not None:
@@ -94,10 +111,12 @@ class Owner:
         self.forget()
 
     def forget(self) -> None:
-        """Closes this process's hold on the file; the lock goes with the last one."""
+        """Closes this process's hold on its files; their locks go with the last one."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
+        while self._roles:
+            os.close(self._roles.pop())
 
     def _locked_file(self, path: Path) -> int:
         # INVARIANT: a file under its final name is locked, so one that can be locked is a dead store's.

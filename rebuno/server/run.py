@@ -40,7 +40,7 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
     manifest = read_manifest(config.manifest) if config.manifest else None
     layers = [read(path) for path in config.layers]
     with bound(config.host, config.port) as listening, exported() if config.traced else nullcontext() as tracer:
-        store = await open_store(config.db)
+        store = await open_store(config.db, serving=True)
         try:
             server = assemble(
                 store,

@@ -10,7 +10,7 @@ from typing import Final, Self, TypeVar
 
 import apsw
 
-from rebuno.errors import StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.errors import StoreBusy, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.chain import written
 from rebuno.journal.leases import Leases
@@ -66,6 +66,7 @@ class SQLiteStore(Served):
         path: str | Path,
         *,
         create: bool = True,
+        serving: bool = False,
         busy_timeout: float = 5.0,
         clock: Clock | None = None,
         renew_seconds: float = RENEW_SECONDS,
@@ -73,7 +74,8 @@ class SQLiteStore(Served):
     ) -> Self:
         """Opens the store at `path`, or one in memory (`:memory:`), and brings its schema up to date.
 
-        `create`: whether to make it where there is none. `busy_timeout`: seconds to wait for another process's write.
+        `create`: whether to make it where there is none. `serving`: for a server, of which a file has one.
+        `busy_timeout`: seconds to wait for another process's write.
         `renew_seconds`: how often kept leases are renewed. `vfs`: the name of an SQLite VFS.
 
         Raises:
@@ -82,12 +84,10 @@ class SQLiteStore(Served):
         shown, patience = str(path), Patience(busy_timeout)
         connection = await asyncio.to_thread(connect, shown, patience=patience, create=create, vfs=vfs)
         try:
-            owner = Owner(None if shown == MEMORY else owners_folder(Path(path)))
-        except OSError as error:
+            owner = _owner(path, serving)
+        except StoreError:
             connection.close()
-            why = (error.strerror or "it cannot be made").lower()
-            kind = StoreReadOnly if isinstance(error, PermissionError) else StoreUnreachable
-            raise kind(f"the store `{shown}` cannot keep its owner file: {why}", path=shown) from None
+            raise
         return cls(connection, patience, owner, path=shown, clock=clock or WallClock(), renew_seconds=renew_seconds)
 
     @property
@@ -177,3 +177,19 @@ class SQLiteStore(Served):
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._writer.submit(Change(run, answer, long=long))
         return await answer
+
+
+def _owner(path: str | Path, serving: bool) -> Owner:
+    owner: Owner | None = None
+    other = None
+    try:
+        owner = Owner(None if str(path) == MEMORY else owners_folder(Path(path)))
+        other = owner.claim("server") if serving else None
+    except OSError as error:
+        why = (error.strerror or "it cannot be made").lower()
+        kind = StoreReadOnly if isinstance(error, PermissionError) else StoreUnreachable
+        raise kind(f"the store `{path}` cannot keep its owner file: {why}", path=str(path)) from None
+    if other is not None:
+        owner.close()
+        raise StoreBusy(f"the store `{path}` has a server already, {other}; for several use PostgreSQL", path=str(path))
+    return owner
