@@ -39,7 +39,8 @@ def quoted(text: str) -> str:
     return canonical(text)
 
 
-@dataclass(frozen=True, slots=True)
+# Both are made for every step: treat them as frozen.
+@dataclass(slots=True)
 class Head:
     """The newest event of an execution."""
 
@@ -47,7 +48,6 @@ class Head:
     hash: bytes
 
 
-# Made for every event: treat it as frozen.
 @dataclass(slots=True)
 class Written:
     """An event with the canonical text of its payload; `occurred_at` is empty where it is the time of the write."""

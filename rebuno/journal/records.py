@@ -238,11 +238,15 @@ class StepWrite:
 
     def moved(self, by: int) -> "StepWrite":
         """The same, where so many events come before those of this change."""
-
-        def later(event: int | None) -> int | None:
-            return None if event is None else event + by
-
-        return StepWrite(self.step, later(self.decided), later(self.started), later(self.settled))
+        if not by:
+            return self
+        decided, started, settled = self.decided, self.started, self.settled
+        return StepWrite(
+            self.step,
+            None if decided is None else decided + by,
+            None if started is None else started + by,
+            None if settled is None else settled + by,
+        )
 
 
 @dataclass(frozen=True, slots=True)

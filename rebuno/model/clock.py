@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final, Protocol
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -42,8 +43,14 @@ class FixedClock:
 
 def rfc3339(seconds: float) -> str:
     """Seconds since 1970 as `2026-01-31T08:30:00.000000Z`: always UTC and six digits, so that texts sort like times."""
-    moment = _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
-    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    whole, microseconds = divmod(round(seconds * 1_000_000), 1_000_000)
+    return f"{_second(whole)}.{microseconds:06d}Z"
+
+
+# Thousands of events may be of one second.
+@lru_cache(maxsize=8)
+def _second(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat().removesuffix("+00:00")
 
 
 def from_rfc3339(text: str) -> float:

@@ -36,7 +36,7 @@ class Changes:
 
     def now(self) -> float:
         """The time of a write, to the microsecond, as events tell it."""
-        return round(self._clock.now(), 6)
+        return round(self._clock.now() * 1_000_000) / 1_000_000
 
     def offer(self, execution_id: str, head: Head) -> None:
         """Keeps a head that was read or written."""

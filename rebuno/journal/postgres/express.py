@@ -33,7 +33,8 @@ _BUSY: Final = 2
 _GROW_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+# Made for every group: treat it as frozen.
+@dataclass(slots=True)
 class Outcome:
     """What became of a group: `answer` is whether it was written, the server's error, or None where nobody knows."""
 
