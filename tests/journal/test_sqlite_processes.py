@@ -5,6 +5,8 @@ import fcntl
 import itertools
 import os
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -168,3 +170,30 @@ async def test_stores_made_at_once_agree_on_the_schema(tmp_path: Path) -> None:
             await started(store, f"e{n}")
         assert len(await stores[0].executions()) == 8
         await asyncio.gather(*(store.close() for store in stores))
+
+
+# Takes, if it can, the lock that every connection of SQLite shares while it has a file open.
+TAKE = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)
+    except OSError:
+        sys.stdout.write("held")
+"""
+
+
+@pytest.mark.parametrize("stays", [True, False])
+@in_loop
+async def test_a_store_that_is_opened_twice_in_a_process_keeps_its_locks(tmp_path: Path, stays: bool) -> None:
+    """Without them the next process to leave the file would delete the log of writes under it."""
+    path = tmp_path / "store.db"
+    await (await SQLiteStore.open(path)).close()
+    store = await SQLiteStore.open(path)
+    second = await SQLiteStore.open(path)
+    if not stays:
+        await second.close()
+    command = [sys.executable, "-c", TAKE, str(path)]
+    assert await asyncio.to_thread(subprocess.check_output, command) == b"held"
+    await second.close()
+    await store.close()

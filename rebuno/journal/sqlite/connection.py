@@ -51,8 +51,8 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
         StoreReadOnly, StoreCorrupt, SchemaTooNew, StoreBusy: as they say. Nothing of another's file is changed.
     """
     _check_library(path)
-    new = path == MEMORY or _is_new(Path(path), path, create)
     with named(path):
+        new = path == MEMORY or _is_new(Path(path), path, create)
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         try:
@@ -134,10 +134,16 @@ def _cut_off(file: Path) -> bool:
     if log.exists() and log.stat().st_size > 0:
         # Then the last page may stand there: a disk that was full cuts a page off without loss.
         return False
-    with suppress(PermissionError), real.open("rb") as store:
-        head = store.read(18)
-        size = int.from_bytes(head[16:18]) if head.startswith(b"SQLite format 3\0") else 0
-        return size > 0 and os.fstat(store.fileno()).st_size % (65536 if size == 1 else size) != 0
+    # INVARIANT: nobody else closes a descriptor of a store's file: that would take from this process every lock that it
+    # has on it, and with them from an open store its log of writes. SQLite keeps one that it must not close yet.
+    with suppress(apsw.CantOpenError):
+        store = apsw.VFSFile("", os.fspath(real), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+        try:
+            head = store.xRead(18, 0)
+            size = int.from_bytes(head[16:18]) if head.startswith(b"SQLite format 3\0") else 0
+            return size > 0 and store.xFileSize() % (65536 if size == 1 else size) != 0
+        finally:
+            store.xClose()
     return False
 
 
