@@ -107,7 +107,7 @@ class Owner:
     def close(self) -> None:
         """Removes the file and lets go of the lock."""
         if self._folder is not None and self._file is not None:
-            (self._folder / self.holder.owner).unlink(missing_ok=True)
+            _remove(self._folder / self.holder.owner)
         self.forget()
 
     def forget(self) -> None:
@@ -152,13 +152,18 @@ def _locked(path: Path, *, remove: bool) -> bool:
         # Shared: two that ask at once must not take each other for the owner.
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         if remove:
-            with suppress(PermissionError):
-                path.unlink(missing_ok=True)
+            _remove(path)
     except BlockingIOError:
         return True
     finally:
         os.close(file)
     return False
+
+
+def _remove(path: Path) -> None:
+    # What cannot be removed, as where the disk has become read-only, is a dead store's file from now on.
+    with suppress(OSError):
+        path.unlink()
 
 
 _OPEN: Final[weakref.WeakSet[Owner]] = weakref.WeakSet()

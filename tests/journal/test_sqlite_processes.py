@@ -1,6 +1,7 @@
 """Several processes on one file: who lives, who writes, and what is on the disk after kill -9."""
 
 import asyncio
+import errno
 import fcntl
 import itertools
 import os
@@ -62,6 +63,28 @@ async def test_a_forked_child_does_not_keep_its_parent_alive(tmp_path: Path) -> 
         store = await SQLiteStore.open(path)
         assert not await store.alive(await store.execution("e1"))
         await store.close()
+
+
+@in_loop
+async def test_a_store_on_a_disk_that_has_become_read_only_is_closed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own file stays, and is a dead store's: also for whoever asks while nothing can be removed."""
+
+    def read_only(path: Path) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    path = tmp_path / "store.db"
+    store, other = await SQLiteStore.open(path), await SQLiteStore.open(path)
+    await started(store)
+    held = await other.execution("e1")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", read_only)
+        assert await other.alive(held)
+        await store.close()
+        assert not await other.alive(held)
+    assert store.holder.owner in owners(path)
+    await other.close()
 
 
 @in_loop
