@@ -21,10 +21,10 @@ from tests.journal.processes import line, process
 from tests.journal.small_disk import SmallDisk, small_disk
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """A disk on which little fits."""
-    with small_disk(tmp_path / "disk") as made:
+@pytest.fixture(params=["full", "limited"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallDisk]:
+    """A disk on which little fits, or files of a limited size."""
+    with small_disk(tmp_path / "disk", limited=request.param == "limited") as made:
         yield made
 
 
