@@ -141,7 +141,7 @@ class Kernel:
             raise ValidationError(f"`on_divergence={on_divergence!r}` is neither `record` nor `block`")
         with self._running():
             text = identity.canonical(input, "input")
-            if input is None and id is not None:
+            if input is None and id is not None and executions.may_be_own(id):
                 text = await self._input_of(id, name) or text
             bind(handler, identity.parse(text))
             self._files.look()

@@ -67,12 +67,15 @@ async def begin(
         execution = await _known(store, agent_id, key) if key is not None else None
         if execution is None:
             execution = _new(store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline)
-            if not await store.create(execution, (words.created(execution), _started(execution, policy))):
+            events = (words.created(execution), _started(execution, policy))
+            if not await store.create(execution, events):
                 if key is not None:
                     await _refuse_expired(store, agent_id, key)
                 continue
-            execution = await store.execution(execution.id)
-            return _attempt(store, policy, execution, ())
+            # What is on the disk now is known: nothing of it has to be read.
+            attempt = _attempt(store, policy, replace(execution, head_seq=len(events)), ())
+            attempt.recorded.begin()
+            return attempt
         if execution.input != input:
             raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
         if execution.status.terminal:
@@ -101,10 +104,15 @@ async def begin(
 
 async def _known(store: Store, agent_id: str, key: str) -> Execution | None:
     found = await store.find(agent_id, key)
-    if found is None:
+    if found is None and may_be_own(key):
         with suppress(NotFoundError):
             found = await store.execution(key)
     return found if found is not None and found.agent_id == agent_id else None
+
+
+def may_be_own(key: str) -> bool:
+    """Whether this may be the id of an execution, which is a UUID; the caller's own ids are looked up by themselves."""
+    return len(key) == 36 and key.count("-") == 4
 
 
 async def _refuse_expired(store: Store, agent_id: str, key: str) -> None:

@@ -98,6 +98,10 @@ class Recorded:
         """Whether all has been read."""
         return self._at_end and not self.ahead
 
+    def begin(self) -> None:
+        """The execution is new: there is nothing to read."""
+        self._at_end = True
+
     async def find(self, step_id: str) -> Step | None:
         """The step with this id, with its texts; None where the journal does not know it."""
         self.sought += 1

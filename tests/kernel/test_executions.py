@@ -53,6 +53,31 @@ def test_of_many_that_begin_at_once_one_runs(known: bool) -> None:
     run(scenario)
 
 
+def test_of_a_new_execution_nothing_is_read() -> None:
+    """What has just been added is known; only whether its id is another's has to be looked up."""
+
+    async def scenario(b: Bench) -> None:
+        asked: list[str] = []
+        for name in ("find", "execution", "steps", "successes", "approvals"):
+            noted_read(b, name, asked)
+        await b.begin(policy("allow"))
+        assert (await b.submit()).say is Say.PROCEED
+        assert asked == ["find"]
+
+    run(scenario)
+
+
+def noted_read(b: Bench, name: str, asked: list[str]) -> None:
+    """Notes when the store is asked for something."""
+    read = getattr(b.store, name)
+
+    async def noted(*args: object, **named: object) -> object:
+        asked.append(name)
+        return await read(*args, **named)
+
+    setattr(b.store, name, noted)
+
+
 def test_an_attempt_that_let_go_writes_nothing_more() -> None:
     """Its late submissions and outcomes are refused, also after another attempt has begun."""
 

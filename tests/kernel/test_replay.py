@@ -30,7 +30,7 @@ async def crashed(kernel: rebuno.Kernel, handler: Callable[[], Any]) -> None:
 
 
 def test_a_replay_asks_the_whole_way_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first step waits for the log to be read; the others have their answers at once."""
+    """Its first step waits for the log to be read; the others have their answers at once, as all do of a new run."""
     asked: list[int] = []
     whole = Kernel.submit
 
@@ -55,7 +55,7 @@ def test_a_replay_asks_the_whole_way_once(tmp_path: Path, monkeypatch: pytest.Mo
             assert (ended.output, ended.replayed) == (19900, 200)
 
     asyncio.run(scenario())
-    assert (asked.count(1), asked.count(2)) == (1, 1)
+    assert (asked.count(1), asked.count(2)) == (0, 1)
 
 
 def test_identical_parallel_steps_keep_their_numbers(tmp_path: Path) -> None:
@@ -223,5 +223,5 @@ def test_a_page_that_was_read_meanwhile_is_taken_at_once(tmp_path: Path, monkeyp
             await crashed(kernel, handler)
 
     asyncio.run(scenario())
-    assert asked.count(1) == 1
-    assert asked.count(2) < 5
+    assert asked.count(1) == 0
+    assert 1 <= asked.count(2) < 5
