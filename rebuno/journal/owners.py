@@ -54,14 +54,14 @@ class Owner:
     another user.
     """
 
-    def __init__(self, folder: Path | None, *, shared: bool = True) -> None:
-        """Raises `OSError` where the file cannot be made."""
+    def __init__(self, folder: Path | None, *, shared: bool = True, holds: bool = True) -> None:
+        """`holds`: whether it may hold leases, and needs a file. Raises `OSError` where that cannot be made."""
         self._shared = shared
         self.holder: Final = Holder(uuid4().hex, this_host(), os.getpid())
         self._folder = folder
         self._file: int | None = None
         self._roles: list[int] = []
-        if folder is not None:
+        if folder is not None and holds:
             folder.mkdir(exist_ok=True)
             self._sweep()
             self._file = self._locked_file(folder / self.holder.owner)

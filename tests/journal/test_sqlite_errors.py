@@ -158,6 +158,75 @@ def test_what_is_read_only_says_so(tmp_path: Path, what: str) -> None:
     assert run.stdout == f"the store `{path}` cannot be written: `{place}` is read-only", run.stderr
 
 
+# Reads a store without the right to write it, and says what it found.
+LOOKS = """
+import asyncio, os, sys
+from rebuno.errors import StoreError
+from rebuno.journal.sqlite import SQLiteStore
+
+async def look():
+    store = await SQLiteStore.open(sys.argv[1], create=False)
+    found = await store.execution("e1")
+    events = await store.events("e1")
+    print(found.head_seq, len(events), await store.alive(found))
+    try:
+        await store.save_bundle("digest", [])
+        await store.lead("sweeps", 1)
+    except StoreError as error:
+        print(type(error).__name__)
+    await store.close()
+
+async def load():
+    # Who is somebody else afterwards may not be let to Python's own files.
+    await (await SQLiteStore.open(":memory:")).close()
+
+asyncio.run(load())
+if os.getuid() == 0:
+    os.setuid(65534)
+try:
+    asyncio.run(look())
+except StoreError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def for_reading(folder: Path, mode: int) -> None:
+    """Lets nobody but root write a store's files; its folder has the mode."""
+    for file in folder.iterdir():
+        file.chmod(0o755 if file.is_dir() else 0o444)
+    folder.chmod(mode)
+    for outer in folder.parents:
+        if outer.name.startswith("pytest-"):
+            outer.chmod(0o755)
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o777])
+@in_loop
+async def test_who_may_not_write_reads_while_another_has_it_open(tmp_path: Path, mode: int) -> None:
+    """With what was written a moment ago, and told who lives; no file is made that the others could not write."""
+    path = tmp_path / "store.db"
+    store = await SQLiteStore.open(path)
+    await started(store)
+    await written(store, batch())
+    for_reading(tmp_path, mode)
+
+    async def looks() -> str:
+        command = [sys.executable, "-c", LOOKS, str(path)]
+        return await asyncio.to_thread(subprocess.check_output, command, text=True)
+
+    assert await looks() == "2 2 True\nStoreReadOnly\n"
+    assert await written(store, batch()) == 3
+    assert await looks() == "3 3 True\nStoreReadOnly\n"
+    for_reading(tmp_path, 0o755)
+    await store.close()
+    for_reading(tmp_path, mode)
+    said = await looks()
+    assert said.startswith("StoreReadOnly ")
+    assert "it can be read while another process has it open, or from a copy" in said
+    assert names(tmp_path) == ["store.db", "store.db-owners"]
+    for_reading(tmp_path, 0o755)
+
+
 @in_loop
 async def test_a_lock_held_too_long_is_busy(tmp_path: Path) -> None:
     """A write waits for another process's transaction as long as it was told to, then fails; the store goes on."""

@@ -43,7 +43,8 @@ class Patience:
 
 
 def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> apsw.Connection:
-    """An open connection to the store at `path`, with its schema up to date. Blocks.
+    """An open connection to the store at `path`, with its schema up to date. Blocks. Without `create` one that may not
+    be written is opened for reading only, where it can be read.
 
     Raises:
         StoreUnreachable: it is a directory or a link to itself, its folder is missing, or it does not exist and
@@ -53,11 +54,15 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
     _check_library(path)
     with named(path):
         new = path == MEMORY or _is_new(Path(path), path, create)
-        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        may_write = path == MEMORY or _may_write(Path(path), path, create)
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if may_write else apsw.SQLITE_OPEN_READONLY
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         try:
             connection.set_busy_handler(patience)
-            _recognise(connection, path)
+            version = _recognise(connection, path)
+            if not may_write:
+                _check_current(version, path)
+                return connection
             _prepare(connection, path, patience.seconds)
             _migrate(connection, path, new)
         except BaseException:
@@ -101,11 +106,35 @@ def _is_new(file: Path, path: str, create: bool) -> bool:
         raise _emptied(path)
     if exists and _cut_off(file):
         raise StoreCorrupt(f"the store `{path}` is damaged; restore a copy (its last page is cut off)", path=path)
-    # WAL needs its companions beside the file, so the folder must be writable too.
-    for place in (file, folder) if exists else (folder,):
-        if not os.access(place, os.W_OK):
-            raise StoreReadOnly(f"the store `{path}` cannot be written: `{place}` is read-only", path=path)
     return empty or not exists
+
+
+def _may_write(file: Path, path: str, create: bool) -> bool:
+    """Whether the file may be written; False where it can only be read. Raises `StoreReadOnly` where it cannot."""
+    # WAL needs its companions beside the file, so the folder must be writable too.
+    folder = file.resolve().parent
+    refused = [place for place in (file, folder) if place.exists() and not os.access(place, os.W_OK)]
+    if not refused:
+        return True
+    why = f"the store `{path}` cannot be written: `{refused[0]}` is read-only"
+    if create:
+        raise StoreReadOnly(why, path=path)
+    # INVARIANT: who may not write makes none of them: those who may could not write them afterwards.
+    if not all(_beside(file, end).exists() for end in ("-wal", "-shm")):
+        raise StoreReadOnly(f"{why}; it can be read while another process has it open, or from a copy", path=path)
+    return False
+
+
+def _check_current(version: int, path: str) -> None:
+    if version < len(_MIGRATIONS):
+        raise StoreReadOnly(
+            f"the store `{path}` is of an older version; who may write it must open it first", path=path
+        )
+
+
+def _beside(file: Path, end: str) -> Path:
+    place = file.resolve()
+    return place.with_name(f"{place.name}{end}")
 
 
 def _emptied(path: str) -> StoreCorrupt:
@@ -123,14 +152,13 @@ def _stays_empty(file: Path) -> bool:
 
 def owners_folder(file: Path) -> Path:
     """Where those who have the store at `file` open keep their owner files; it stays when they leave."""
-    place = file.resolve()
-    return place.with_name(f"{place.name}-owners")
+    return _beside(file, "-owners")
 
 
 def _cut_off(file: Path) -> bool:
     """Whether the file ends within a page, which SQLite would read as if zeros followed."""
     real = file.resolve()
-    log = real.with_name(f"{real.name}-wal")
+    log = _beside(file, "-wal")
     if log.exists() and log.stat().st_size > 0:
         # Then the last page may stand there: a disk that was full cuts a page off without loss.
         return False

@@ -74,7 +74,8 @@ class SQLiteStore(Served):
     ) -> Self:
         """Opens the store at `path`, or one in memory (`:memory:`), and brings its schema up to date.
 
-        `create`: whether to make it where there is none. `serving`: for a server, of which a file has one.
+        `create`: whether to make it where there is none; where not, one that may not be written is opened for reading
+        while somebody else has it open. `serving`: for a server, of which a file has one.
         `busy_timeout`: seconds to wait for another process's write.
         `renew_seconds`: how often kept leases are renewed. `vfs`: the name of an SQLite VFS.
 
@@ -84,7 +85,7 @@ class SQLiteStore(Served):
         shown, patience = str(path), Patience(busy_timeout)
         connection = await asyncio.to_thread(connect, shown, patience=patience, create=create, vfs=vfs)
         try:
-            owner = _owner(path, serving)
+            owner = _owner(path, serving, holds=not connection.readonly("main"))
         except StoreError:
             connection.close()
             raise
@@ -179,11 +180,11 @@ class SQLiteStore(Served):
         return await answer
 
 
-def _owner(path: str | Path, serving: bool) -> Owner:
+def _owner(path: str | Path, serving: bool, *, holds: bool) -> Owner:
     owner: Owner | None = None
     other = None
     try:
-        owner = Owner(None if str(path) == MEMORY else owners_folder(Path(path)))
+        owner = Owner(None if str(path) == MEMORY else owners_folder(Path(path)), holds=holds)
         other = owner.claim("server") if serving else None
     except OSError as error:
         why = (error.strerror or "it cannot be made").lower()
