@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -32,7 +33,7 @@ from rebuno.kernel.submit import Told, start
 from rebuno.kernel.sweeps import keep_sweeping
 from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Said, Submission
+from rebuno.model.answer import Answer, Submission
 from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import read
@@ -67,9 +68,7 @@ class _Direct:
     def __init__(self, core: Core, attempt: Attempt) -> None:
         self._core = core
         self._attempt = attempt
-
-    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
-        return recorded(self._attempt, said)
+        self.recorded = partial(recorded, attempt)
 
     def start(self, submission: Submission, told: Told) -> bool:
         return start(self._attempt, submission, told)

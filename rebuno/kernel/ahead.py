@@ -1,37 +1,42 @@
 """A page of recorded successes ahead of the handler, that it comes to in their order or in any other."""
 
+from collections.abc import Iterator
+from itertools import filterfalse
+
 from rebuno.journal.successes import Success, Successes
 from rebuno.model.answer import Said
 
 
 class Ahead:
-    """The successes of a page that the handler has not come to; `since` is the event after which the page begins, and
-    `head` the first of them (None: it has come to all)."""
+    """The successes of a page that the handler has not come to; `since` is the event after which the page begins,
+    `head` the first of them (None: it has come to all), and `behind` gives those behind it."""
 
-    __slots__ = ("_index", "_rows", "_taken", "head", "page", "since")
+    __slots__ = ("_index", "_taken", "behind", "head", "page", "since")
 
     def __init__(self, page: Successes, since: int) -> None:
         self.page = page
         self.since = since
-        self._rows = iter(page.rows)
-        self.head = next(self._rows, None)
-        # Those behind the head that the handler has come to already.
+        self.behind: Iterator[Success] = iter(page.rows)
+        self.head = next(self.behind, None)
+        # Those behind the head that the handler came to before it.
         self._taken: set[str] = set()
         self._index: dict[tuple[Said, str], Success] | None = None
 
     def take_head(self) -> None:
         """The handler has come to the first."""
-        self.head = next(self._rows, None)
-        while self._taken and self.head is not None and self.head[0] in self._taken:
-            self._taken.remove(self.head[0])
-            self.head = next(self._rows, None)
+        self.head = next(self.behind, None)
 
     def take(self, step_id: str) -> None:
         """The handler has come to this one."""
         if self.head is not None and self.head[0] == step_id:
             self.take_head()
-        else:
-            self._taken.add(step_id)
+            return
+        if not self._taken:
+            self.behind = filterfalse(self._is_taken, self.behind)
+        self._taken.add(step_id)
+
+    def _is_taken(self, success: Success) -> bool:
+        return success[0] in self._taken
 
     def find(self, said: Said, number: str) -> Success | None:
         """The success that this was said of, with this number among identical ones."""

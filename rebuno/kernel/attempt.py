@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from heapq import heappop, heappush
+from typing import Any
 
 from rebuno.errors import LeaseSuperseded, Stale, StoreError, Terminated
 from rebuno.journal.records import (
@@ -21,7 +22,6 @@ from rebuno.journal.records import (
     StepWrite,
 )
 from rebuno.journal.store import Store
-from rebuno.journal.successes import Success
 from rebuno.kernel import facts
 from rebuno.kernel.recorded import Recorded
 from rebuno.model import identity
@@ -157,17 +157,18 @@ class Attempt:
             return int(identity.step_id(*key, 0) in self.recorded.visited)
         return occurrence
 
-    def next(self, said: Said) -> Success | None:
-        """The recorded success that the handler comes to now, if it does so in the recorded order and nothing like it
-        came before, so that its number is 0; else None."""
-        return None if self._freed else self.recorded.next(said)
-
-    def take_next(self, success: Success) -> None:
-        """The handler has the answer to what is `next`."""
-        # INVARIANT: whoever has come to a step 0 in this way is counted by being visited.
-        self._in_order = True
-        self.replayed += 1
-        self.recorded.take(success)
+    def take_next(self, said: Said) -> tuple[Any] | None:
+        """What the result of the recorded success reads as that the handler comes to now, if it does so in the recorded
+        order and nothing like it came before, so that its number is 0: then the handler has it. Else None, and nothing
+        is counted."""
+        if self._freed:
+            return None
+        value = self.recorded.take_next(said)
+        if value is not None:
+            # INVARIANT: whoever has come to a step 0 in this way is counted by being visited.
+            self._in_order = True
+            self.replayed += 1
+        return value
 
     def uncount(self, scope: str, kind: str, target: str, args_hash: str, occurrence: int) -> None:
         """Takes back a submission that was not recorded: the next identical one gets its number."""

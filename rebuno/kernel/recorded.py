@@ -3,8 +3,9 @@
 import asyncio
 import sys
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
+from rebuno.errors import ValidationError
 from rebuno.journal.records import Approval, Step
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
@@ -240,14 +241,25 @@ class Recorded:
                     self._expected[said] = [step]
         self.unvisited[step_id] = said
 
-    def next(self, said: Said) -> Success | None:
-        """The success that the handler comes to now, if it comes to them in their order and said this the first time;
-        else None."""
-        while self.ahead or self._come():
-            success = self.ahead[0].head if self.ahead else None
+    def take_next(self, said: Said) -> tuple[Any] | None:
+        """What the result of the success reads as that the handler comes to now, if it comes to them in their order and
+        said this the first time: then it has come to it. Else None."""
+        while self.ahead or (self._come() and self.ahead):
+            ahead = self.ahead[0]
+            success = ahead.head
             if success is not None and success[1] == said:
                 # Where somebody waits for a step, it may be this very one.
-                return success if success[2] == "0" and not self.sought else None
+                if success[2] != "0" or self.sought:
+                    return None
+                try:
+                    value = identity.reread(success[3])
+                except ValidationError:
+                    return None
+                self.visited.add(success[0])
+                ahead.head = next(ahead.behind, None)
+                if ahead.head is None:
+                    self._leave_pages()
+                return (value,)
             if not self._pass_over():
                 return None
         return None

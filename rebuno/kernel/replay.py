@@ -22,13 +22,7 @@ def recorded(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     """
     if not attempt.undisturbed():
         return None
-    success = attempt.next(said)
-    if success is None:
-        return _counted(attempt, said)
-    answer = _read(success[3])
-    if answer is not None:
-        attempt.take_next(success)
-    return answer
+    return attempt.take_next(said) or _counted(attempt, said)
 
 
 def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:

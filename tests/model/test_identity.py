@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rebuno.errors import NotJSON, RebunoError, ValidationError
 from rebuno.model.bigint import from_digits, to_digits
-from rebuno.model.identity import MAX_BYTES, args_hash, canonical, parse, step_id
+from rebuno.model.identity import MAX_BYTES, args_hash, canonical, parse, reread, step_id
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "identity.json").read_text(encoding="utf-8"))
 
@@ -245,3 +245,18 @@ def test_reading_gives_a_value_or_a_typed_error(text: str | bytes) -> None:
     except RebunoError:
         return
     assert parse(canonical(value)) == value
+
+
+@pytest.mark.parametrize("digits", range(17, 23))
+def test_a_text_that_was_written_here_is_read_as_it_was_meant(digits: int) -> None:
+    """Whatever reads it: integers are exact beyond 64 bits, reals stay reals."""
+    for value in (10**digits - 1, 1 - 10**digits, [10**digits], float(10**digits), {"n": 10**digits}):
+        again = reread(canonical(value))
+        assert (again, type(again)) == (value, type(value))
+
+
+@pytest.mark.parametrize("text", ["", "1 2", "NaN", "{", " 1,", "1e999", '"\\ud800"'])
+def test_a_short_text_that_was_damaged_is_refused(text: str) -> None:
+    """As `parse` refuses it."""
+    with pytest.raises(ValidationError):
+        reread(text)
