@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from rebuno.errors import LeaseSuperseded, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.errors import LeaseSuperseded, Stale, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.chain import verify
 from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.postgres.express import Express
@@ -264,6 +264,23 @@ async def warm(store: Store, sent: list[bool], *, short: bool) -> None:
     async with asyncio.timeout(10):
         while not sent or sent[-1] is not short:
             await written(store, batch("warm"))
+
+
+@in_loop
+async def test_a_step_that_is_there_can_be_decided_once_more_on_the_short_way(postgres: str) -> None:
+    """It is put while it has not settled, and then the change is stale, as on the long way."""
+    with pytest.MonkeyPatch.context() as patch:
+        async with opened(postgres) as store:
+            sent = ways(patch, short=True)
+            await warm(store, sent, short=True)
+            await started(store)
+            await written(store, starting(step()))
+            await written(store, starting(step(status=StepStatus.SUCCEEDED, result="1")))
+            with pytest.raises(Stale):
+                await written(store, starting(step(result="2")))
+            assert sent[-3:] == [True] * 3
+            assert (await store.step("s1")).result == "1"
+            assert (await store.execution("e1")).head_seq == 3
 
 
 @in_loop

@@ -47,6 +47,11 @@ def settled(error: psycopg.Error) -> bool:
     return error.sqlstate == "22012"
 
 
+def known(error: psycopg.Error) -> bool:
+    """Whether a row to be added is there."""
+    return error.sqlstate == "23505"
+
+
 def typed(error: psycopg.Error, name: str) -> StoreError:
     """Our error for one of PostgreSQL's, naming the store."""
     state = error.sqlstate or ""

@@ -166,7 +166,7 @@ FROM moved
 -- name: write-next
 -- The same for what nearly every change is: the outcome of a step that is there (`old_…`), the start of another one
 -- (`new_…`), or one of the two, with an event each; what there is none of is NULL. Nothing has to be taken out of JSON.
--- A new step that is there already counts as settled: `write-steps` finds out.
+-- It fails where a new step is there already: `write-steps` finds out, and takes longer to look for one first.
 WITH moved AS (
     UPDATE rebuno.executions
     SET head_seq = %(head_seq)s::bigint, head_hash = %(head_hash)s::bytea, updated_at = %(at)s::double precision
@@ -195,7 +195,7 @@ WITH moved AS (
     WHERE s.step_id = %(old_step_id)s AND s.status NOT IN ('succeeded', 'failed', 'denied', 'cancelled')
     RETURNING s.execution_id
 ), begun AS (
-    INSERT INTO rebuno.steps AS s
+    INSERT INTO rebuno.steps
     SELECT %(new_step_id)s::text, %(id)s, %(new_parent_id)s, %(new_kind)s, %(new_target)s, %(new_args)s,
            %(new_args_hash)s, %(new_occurrence)s::bigint, %(new_idempotency)s, %(new_status)s, %(new_verdict)s,
            %(new_rule_id)s, %(new_bundle)s, %(new_digest)s, %(new_reason)s, %(new_attempt)s::bigint, %(new_result)s,
@@ -204,13 +204,9 @@ WITH moved AS (
            %(new_completed_at)s::double precision, %(new_input_tokens)s::bigint, %(new_output_tokens)s::bigint,
            %(new_visited)s::bigint, %(new_submission)s::bigint
     FROM moved WHERE %(new_step_id)s IS NOT NULL
-    ON CONFLICT (step_id) DO NOTHING
-    RETURNING 1
 )
 -- Looked at only here: a server that knows nothing of the tables yet would look for the step in the execution's index.
-SELECT 1 / (
-    CASE WHEN (SELECT count(*) FROM ended WHERE execution_id = %(id)s) + (SELECT count(*) FROM begun) = %(rows)s::bigint
-         THEN 1 ELSE 0 END)
+SELECT 1 / (CASE WHEN %(old_step_id)s IS NULL OR (SELECT execution_id FROM ended) = %(id)s THEN 1 ELSE 0 END)
 FROM moved
 
 -- name: head

@@ -21,7 +21,7 @@ STEP: Final = (
 )
 # The values that `given` has, by the names of their parameters.
 _NAMES: Final = (
-    *("id", "base_seq", "base_hash", "head_seq", "head_hash", "at", "rows", "lease_attempt", "lease_owner"),
+    *("id", "base_seq", "base_hash", "head_seq", "head_hash", "at", "lease_attempt", "lease_owner"),
     *(f"{column}_{n}" for n in (1, 2) for column in ("seq", "type", "payload", "time", "hash")),
     *(f"{which}_{column}" for which in ("old", "new") for column in STEP),
 )
@@ -47,7 +47,7 @@ def given(
     holder = (None, None) if lease is None else (lease.attempt, lease.owner)
     logged = [(*event[1:5], hexed(event[5])) for event in events]
     values: Row = (
-        *(id, head.seq, hexed(head.hash), moved.seq, hexed(moved.hash), at, len(rows), *holder),
+        *(id, head.seq, hexed(head.hash), moved.seq, hexed(moved.hash), at, *holder),
         *(logged[0] if logged else _NO_EVENT),
         *(logged[1] if len(logged) > 1 else _NO_EVENT),
         *rows.get(False, _NO_STEP),

@@ -17,7 +17,7 @@ from rebuno.journal.leases import LEASE_SECONDS
 from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.connection import clock
 from rebuno.journal.postgres.express import Express, Outcome
-from rebuno.journal.postgres.failures import UNFIT, conflict, settled, typed, unfit
+from rebuno.journal.postgres.failures import UNFIT, conflict, known, settled, typed, unfit
 from rebuno.journal.postgres.group import Change, Group
 from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.queue import Queue
@@ -295,7 +295,7 @@ class Workers:
                 self._changes.offer(group.execution_id, outcome.moved)
                 group.written(outcome.moved)
                 written.append(group)
-            elif isinstance(answer, psycopg.Error) and not conflict(answer) and not settled(answer):
+            elif isinstance(answer, psycopg.Error) and not (conflict(answer) or settled(answer) or known(answer)):
                 group.failure = typed(answer, self._name)
         with self._lock:
             self._done(written)
