@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from rebuno.model.answer import Said
 
-# What ends a line of a column.
+# What stands between two lines, and how many there are of each step.
 END: Final = "\n"
+LINES: Final = 7
 
 # The id of a step, what was said of it, its number among identical ones in digits, and its result.
 Success = tuple[str, Said, str, str]
@@ -24,14 +25,14 @@ class Successes:
 
 
 def read(row: tuple[Any, ...]) -> Successes | None:
-    """A row of `successes`. None where a column has not a line for each step: not all succeeded, or a text is long, or
-    has several lines."""
-    count, last, oldest, newest, tokens, *columns = row
-    if count == 0 or oldest != newest or None in columns:
+    """A row of `successes`. None where not all succeeded under one bundle, or a text is long or has several lines."""
+    count, short, last, oldest, newest, tokens, text = row
+    if count == 0 or short != count or oldest != newest:
         return None
-    lines = [column.split(END) for column in columns]
-    if any(len(column) != count for column in lines):
+    lines = text.split(END)
+    # INVARIANT: each step has a line at least for each text, so that none has more where all have so many.
+    if len(lines) != LINES * count:
         return None
-    ids, parents, kinds, targets, args, occurrences, results = lines
-    said = zip(parents, kinds, targets, args, strict=True)
-    return Successes(list(zip(ids, said, occurrences, results, strict=True)), oldest, tokens, last)
+    line = iter(lines)
+    said = zip(line, line, line, line, strict=True)
+    return Successes(list(zip(line, said, line, line, strict=True)), oldest, tokens, last)

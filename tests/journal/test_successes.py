@@ -56,6 +56,7 @@ OTHERWISE = [
     [done(1, status=StepStatus.FAILED, result=None, error="{}")],
     [done(1, digest="another")],
     [done(1, target="two\nlines")],
+    [done(1, status=StepStatus.EXECUTING, result=None), done(3, target=7 * "\n")],
     [done(1, args="x" * 70_000)],
     [done(1, result=None)],
 ]

@@ -173,17 +173,16 @@ SELECT step_id, execution_id, parent_id, kind, target, args, args_hash, occurren
 FROM steps WHERE execution_id = ?1 AND decided_seq > ?2 ORDER BY decided_seq LIMIT ?3
 
 -- name: successes
--- A page of an execution's steps, its successes in one row: of each column a text, with a line for each of them, which
--- takes a fraction of the time of a row for each step. Long texts are left out.
-SELECT count(*), max(decided_seq), min(digest), max(digest),
-       sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)),
-       group_concat(step_id, ?4) FILTER (WHERE short), group_concat(parent_id, ?4) FILTER (WHERE short),
-       group_concat(kind, ?4) FILTER (WHERE short), group_concat(target, ?4) FILTER (WHERE short),
-       group_concat(args, ?4) FILTER (WHERE short), group_concat(occurrence, ?4) FILTER (WHERE short),
-       group_concat(result, ?4) FILTER (WHERE short)
-FROM (SELECT decided_seq, digest, input_tokens, output_tokens, step_id, parent_id, kind, target, args, occurrence,
-             result, status = 'succeeded' AND octet_length(args) + octet_length(result) < 65536 AS short
-      FROM steps WHERE execution_id = ?1 AND decided_seq > ?2 ORDER BY decided_seq LIMIT ?3)
+-- A page of an execution's steps, its successes in one text of seven lines for each, in the order of the index, which
+-- takes a fraction of the time of a row for each. Long texts are left out.
+SELECT count(*), count(*) FILTER (WHERE status = 'succeeded' AND octet_length(args) + octet_length(result) < 65536),
+       max(decided_seq), min(digest), max(digest), sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)),
+       group_concat(concat_ws(?4, step_id, parent_id, kind, target, args, occurrence, result), ?4)
+       FILTER (WHERE status = 'succeeded' AND octet_length(args) + octet_length(result) < 65536)
+FROM steps INDEXED BY steps_in_order
+WHERE execution_id = ?1 AND decided_seq > ?2 AND decided_seq <= coalesce(
+  (SELECT decided_seq FROM steps WHERE execution_id = ?1 AND decided_seq > ?2 ORDER BY decided_seq LIMIT 1 OFFSET ?3 - 1),
+  9223372036854775807)
 
 -- name: step
 -- One step.
