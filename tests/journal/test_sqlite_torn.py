@@ -35,7 +35,9 @@ async def wal_of(folder: Path, batches: int, *, before: int = 0) -> Path:
     await started(store)
     for n in range(before + batches):
         if n == before > 0:
-            store._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            # The store's thread may be growing the log.
+            with store._writer._turn:
+                store._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         await written(store, batch("e1", event(n=n, text="x" * 3000)))
     shutil.copyfile(path, copy)
     put(Path(f"{copy}-wal"), frames(contents(Path(f"{path}-wal"))))
