@@ -23,7 +23,7 @@ from rebuno.journal.chain import Head
 from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.failures import lost
 from rebuno.journal.postgres.group import STATEMENTS, Group
-from rebuno.journal.postgres.pipeline import FATAL, Connection, prepare
+from rebuno.journal.postgres.pipeline import FATAL, Connection, pipelined
 from rebuno.journal.postgres.sql import SQL, Given, Prepared
 
 # A line that owes more answers than this takes no more; one more is opened before.
@@ -212,8 +212,8 @@ class Express:
         try:
             connection = self._connect()
             connection.execute(SQL["plan-once"])
-            for statement in STATEMENTS:
-                prepare(connection, statement)
+            # Given nothing they change nothing, but the server plans them: the first change does not wait for that.
+            deque(pipelined(connection, [(each, [None] * len(each.parameters)) for each in STATEMENTS]), maxlen=0)
             connection.pgconn.enter_pipeline_mode()
         except (StoreError, psycopg.Error):
             # The workers say why, if they cannot have one either.

@@ -434,10 +434,12 @@ RETURNING role
 -- Gives up all roles of a store.
 DELETE FROM rebuno.leaders WHERE owner = %(owner)s
 
--- name: add-source
--- Keeps one file of a policy; a second time is no change.
+-- name: add-sources
+-- Keeps the files of a policy; a second time is no change.
 INSERT INTO rebuno.bundle_sources (digest, position, path, text)
-VALUES (%(digest)s, %(position)s, %(path)s, %(text)s) ON CONFLICT DO NOTHING
+SELECT %(digest)s, number - 1, path, text
+FROM unnest(%(paths)s::text[], %(texts)s::text[]) WITH ORDINALITY AS given (path, text, number)
+ON CONFLICT DO NOTHING
 
 -- name: sources
 -- The files of a policy, in order.

@@ -76,7 +76,5 @@ def resign(connection: Connection, owner: str) -> None:
 
 def save_bundle(connection: Connection, digest: str, sources: Sequence[tuple[str, str]]) -> None:
     """Keeps a policy's files."""
-    with connection.transaction():
-        for position, (path, text) in enumerate(sources):
-            values = {"digest": digest, "position": position, "path": path, "text": text}
-            connection.execute(SQL["add-source"], asked(values))
+    paths, texts = [held(path) for path, _ in sources], [held(text) for _, text in sources]
+    connection.execute(SQL["add-sources"], {"digest": digest, "paths": paths, "texts": texts})
