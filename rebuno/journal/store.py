@@ -160,6 +160,10 @@ class Store(Protocol):
         """What is left of the agent's execution under this key, or else of any agent's with this id."""
         ...
 
+    async def removed(self, ref: str) -> list[Tombstone]:
+        """What is left of the executions whose ids begin so, or that any agent had under this key, ten at most."""
+        ...
+
     async def lead(self, role: str, seconds: float) -> bool:
         """Whether this open store does the work of `role` for so many seconds: at most one does at any time. Asked
         again in time, the one that does keeps it; `close` gives it up."""

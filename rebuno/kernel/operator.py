@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, StoreReadOnly
+from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, StoreReadOnly, ValidationError
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import approvals, exchange, forks
@@ -38,7 +38,8 @@ class Operator:
     async def executions(
         self, *, agent_id: str | None = None, status: str | None = None, limit: int = 50
     ) -> list[Execution]:
-        """The newest executions, newest first."""
+        """The newest executions, newest first. Raises `ValidationError` for a filter that is no text."""
+        _check_filter(agent_id=agent_id, status=status)
         return await self._store.executions(agent_id=agent_id, status=status, limit=limit)
 
     async def execution(self, ref: str) -> Execution:
@@ -56,16 +57,20 @@ class Operator:
         if not found and len(ref) >= SHORTEST_PREFIX:
             found = await self._store.beginning(ref)
         if not found:
-            gone = await self._store.tombstone("", ref)
-            if gone is not None:
-                raise ExecutionExpired(
-                    ref, execution_id=gone.id, status=gone.status.value, output_hash=gone.output_hash
-                )
-            raise NotFoundError(f"there is no execution `{ref}`")
+            raise await self._missing(ref)
         if len(found) > 1:
             ids = ", ".join(execution.id for execution in found[:3])
             raise ConflictError(f"`{ref}` names {len(found)} executions ({ids}…); give the whole id")
         return found[0]
+
+    async def _missing(self, ref: str) -> NotFoundError | ExecutionExpired:
+        """Why nothing is found under a reference: retention took the one execution that it names, or there is none."""
+        gone = await self._store.removed(ref)
+        named = [one for one in gone if ref in (one.id, one.key)] or (gone if len(ref) >= SHORTEST_PREFIX else [])
+        if len(named) != 1:
+            return NotFoundError(f"there is no execution `{ref}`")
+        (one,) = named
+        return ExecutionExpired(ref, execution_id=one.id, status=one.status.value, output_hash=one.output_hash)
 
     async def steps(self, execution_id: str) -> list[Step]:
         """Every step of an execution, in the order of the log."""
@@ -80,7 +85,9 @@ class Operator:
         return events
 
     async def approvals(self, *, status: str | None = None, execution_id: str | None = None) -> list[Approval]:
-        """Questions to people, oldest first; what nobody answered in time is told as `expired`."""
+        """Questions to people, oldest first; what nobody answered in time is told as `expired`. Raises as
+        `executions` does."""
+        _check_filter(status=status, execution_id=execution_id)
         with suppress(StoreReadOnly):
             await approvals.expire_due(self._store)
         return await self._store.approvals(status=status, execution_id=execution_id, limit=sys.maxsize)
@@ -210,8 +217,20 @@ class Operator:
 
 
 def _check(ref: str, noun: str) -> None:
+    if not _is_text(ref):
+        raise NotFoundError(f"there is no {noun} {ref!r}: it is not valid Unicode")
+
+
+def _check_filter(**filters: str | None) -> None:
+    for name, value in filters.items():
+        if value is not None and not _is_text(value):
+            raise ValidationError(f"`{name}` is not valid Unicode: {value!r}")
+
+
+def _is_text(given: str) -> bool:
     # Words of a command line may hold bytes that are no text.
     try:
-        ref.encode()
+        given.encode()
     except UnicodeEncodeError:
-        raise NotFoundError(f"there is no {noun} {ref!r}: it is not valid Unicode") from None
+        return False
+    return True

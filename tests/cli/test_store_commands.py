@@ -90,6 +90,12 @@ def test_an_execution_is_named_by_id_prefix_or_key(folder: Path) -> None:
         assert (ran.code, ran.out) == (4, "")
 
 
+def test_a_filter_that_is_no_text_is_a_wrong_usage(folder: Path) -> None:
+    """A command line may hold such bytes; the store is not to blame."""
+    ran = _ask(folder, "exec", "ls", "--agent", "a\udcff")
+    assert (ran.code, "`agent_id` is not valid Unicode" in " ".join(ran.err.split())) == (2, True)
+
+
 def test_a_question_is_listed_cut_and_shown_whole(folder: Path) -> None:
     """The list says how much it leaves out; what is to be answered is shown to its last character."""
     listed = _ask(folder, "approval", "ls").out

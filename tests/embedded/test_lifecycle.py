@@ -285,8 +285,12 @@ async def test_an_open_kernel_removes_what_is_not_kept_any_more(
             await again_and_again(kernel, "run")
         assert (caught.value.execution_id, caught.value.status) == (done.id, "completed")
         assert len(caught.value.output_hash) == 64
-        with pytest.raises(rebuno.ExecutionExpired):
-            await kernel.operator.execution(done.id)
+        for ref in (done.id, done.id[:-2], "run"):
+            with pytest.raises(rebuno.ExecutionExpired, match=ref):
+                await kernel.operator.execution(ref)
+        for ref in (done.id[:3], "ru"):
+            with pytest.raises(rebuno.NotFoundError):
+                await kernel.operator.execution(ref)
         assert [row.key for row in await kernel.operator.executions()] == ["waits"]
         # Another agent's id is another id.
         assert (await kernel.run(lambda: "done", id="run", agent="other")).status == "completed"

@@ -303,6 +303,8 @@ async def test_an_execution_is_buried_with_all_its_rows(opener: Opener) -> None:
         assert [one.id for one in await store.executions_ended(9e9)] == ["e2"]
         assert await store.tombstone("agent", "k") == await store.tombstone("", "e1") == left
         assert await store.tombstone("other", "k") is None
+        assert await store.removed("k") == await store.removed("e1") == await store.removed("e") == [left]
+        assert await store.removed("e12") == []
         named = await ended(store, "e5", key="e1")
         assert await store.bury(named)
         assert await store.tombstone("agent", "e1") == named, "a key of this agent goes before any id"

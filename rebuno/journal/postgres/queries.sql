@@ -423,6 +423,13 @@ FROM rebuno.executions
 WHERE output_hash IS NOT NULL AND ((agent_id = %(agent_id)s AND key = %(key)s) OR id = %(key)s)
 ORDER BY (agent_id = %(agent_id)s AND key IS NOT DISTINCT FROM %(key)s) DESC LIMIT 1
 
+-- name: removed
+-- What is left of the executions whose ids begin so, or that any agent had under this key.
+SELECT id, agent_id, key, status, output_hash, head_hash, ended_at
+FROM rebuno.executions
+WHERE output_hash IS NOT NULL AND ((id >= %(ref)s AND id < %(ref)s || chr(1114111)) OR key = %(ref)s)
+ORDER BY id LIMIT 10
+
 -- name: lead
 -- Takes a role that is nobody's, or keeps it: one row, or none where another has it.
 INSERT INTO rebuno.leaders AS l (role, owner, until) VALUES (%(role)s, %(owner)s, %(until)s)

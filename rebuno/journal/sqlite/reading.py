@@ -110,6 +110,10 @@ class Reading:
         found = await self._rows(rows.tombstone, "tombstone", agent_id, key)
         return found[0] if found else None
 
+    async def removed(self, ref: str) -> list[Tombstone]:
+        """What is left of the executions whose ids begin so, or that any agent had under this key, ten at most."""
+        return await self._rows(rows.tombstone, "removed", ref)
+
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources kept under a digest, or None."""
         return await self._rows(rows.source, "sources", digest) or None
