@@ -85,6 +85,8 @@ def test_every_store_takes_what_another_gave(tmp_path: Path, opener: Opener, end
             await restore(store, recording)
             found = await check(store, recording.execution.id, head=recording.execution.head_hash.hex())
             assert found.fault == ""
+            with pytest.raises(ConflictError, match="has the execution"):
+                await restore(store, recording)
             there = await record(store, recording.execution.id)
         updated = there.execution.updated_at
         assert there == replace(recording, execution=replace(recording.execution, updated_at=updated))

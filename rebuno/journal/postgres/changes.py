@@ -103,9 +103,16 @@ class Changes:
         raise StoreBusy(f"others write to execution `{group.execution_id}` without a pause; try again", path=self._name)
 
     def create(
-        self, connection: Connection, execution: Execution, events: list[Written], copied: Copied, at: float
+        self,
+        connection: Connection,
+        execution: Execution,
+        events: list[Written],
+        copied: Copied,
+        at: float,
+        *,
+        again: bool,
     ) -> bool:
-        """Adds an execution; False where its id or its agent's key is, or was, another's. To be called again with the
+        """Adds an execution; False where its id or its agent's key is, or was, taken. To be called `again` with the
         same time after a lost connection."""
         rows, head = chained(execution.id, Head(0, START), events, rfc3339(at))
         owner, host, pid = holder_values(execution.holder)
@@ -150,8 +157,8 @@ class Changes:
         }
         added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
         if added is None or not added[0]:
-            found = connection.execute(SQL["head"], asked({"id": execution.id})).fetchone()
-            # With this very head it is the one of a call before, whose answer was lost.
+            found = connection.execute(SQL["head"], asked({"id": execution.id})).fetchone() if again else None
+            # With this very head it is the one of the call before, whose answer was lost.
             if found is None or found[:2] != (head.seq, head.hash):
                 return False
         self.offer(execution.id, head)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from typing import Final, Self
 
 from rebuno.errors import StoreError
@@ -134,7 +135,13 @@ class PostgresStore(Served):
     async def create(self, execution: Execution, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
         """Adds an execution with its first events and rows; False where its id or its agent's key is taken."""
         ready, rows, at = written(events), copied or Copied(), self._changes.now()
-        return await self._ask(lambda connection: self._changes.create(connection, execution, ready, rows, at))
+        calls = count()
+
+        def unit(connection: Connection) -> bool:
+            again = next(calls) > 0
+            return self._changes.create(connection, execution, ready, rows, at, again=again)
+
+        return await self._ask(unit)
 
     def write(self, batch: Batch) -> None:
         """Hands over a batch. Raises `NotJSON` at once for a payload that JSON cannot hold."""
