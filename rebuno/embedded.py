@@ -209,7 +209,7 @@ class Kernel:
             try:
                 ours = not self._closing and await self._watch(attempt, task)
                 if ours and context.blocked:
-                    await context.settle()
+                    ours = await self._watch(attempt, asyncio.create_task(context.settle()))
             finally:
                 context.end()
                 # Nothing happens to a task that is done.
@@ -230,7 +230,7 @@ class Kernel:
             attempt.forget()
 
     async def _watch(self, attempt: Attempt, task: "asyncio.Task[Any]") -> bool:
-        """Waits for the handler's end. False where its execution was ended, or given to another, before that."""
+        """Waits for a task. False where the execution was ended, or given to another, or is to stop, before that."""
         execution, lease, store = attempt.execution, attempt.lease, attempt.store
         stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._stops[execution.id] = stop

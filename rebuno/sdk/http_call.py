@@ -1,18 +1,47 @@
 """One model call on its way: asked for as a step, sent, recorded, answered."""
 
 import asyncio
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final
 
 import httpx2
 
 from rebuno.errors import RebunoError, ToolError
 from rebuno.model.step import Idempotency, Kind
-from rebuno.sdk import http_record, http_stream, refusals
+from rebuno.sdk import context, http_record, http_stream, refusals
 from rebuno.sdk.context import ExecutionContext, OutcomeUnknownError
 
 # Errors after which the provider has not seen the request.
 _NEVER_SENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+
+
+class Carrier:
+    """The transport that carries what the kernel lets through. It stays open for calls under way where it is closed by
+    a handler that is unwound because another branch of it waits: they go on, and what comes of them is recorded."""
+
+    def __init__(self, transport: httpx2.AsyncBaseTransport) -> None:
+        self._transport = transport
+        self._lent = 0
+        self._closed = False
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[httpx2.AsyncBaseTransport]:
+        """The transport, for one call."""
+        self._lent += 1
+        try:
+            yield self._transport
+        finally:
+            self._lent -= 1
+            if self._closed and not self._lent:
+                await self._transport.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the transport, now or after the last of the calls that go on."""
+        execution = context.current()
+        self._closed = True
+        if not (self._lent and execution is not None and execution.settling):
+            await self._transport.aclose()
 
 
 class Call:
@@ -20,14 +49,14 @@ class Call:
 
     def __init__(
         self,
-        inner: httpx2.AsyncBaseTransport,
+        carrier: Carrier,
         request: httpx2.Request,
         *,
         target: str,
         args: dict[str, Any],
         idempotency: Idempotency,
     ) -> None:
-        self._inner = inner
+        self._carrier = carrier
         self._request = request
         self._target = target
         self._args = args
@@ -35,10 +64,10 @@ class Call:
         self._sent = False
         self._began = asyncio.get_running_loop().create_future()
 
-    async def answer(self, context: ExecutionContext) -> httpx2.Response:
+    async def answer(self, execution: ExecutionContext) -> httpx2.Response:
         """The provider's response, new or recorded, or one that says that the call was refused."""
         step = asyncio.create_task(
-            context.invoke(Kind.LLM, self._target, self._args, self._body, idempotency=self._idempotency)
+            execution.invoke(Kind.LLM, self._target, self._args, self._body, idempotency=self._idempotency)
         )
         try:
             await asyncio.wait({step, self._began}, return_when=asyncio.FIRST_COMPLETED)
@@ -47,7 +76,7 @@ class Call:
             raise
         if self._began.done():
             live: http_stream.Live = self._began.result()
-            live.follow(step, context)
+            live.follow(step, execution)
             return self._stream(live.status, live.headers, live)
         try:
             return self._recorded(await step)
@@ -59,9 +88,10 @@ class Call:
     async def _body(self) -> dict[str, Any]:
         self._sent = True
         try:
-            response = await self._inner.handle_async_request(self._request)
-            async with aclosing(response):
-                return await self._read(response)
+            async with self._carrier.lent() as transport:
+                response = await transport.handle_async_request(self._request)
+                async with aclosing(response):
+                    return await self._read(response)
         except _NEVER_SENT:
             raise
         except httpx2.RequestError as error:

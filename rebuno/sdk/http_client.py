@@ -10,7 +10,7 @@ from rebuno.errors import ValidationError
 from rebuno.model import identity
 from rebuno.model.step import Idempotency
 from rebuno.sdk import context
-from rebuno.sdk.http_call import Call, refused
+from rebuno.sdk.http_call import Call, Carrier, refused
 
 # What says how requests leave, and belongs to the transport beneath.
 _ROUTE: Final = ("verify", "cert", "trust_env", "http1", "http2", "limits", "proxy")
@@ -68,6 +68,7 @@ class RebunoTransport(httpx2.AsyncBaseTransport):
         except ValueError:
             raise ValueError(f"unknown idempotency `{idempotency}`; use one of {', '.join(Idempotency)}") from None
         self._inner = inner if inner is not None else httpx2.AsyncHTTPTransport()
+        self._carrier = Carrier(self._inner)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body = await _json(request)
@@ -81,11 +82,11 @@ class RebunoTransport(httpx2.AsyncBaseTransport):
         except ValidationError as unfit:
             return refused(request, unfit)
         target = _target(args, request.url.path)
-        call = Call(self._inner, request, target=target, args=args, idempotency=self._idempotency)
+        call = Call(self._carrier, request, target=target, args=args, idempotency=self._idempotency)
         return await call.answer(execution)
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self._carrier.aclose()
 
 
 async def _json(request: httpx2.Request) -> bytes | None:
