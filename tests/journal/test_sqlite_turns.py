@@ -15,10 +15,11 @@ from typing import Any
 import apsw
 import pytest
 
-from rebuno.errors import StoreError
+from rebuno.errors import NotFoundError, StoreError
 from rebuno.journal.chain import verify
 from rebuno.journal.records import Copied, Lease, Tombstone
 from rebuno.journal.sqlite import SQLiteStore, log, writer
+from rebuno.journal.sqlite.committer import Committer
 from rebuno.journal.sqlite.jobs import Read
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
@@ -57,6 +58,37 @@ async def test_a_read_behind_a_change_of_the_same_turn_is_not_left_to_the_next_l
         # Between the question and the commit.
         asyncio.get_running_loop().call_soon(hold_up)
         assert await asyncio.wait_for(reading, 10) == n
+    await store.close()
+
+
+@in_loop
+async def test_what_is_to_be_written_one_by_one_waits_for_another_process_with_the_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of several that fails lets go of the lock; who takes it then fails nobody, and holds up no loop."""
+    store = await at_work(tmp_path / "store.db")
+    await started(store, "e2")
+    other = apsw.Connection(str(tmp_path / "store.db"))
+    give_up, came = Committer.give_up, asyncio.Event()
+
+    def let_in(self: Committer) -> None:
+        give_up(self)
+        if not came.is_set():
+            other.execute("BEGIN IMMEDIATE")
+            came.set()
+
+    monkeypatch.setattr(Committer, "give_up", let_in)
+    made = [batch(), batch("nowhere"), batch("e2")]
+    store._writer._committer.seconds = 0.0
+    for one in made:
+        store.write(one)
+    await came.wait()
+    await asyncio.sleep(0)
+    assert not any(one.committed.done() for one in made)
+    other.execute("COMMIT")
+    found = await asyncio.gather(*(one.committed for one in made), return_exceptions=True)
+    assert [end if isinstance(end, int) else type(end) for end in found] == [2, NotFoundError, 2]
+    other.close()
     await store.close()
 
 

@@ -34,24 +34,31 @@ class Committer:
         """Takes the write lock. Raises `apsw.BusyError` where another process keeps it for too long."""
         self._connection.execute(SQL["begin"])
 
-    def commit(self, group: Sequence[Change]) -> list[Answer]:
-        """Runs the changes and makes durable what they wrote.
+    def commit(self, group: Sequence[Change]) -> list[Answer] | None:
+        """Runs the changes as if none of them could fail, and makes durable what they wrote. None where one of several
+        does: nothing is left of them, nobody is answered, and `one_by_one` is to follow in a new transaction.
 
         Raises:
             apsw.Error: nothing of it was; `give_up` is to be called.
         """
-        answers: list[Answer] = []
-        for _, run in groupby(group, key=_execution_of):
-            changes = list(run)
-            whole = len(changes) == len(group)
-            answers += self._in_one(changes, alone=whole) or [
-                self._member(change, alone=len(group) == 1) for change in changes
-            ]
-        if self._connection.in_transaction:
-            start = time.perf_counter()
-            self._connection.execute(SQL["commit"])
-            self.seconds += NEWEST * (time.perf_counter() - start - self.seconds)
-        self._changes.keep()
+        if len(group) == 1:
+            return self.one_by_one(group)
+        try:
+            answers = self._together(group)
+        except (apsw.Error, RebunoError, *UNFIT):
+            if not self._connection.in_transaction:
+                raise
+            answers = None
+        if answers is None:
+            self.give_up()
+        else:
+            self._end()
+        return answers
+
+    def one_by_one(self, group: Sequence[Change]) -> list[Answer]:
+        """Runs the changes, each to fail or not by itself, and makes durable what they wrote. Raises as `commit`."""
+        answers = [self._member(change, alone=len(group) == 1) for change in group]
+        self._end()
         return answers
 
     def give_up(self) -> None:
@@ -72,29 +79,25 @@ class Committer:
         self._connection.execute(SQL["commit"])
         return lost
 
-    def _in_one(self, changes: list[Change], *, alone: bool) -> list[Answer]:
-        """Runs changes of one execution that follow each other as one change, `alone` where they are the whole group.
-        None of it is left, and nobody answered, where that is not to be done or fails: each of them then fails or not
-        by itself."""
-        parts = [change.part for change in changes if change.part is not None]
-        if len(changes) == 1 or len(parts) < len(changes) or any(batch.refusal() for batch, _ in parts):
-            return []
-        if not alone:
-            self._connection.execute(SQL["savepoint"])
-        try:
-            seqs = self._changes.write_in_one(parts)
-        except (apsw.Error, RebunoError, *UNFIT):
-            if not self._connection.in_transaction:
-                raise
-            if alone:
-                self._connection.execute(SQL["rollback"])
-                self._connection.execute(SQL["begin"])
-            else:
-                self._connection.execute(SQL["undo"])
-            seqs = None
-        if not alone:
-            self._connection.execute(SQL["release"])
-        return [(change.answer, seq, None) for change, seq in zip(changes, seqs or (), strict=False)]
+    def _end(self) -> None:
+        if self._connection.in_transaction:
+            start = time.perf_counter()
+            self._connection.execute(SQL["commit"])
+            self.seconds += NEWEST * (time.perf_counter() - start - self.seconds)
+        self._changes.keep()
+
+    def _together(self, group: Iterable[Change]) -> list[Answer] | None:
+        """Runs changes, those of one execution that follow each other as one; None where one is refused."""
+        answers: list[Answer] = []
+        for _, run in groupby(group, key=_execution_of):
+            changes = list(run)
+            parts = [change.part for change in changes if change.part is not None]
+            if any(batch.refusal() for batch, _ in parts):
+                return None
+            seqs = self._changes.write_in_one(parts) if len(parts) == len(changes) > 1 else None
+            values = seqs or (change.run() for change in changes)
+            answers += [(change.answer, value, None) for change, value in zip(changes, values, strict=True)]
+        return answers
 
     def _member(self, change: Change, *, alone: bool) -> Answer:
         """Runs one change so that, failing, it takes back its own rows only. The answer is not given yet.

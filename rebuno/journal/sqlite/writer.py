@@ -304,7 +304,13 @@ class Writer:
                 if not self._begun(here):
                     self._ready = group
                     return
-                answers += self._committer.commit(group)
+                found = self._committer.commit(group)
+                if found is None:
+                    if not self._begun(here):
+                        self._ready = group
+                        return
+                    found = self._committer.one_by_one(group)
+                answers += found
             except (apsw.Error, StoreUnreachable) as error:
                 self._committer.give_up()
                 answers += self._committer.fail(group, error)
