@@ -205,12 +205,15 @@ class Kernel:
             input=identity.parse(execution.input),
         )
         task = asyncio.create_task(context.run(handler))
+        stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._stops[execution.id] = stop
         try:
             try:
-                ours = not self._closing and await self._watch(attempt, task)
+                ours = not self._closing and await self._watch(attempt, task, stop)
                 if ours and context.blocked:
-                    ours = await self._watch(attempt, asyncio.create_task(context.settle()))
+                    ours = await self._watch(attempt, asyncio.create_task(context.settle()), stop)
             finally:
+                del self._stops[execution.id]
                 context.end()
                 # Nothing happens to a task that is done.
                 task.cancel()
@@ -229,24 +232,19 @@ class Kernel:
                 await self._abandon(attempt)
             attempt.forget()
 
-    async def _watch(self, attempt: Attempt, task: "asyncio.Task[Any]") -> bool:
+    async def _watch(self, attempt: Attempt, task: "asyncio.Task[Any]", stop: "asyncio.Future[None]") -> bool:
         """Waits for a task. False where the execution was ended, or given to another, or is to stop, before that."""
         execution, lease, store = attempt.execution, attempt.lease, attempt.store
-        stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._stops[execution.id] = stop
-        try:
-            while not task.done():
-                left = execution.deadline_at - store.now() if execution.deadline_at else WATCH_SECONDS
-                if left <= 0:
-                    with suppress(ConflictError):
-                        await self.operator.cancel(execution.id, reason=DEADLINE_EXCEEDED)
-                    return False
-                await asyncio.wait({task, stop}, timeout=min(left, WATCH_SECONDS), return_when=asyncio.FIRST_COMPLETED)
-                if not task.done() and (stop.done() or lease.lost):
-                    return False
-            return True
-        finally:
-            del self._stops[execution.id]
+        while not task.done():
+            left = execution.deadline_at - store.now() if execution.deadline_at else WATCH_SECONDS
+            if left <= 0:
+                with suppress(ConflictError):
+                    await self.operator.cancel(execution.id, reason=DEADLINE_EXCEEDED)
+                return False
+            await asyncio.wait({task, stop}, timeout=min(left, WATCH_SECONDS), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done() and (stop.done() or lease.lost):
+                return False
+        return True
 
     async def _end(
         self, attempt: Attempt, context: ExecutionContext, task: "asyncio.Task[Any]"

@@ -14,6 +14,7 @@ from rebuno.journal.chain import verify
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import in_loop
 
+ASK = 'bundle asks\ndefault allow\nrule ask { require approval for tool "ask" }\n'
 IDS = [f"run-{n}" for n in range(4)]
 STEPS = 5
 
@@ -144,3 +145,43 @@ async def test_a_kernel_that_is_left_takes_no_more_runs(where: str) -> None:
         pass
     with pytest.raises(rebuno.StoreError, match="the kernel is closed; open it again"):
         await kernel.run(lambda: "done", id="run", agent="agent")
+
+
+@pytest.mark.parametrize("how", ["cancelled", "overdue", "left"])
+@in_loop
+async def test_a_blocked_run_whose_bodies_run_can_be_stopped(where: str, how: str) -> None:
+    """Its `run` returns at once, and does not wait for the body that another branch has under way."""
+    ask = rebuno.tool("ask")(lambda: 1)
+    begun, waits, stopped = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    beside: list[asyncio.Task[object]] = []
+
+    async def body() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    async def handler() -> None:
+        beside.append(asyncio.create_task(rebuno.step("body", body)))
+        await begun.wait()
+        try:
+            await ask()
+        finally:
+            waits.set()
+
+    async with rebuno.open(where, policy=compile_text(ASK)) as kernel:
+        deadline = 0.2 if how == "overdue" else None
+        run = asyncio.create_task(kernel.run(handler, id="run", deadline=deadline))
+        await waits.wait()
+        if how == "cancelled":
+            # The handler is done after this turn, and what is left of the run are its bodies.
+            await asyncio.sleep(0)
+            await kernel.cancel("run")
+        if how == "left":
+            await kernel.shut()
+            with pytest.raises(rebuno.StoreError, match="closed"):
+                await asyncio.wait_for(run, 10)
+        else:
+            assert (await asyncio.wait_for(run, 10)).status == "cancelled"
+        assert stopped.is_set()

@@ -20,6 +20,7 @@ from tests.llm.support import HELLO, Clients, clients, twice
 from tests.sdk.support import OPEN
 
 ASK = 'bundle tests\ndefault allow\nrule ask { require approval for tool "*" }\n'
+ASK_ONE = 'bundle tests\ndefault allow\nrule ask { require approval for tool "ask" }\n'
 CHAT = "/v1/chat/completions"
 STREAM: dict[str, Any] = {"model": "gpt-5", "messages": HELLO, "stream": True}
 
@@ -260,19 +261,58 @@ def test_a_stream_that_nobody_reads_is_recorded() -> None:
         async with clients(stub) as c, rebuno.open(":memory:", policy=compile_text(OPEN)) as kernel:
 
             async def recorded() -> bool:
-                return [step.status for step in await kernel.operator.steps("run")] == ["succeeded"]
+                steps = await kernel.operator.steps(rebuno.execution().id)
+                return [step.status for step in steps] == ["succeeded"]
 
             async def handler() -> None:
                 response = await c.plain.send(c.plain.build_request("POST", CHAT, json=STREAM), stream=True)
                 await eventually(recorded)
                 await response.aclose()
 
-            ended = await kernel.run(handler, id="run")
-            assert [step.status for step in await kernel.operator.steps(ended.id)] == ["succeeded"]
+            assert (await kernel.run(handler, id="run")).status == "completed"
 
     with provider() as stub:
         asyncio.run(play())
     assert len(stub.requests) == 1
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize("idempotency", ["safe_to_retry", "at_most_once"])
+def test_a_call_under_way_outlives_its_client_in_a_handler_that_waits(streamed: bool, idempotency: str) -> None:
+    """Another branch asks a person, and the handler closes its client: the call goes on, and what came is recorded."""
+    manner = Manner(hold=1 if streamed else 0)
+    ask = rebuno.tool("ask")(lambda: "paid")
+
+    async def call(c: Clients) -> object:
+        if streamed:
+            return len(await chunks(c))
+        return (await c.plain.post(CHAT, json={"model": "gpt-5", "messages": HELLO})).is_success
+
+    async def asks() -> object:
+        await asyncio.to_thread(stub.wait_for, 1)
+        return await ask()
+
+    async def handler() -> list[object]:
+        try:
+            async with clients(stub, idempotency=idempotency) as c:
+                return list(await asyncio.gather(call(c), asks()))
+        finally:
+            # The client is closed.
+            manner.go.set()
+
+    async def play() -> rebuno.Execution:
+        async with rebuno.open(":memory:", policy=compile_text(ASK_ONE)) as kernel:
+            run = await kernel.run(handler, id="run")
+            (question,) = run.approvals
+            steps = {step.kind: step.status for step in await kernel.operator.steps(run.id)}
+            assert steps == {"llm_call": "succeeded", "tool_call": "awaiting_approval"}
+            await kernel.operator.grant(question.id, decided_by="ana")
+            return await kernel.run(handler, id="run")
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        ended = asyncio.run(play())
+    assert (ended.output, len(stub.requests)) == ([5 if streamed else True, "paid"], 1)
 
 
 def test_lines_are_the_pieces_of_other_streams() -> None:
