@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print only JSON")
     parser.add_argument("--steps", type=int, default=200, help="steps an execution (default 200)")
     parser.add_argument("--long", type=int, default=10_000, help="steps of the long execution (default 10000)")
-    parser.add_argument("--rounds", type=int, default=3, help="timed rounds a figure (default 3)")
+    parser.add_argument("--rounds", type=int, default=5, help="timed rounds a figure (default 5)")
     parser.add_argument("--no-postgres", action="store_true", help="SQLite only; no server is started")
     parser.add_argument("--no-peers", action="store_true", help="this runtime and the floors only")
     options = parser.parse_args()

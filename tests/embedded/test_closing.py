@@ -171,7 +171,7 @@ async def test_a_blocked_run_whose_bodies_run_can_be_stopped(where: str, how: st
             waits.set()
 
     async with rebuno.open(where, policy=compile_text(ASK)) as kernel:
-        deadline = 0.2 if how == "overdue" else None
+        deadline = 1.0 if how == "overdue" else None
         run = asyncio.create_task(kernel.run(handler, id="run", deadline=deadline))
         await waits.wait()
         if how == "cancelled":
