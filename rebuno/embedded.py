@@ -221,7 +221,12 @@ class Kernel:
                 await context.settle()
             if ours:
                 return await self._end(attempt, context, task)
-            raise _closed_under(execution.key or execution.id) if self._closing else LeaseSuperseded
+            if not self._closing:
+                raise LeaseSuperseded
+            found = await attempt.store.execution(execution.id)
+            if found.status.terminal:
+                return found
+            raise _closed_under(execution.key or execution.id)
         except (Terminated, LeaseSuperseded):
             row = await _ended(attempt.store, execution.id)
             if row is None:

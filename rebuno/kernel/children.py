@@ -39,9 +39,10 @@ async def _tell(store: ServedStore, child: Execution) -> Execution | None:
         told = step.status is not StepStatus.EXECUTING
         if parent.status.terminal or (told and waits):
             break
-        # INVARIANT: an attempt that writes all the time does not outrun this, as the step settles once. Where it has
-        # blocked meanwhile, the next look finds that nothing else is waited for.
-        lease = lease_of(parent) if tried >= PATIENCE else None
+        # INVARIANT: an attempt that writes all the time does not outrun what settles the step, which settles once; the
+        # next look tells whether nothing else is waited for. Waking the parent alone rests on the newest event: of two
+        # subagents that end at once, both would.
+        lease = lease_of(parent) if tried >= PATIENCE and not told else None
         changes, write = Changes(), None
         if not told:
             row = _settled(step, child)

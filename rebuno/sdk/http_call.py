@@ -39,8 +39,8 @@ class Carrier:
     async def aclose(self) -> None:
         """Closes the transport, now or after the last of the calls that go on."""
         execution = context.current()
-        self._closed = True
-        if not (self._lent and execution is not None and execution.settling):
+        self._closed = execution is not None and execution.settling
+        if not (self._closed and self._lent):
             await self._transport.aclose()
 
 

@@ -185,3 +185,19 @@ async def test_a_blocked_run_whose_bodies_run_can_be_stopped(where: str, how: st
         else:
             assert (await asyncio.wait_for(run, 10)).status == "cancelled"
         assert stopped.is_set()
+
+
+@in_loop
+async def test_a_run_that_was_cancelled_as_the_kernel_is_left_says_so(where: str) -> None:
+    """It is not to be resumed, and nobody is told that it is."""
+    begun = asyncio.Event()
+
+    async def handler() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with rebuno.open(where, policy=rebuno.PERMISSIVE) as kernel:
+        run = asyncio.create_task(kernel.run(handler, id="run"))
+        await begun.wait()
+        await kernel.cancel("run")
+    assert (await run).status == "cancelled"

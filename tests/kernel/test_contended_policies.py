@@ -1,10 +1,17 @@
 """An attempt that writes all the time outruns neither a new policy, which takes back its questions, nor its subagents'
 ends."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import partial
 
 import pytest
 
+from rebuno.journal.records import Execution, Step
+from rebuno.journal.served import ServedStore
+from rebuno.kernel import children
 from rebuno.kernel.contended import PATIENCE
 from rebuno.model.answer import Answer, Say
 from tests.kernel.contention import MOST, Meanwhile, busy
@@ -99,6 +106,56 @@ def test_a_parent_that_writes_all_the_time_is_told_of_its_child(serve: Scenario,
         again = await w.run()
         assert (await again.submit("ask")).say is Say.REPLAY
         assert (await w.until(run)).count("execution.resumed") == 1
+
+    serve(scenario)
+
+
+def test_of_two_subagents_that_end_at_once_one_wakes_the_parent(
+    serve: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its body writes until both are out of patience, and both find at once that nothing else is waited for."""
+    waits, free, both = children._waits, set[str](), asyncio.Event()
+    writes, inside = iter(range(0)), ContextVar("inside", default=False)
+
+    async def together(store: ServedStore, parent: Execution, *, besides: Execution) -> bool:
+        found = await waits(store, parent, besides=besides)
+        if not found:
+            free.add(besides.id)
+            if len(free) == 2:
+                both.set()
+            # Where the other has done it before, this one goes alone.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(both.wait(), 1)
+        return found
+
+    async def scenario(w: World) -> None:
+        nonlocal writes
+        free.clear()
+        both.clear()
+        writes = iter(range(60))
+        run, _, write = await busy(w)
+        await w.agent("child")
+        steps = [await run.submit("ask", {"n": n}) for n in range(2)]
+        for step in steps:
+            await w.create("child", spawned_by=(run.id, step.step_id))
+        ending = [await w.run(agent="child") for _ in steps]
+        await run.submit()
+        await w.serving.set_policy("agent", DENIES)
+        monkeypatch.setattr(children, "_waits", together)
+        for store in w.stores:
+            monkeypatch.setattr(store, "step", partial(reads, store.step, write))
+        await asyncio.gather(*(child.complete({"n": 1}) for child in ending))
+        assert (await w.until(run)).count("execution.resumed") == 1
+
+    async def reads(
+        read: Callable[[str], Awaitable[Step]], write: Callable[[], Awaitable[object]], step_id: str
+    ) -> Step:
+        found = await read(step_id)
+        if not inside.get() and next(writes, None) is not None:
+            token = inside.set(True)
+            await write()
+            inside.reset(token)
+        return found
 
     serve(scenario)
 

@@ -428,7 +428,7 @@ ORDER BY (agent_id = %(agent_id)s AND key IS NOT DISTINCT FROM %(key)s) DESC LIM
 SELECT id, agent_id, key, status, output_hash, head_hash, ended_at
 FROM rebuno.executions
 WHERE output_hash IS NOT NULL AND ((id >= %(ref)s AND id < %(ref)s || chr(1114111)) OR key = %(ref)s)
-ORDER BY id LIMIT 10
+ORDER BY key IS NOT DISTINCT FROM %(ref)s DESC, id LIMIT 10
 
 -- name: lead
 -- Takes a role that is nobody's, or keeps it: one row, or none where another has it.

@@ -296,7 +296,7 @@ FROM tombstones WHERE (agent_id = ?1 AND key = ?2) OR id = ?2 ORDER BY id = ?2 L
 -- name: removed
 -- What is left of the executions whose ids begin so, or that any agent had under this key.
 SELECT id, agent_id, key, status, output_hash, head_hash, ended_at
-FROM tombstones WHERE (id >= ?1 AND id < ?1 || char(1114111)) OR key = ?1 ORDER BY id LIMIT 10
+FROM tombstones WHERE (id >= ?1 AND id < ?1 || char(1114111)) OR key = ?1 ORDER BY key IS ?1 DESC, id LIMIT 10
 
 -- name: leader
 -- Who does the work of a role, and until when.

@@ -187,6 +187,8 @@ def _owner(path: str | Path, serving: bool, *, holds: bool) -> Owner:
         owner = Owner(None if str(path) == MEMORY else owners_folder(Path(path)), holds=holds)
         other = owner.claim("server") if serving else None
     except OSError as error:
+        if owner is not None:
+            owner.close()
         why = (error.strerror or "it cannot be made").lower()
         kind = StoreReadOnly if isinstance(error, PermissionError) else StoreUnreachable
         raise kind(f"the store `{path}` cannot keep its owner file: {why}", path=str(path)) from None
