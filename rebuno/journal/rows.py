@@ -4,7 +4,8 @@ What comes from a row raises a `ValueError`, `TypeError` or `OverflowError` wher
 """
 
 import json
-from typing import Any, Final
+from math import isfinite
+from typing import Any, Final, NoReturn
 
 from rebuno.errors import ValidationError
 from rebuno.journal.records import (
@@ -33,10 +34,23 @@ Row = tuple[Any, ...]
 _KINDS: Final = {kind.value: kind for kind in Kind}
 _IDEMPOTENCIES: Final = {idempotency.value: idempotency for idempotency in Idempotency}
 _STATUSES: Final = {status.value: status for status in StepStatus}
-# Finds what is damaged; makes no numbers, since whoever uses a text parses it.
-_SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 _SUCCEEDED: Final = StepStatus.SUCCEEDED.value
 _LATEST: Final = 253_402_300_800.0  # the end of the year 9999, in seconds since 1970
+
+
+def _real(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"the number `{text[:40]}` is too large for a double")
+    return value
+
+
+def _constant(text: str) -> NoReturn:
+    raise ValueError(f"`{text}` is not JSON")
+
+
+# Finds what is damaged; makes no integers, since whoever uses a text parses it.
+_SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=_real, parse_constant=_constant)
 
 
 def execution(row: Row) -> Execution:
@@ -105,8 +119,12 @@ def _scan(text: str) -> None:
         # Canonical texts have no spaces around, which only the slower way takes.
         if _SCANNER.raw_decode(text)[1] != len(text):
             _SCANNER.decode(text)
+        if "\\ud" in text:
+            parse(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from None
+    except ValidationError as error:
+        raise ValueError(str(error)) from None
 
 
 def approval(row: Row) -> Approval:

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from functools import partial
-from threading import get_ident
 from typing import Any, Final
 
 from rebuno.errors import (
@@ -141,7 +140,6 @@ class ExecutionContext:
         self._recorded = transport.recorded
         self._executor = executor
         self._loop = asyncio.get_running_loop()
-        self._thread = get_ident()
         # Every submission that is under way, with the body that it may run.
         self._under_way: set[_Call] = set()
         # Those of them that are not submitted yet, or were cancelled and have not said so yet: what comes later has to
@@ -196,9 +194,10 @@ class ExecutionContext:
             RuntimeError: called from another event loop than the handler's.
         """
         scope = _scope.get()
-        # Another thread first, for what is asked of the event loop asks the system too.
-        if scope is None or get_ident() != self._thread:
-            raise _elsewhere(target)
+        if scope is None or asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError(
+                f"the step `{target}` was submitted from another event loop than its handler's; await it there"
+            )
         text = identity.canonical(args, "args")
         if self._ending:
             raise Terminated(
@@ -211,8 +210,6 @@ class ExecutionContext:
             if self._replayed % TURN == 0:
                 await asyncio.sleep(0)
             return recorded[0] if isinstance(recorded, tuple) else await _read(target, recorded)
-        if asyncio.get_running_loop() is not self._loop:
-            raise _elsewhere(target)
         submission = Submission(kind, target, text, idempotency, scope.step_id)
         if named:
             # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
@@ -423,10 +420,6 @@ class ExecutionContext:
         run = contextvars.copy_context().run
         value = await self._loop.run_in_executor(self._executor, run, _guarded, function)
         return await value if inspect.isawaitable(value) else value
-
-
-def _elsewhere(target: str) -> RuntimeError:
-    return RuntimeError(f"the step `{target}` was submitted from another event loop than its handler's; await it there")
 
 
 def recordable(text: str) -> str:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,12 +75,27 @@ def test_a_run_is_resumed_at_once_after_its_process_died_with_a_valid_lease(tmp_
     assert asyncio.run(stepping.run(path, 0)).status == "completed"
 
 
+def stop(process: "subprocess.Popen[str]", path: Path) -> None:
+    """Stops a process where it does not keep the file locked: who is stopped in a write makes others wait for it."""
+    connection = apsw.Connection(str(path))
+    while True:
+        os.kill(process.pid, signal.SIGSTOP)
+        try:
+            connection.execute("BEGIN IMMEDIATE; ROLLBACK")
+        except apsw.BusyError:
+            os.kill(process.pid, signal.SIGCONT)
+            time.sleep(0.01)
+        else:
+            connection.close()
+            return
+
+
 def test_a_process_that_only_sleeps_keeps_its_run(tmp_path: Path) -> None:
     """A stopped process of this machine is alive: the other is told so, and the sleeper finishes when it wakes."""
     path = tmp_path / "store.db"
     with stepper(path) as sleeper:
         until(sleeper, "s2")
-        os.kill(sleeper.pid, signal.SIGSTOP)
+        stop(sleeper, path)
         with pytest.raises(rebuno.ConflictError, match=f"process {sleeper.pid} on "):
             asyncio.run(stepping.run(path, 0))
         os.kill(sleeper.pid, signal.SIGCONT)
@@ -93,7 +109,7 @@ def test_a_sleeper_that_lost_its_run_writes_nothing_when_it_wakes(tmp_path: Path
     path = tmp_path / "store.db"
     with stepper(path) as sleeper:
         until(sleeper, "s3")
-        os.kill(sleeper.pid, signal.SIGSTOP)
+        stop(sleeper, path)
         # As another machine sees a holder whose lease has run out.
         connection = apsw.Connection(str(path))
         connection.set_busy_timeout(5000)

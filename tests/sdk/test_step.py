@@ -4,6 +4,7 @@ import asyncio
 import datetime
 import enum
 import math
+from asyncio import events
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import pytest
 
 import rebuno
 from rebuno.model.identity import canonical
+from rebuno.policy.compile import compile_text
 from tests.sdk.support import OPEN, Crash, outcome, play, seen_twice
 
 
@@ -316,6 +318,47 @@ def test_a_step_outside_an_execution_is_refused() -> None:
         asyncio.run(outside())
     with pytest.raises(RuntimeError, match=r"execution\(\) was called outside an execution"):
         rebuno.execution()
+
+
+def test_a_step_from_another_loop_is_refused_whether_or_not_it_is_recorded() -> None:
+    """In the handler's own thread too, as where loops are nested; a run that is resumed counts as the first did."""
+    ran: list[int] = []
+    said: list[object] = []
+
+    @rebuno.tool("pay", idempotency="at_most_once")
+    async def pay(n: int) -> int:
+        ran.append(n)
+        return n
+
+    def elsewhere() -> str:
+        here = asyncio.get_running_loop()
+        events._set_running_loop(None)
+        other = asyncio.new_event_loop()
+        try:
+            other.run_until_complete(pay(7))
+        except RuntimeError as error:
+            return str(error)
+        finally:
+            other.close()
+            events._set_running_loop(here)
+        return "it was submitted"
+
+    async def handler() -> None:
+        said.append(elsewhere())
+        said.append(await pay(7))
+        if len(said) == 2:
+            raise Crash
+
+    async def play() -> None:
+        async with rebuno.open(":memory:", policy=compile_text(OPEN)) as kernel:
+            with pytest.raises(Crash):
+                await kernel.run(handler, id="run")
+            assert (await kernel.run(handler, id="run")).status == "completed"
+
+    asyncio.run(play())
+    assert ran == [7]
+    assert said[:2] == said[2:]
+    assert "from another event loop than its handler's" in str(said[0])
 
 
 def test_a_step_from_a_thread_of_ones_own_is_refused() -> None:
