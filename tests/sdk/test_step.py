@@ -344,6 +344,8 @@ def test_a_step_from_another_loop_is_refused_whether_or_not_it_is_recorded() -> 
         return "it was submitted"
 
     async def handler() -> None:
+        # What is recorded is read ahead from the first step on.
+        await rebuno.step("first", lambda: 0)
         said.append(elsewhere())
         said.append(await pay(7))
         if len(said) == 2:
