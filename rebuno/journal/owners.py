@@ -93,8 +93,8 @@ class Owner:
         it, those in other containers too. Raises `OSError` where its file cannot be made."""
         if self._folder is None:
             return None
-        # Hidden: it is nobody's own file, and stays.
-        file = os.open(self._folder / f".{role}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # Hidden: it is nobody's own file, and stays, for the next to take, who may be another user of the same group.
+        file = os.open(self._folder / f".{role}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o664)
         self._roles.append(file)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

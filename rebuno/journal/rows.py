@@ -3,9 +3,7 @@
 What comes from a row raises a `ValueError`, `TypeError` or `OverflowError` where the store was damaged.
 """
 
-import json
-from math import isfinite
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from rebuno.errors import ValidationError
 from rebuno.journal.records import (
@@ -26,7 +24,7 @@ from rebuno.journal.records import (
 from rebuno.journal.texts import names_from, names_text, votes_from, votes_text
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.execution import ExecutionStatus
-from rebuno.model.identity import parse
+from rebuno.model.identity import parse, scan
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
 Row = tuple[Any, ...]
@@ -36,21 +34,6 @@ _IDEMPOTENCIES: Final = {idempotency.value: idempotency for idempotency in Idemp
 _STATUSES: Final = {status.value: status for status in StepStatus}
 _SUCCEEDED: Final = StepStatus.SUCCEEDED.value
 _LATEST: Final = 253_402_300_800.0  # the end of the year 9999, in seconds since 1970
-
-
-def _real(text: str) -> float:
-    value = float(text)
-    if not isfinite(value):
-        raise ValueError(f"the number `{text[:40]}` is too large for a double")
-    return value
-
-
-def _constant(text: str) -> NoReturn:
-    raise ValueError(f"`{text}` is not JSON")
-
-
-# Finds what is damaged; makes no integers, since whoever uses a text parses it.
-_SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=_real, parse_constant=_constant)
 
 
 def execution(row: Row) -> Execution:
@@ -116,13 +99,7 @@ def _step(row: Row) -> Step:
 
 def _scan(text: str) -> None:
     try:
-        # Canonical texts have no spaces around, which only the slower way takes.
-        if _SCANNER.raw_decode(text)[1] != len(text):
-            _SCANNER.decode(text)
-        if "\\ud" in text:
-            parse(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from None
+        scan(text)
     except ValidationError as error:
         raise ValueError(str(error)) from None
 

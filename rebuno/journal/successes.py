@@ -30,7 +30,8 @@ def read(row: tuple[Any, ...]) -> Successes | None:
     if count == 0 or short != count or oldest != newest:
         return None
     lines = text.split(END)
-    # INVARIANT: each step has a line at least for each text, so that none has more where all have so many.
+    # INVARIANT: each step has a line at least for each text, so that none has more where all have so many. `concat_ws`
+    # leaves out what is NULL, but that may be a result only, and then the step is not among the short ones.
     if len(lines) != LINES * count:
         return None
     line = iter(lines)

@@ -9,22 +9,22 @@ from rebuno.model.answer import Said
 
 class Ahead:
     """The successes of a page that the handler has not come to; `since` is the event after which the page begins,
-    `head` the first of them (None: it has come to all), and `behind` gives those behind it."""
+    `head` the first of them (None: it has come to all)."""
 
-    __slots__ = ("_index", "_taken", "behind", "head", "page", "since")
+    __slots__ = ("_behind", "_index", "_taken", "head", "page", "since")
 
     def __init__(self, page: Successes, since: int) -> None:
         self.page = page
         self.since = since
-        self.behind: Iterator[Success] = iter(page.rows)
-        self.head = next(self.behind, None)
+        self._behind: Iterator[Success] = iter(page.rows)
+        self.head = next(self._behind, None)
         # Those behind the head that the handler came to before it.
         self._taken: set[str] = set()
         self._index: dict[tuple[Said, str], Success] | None = None
 
     def take_head(self) -> None:
         """The handler has come to the first."""
-        self.head = next(self.behind, None)
+        self.head = next(self._behind, None)
 
     def take(self, step_id: str) -> None:
         """The handler has come to this one."""
@@ -32,7 +32,7 @@ class Ahead:
             self.take_head()
             return
         if not self._taken:
-            self.behind = filterfalse(self._is_taken, self.behind)
+            self._behind = filterfalse(self._is_taken, self._behind)
         self._taken.add(step_id)
 
     def _is_taken(self, success: Success) -> bool:

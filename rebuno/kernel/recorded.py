@@ -244,6 +244,7 @@ class Recorded:
     def take_next(self, said: Said) -> tuple[Any] | None:
         """What the result of the success reads as that the handler comes to now, if it comes to them in their order and
         said this the first time: then it has come to it. Else None."""
+        # What comes may be a page of other steps, and then nothing is ahead.
         while self.ahead or (self._come() and self.ahead):
             ahead = self.ahead[0]
             success = ahead.head
@@ -256,7 +257,7 @@ class Recorded:
                 except ValidationError:
                     return None
                 self.visited.add(success[0])
-                ahead.head = next(ahead.behind, None)
+                ahead.take_head()
                 if ahead.head is None:
                     self._leave_pages()
                 return (value,)

@@ -210,7 +210,8 @@ def parse(text: str | bytes, most: int = MAX_BYTES) -> Any:
 
 
 def reread(text: str) -> Any:
-    """The value of a text that was written here by `canonical`: what `parse` gives, found faster."""
+    """The value of a text that was written here by `canonical`: what `parse` gives, found faster. Of one that was
+    damaged since it may make an infinity or a lone surrogate, which `scan` would tell; else it raises as `parse`."""
     try:
         if len(text) <= _SURE:
             return orjson.loads(text)
@@ -219,6 +220,22 @@ def reread(text: str) -> Any:
         # An integer of very many digits, or a text that was damaged since.
         return parse(text)
     return value if end == len(text) else parse(text)
+
+
+def scan(text: str) -> None:
+    """Looks whether a text that was written here by `canonical` is whole, without making its value.
+
+    Raises:
+        ValidationError: as `parse` does, but for repeated keys and for sizes.
+    """
+    try:
+        # Canonical texts have no spaces around, which only the slower way takes.
+        if _SCANNER.raw_decode(text)[1] != len(text):
+            _SCANNER.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValidationError(f"not JSON: {error}") from None
+    if _SURROGATE.search(text):
+        parse(text)
 
 
 def _depth(data: bytes) -> int:
@@ -257,7 +274,9 @@ _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_float=_real, parse_int=_integer, parse_constant=_constant
 )
 
-_PLAIN_DECODER: Final = json.JSONDecoder()
+_PLAIN_DECODER: Final = json.JSONDecoder(parse_constant=_constant)
+# Makes no integers, since whoever uses a text parses it.
+_SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=_real, parse_constant=_constant)
 # A text of so many characters holds no integer of more than 64 bits, of which orjson makes a real.
 _SURE: Final = 18
 

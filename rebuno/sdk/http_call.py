@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, Final
 
 import httpx2
@@ -23,7 +23,7 @@ class Carrier:
     def __init__(self, transport: httpx2.AsyncBaseTransport) -> None:
         self._transport = transport
         self._lent = 0
-        self._closed = False
+        self._deferred = False
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[httpx2.AsyncBaseTransport]:
@@ -33,14 +33,16 @@ class Carrier:
             yield self._transport
         finally:
             self._lent -= 1
-            if self._closed and not self._lent:
-                await self._transport.aclose()
+            if self._deferred and not self._lent:
+                # What comes of it is nothing to the call, whose answer is there.
+                with suppress(httpx2.RequestError, OSError):
+                    await self._transport.aclose()
 
     async def aclose(self) -> None:
         """Closes the transport, now or after the last of the calls that go on."""
         execution = context.current()
-        self._closed = execution is not None and execution.settling
-        if not (self._closed and self._lent):
+        self._deferred = execution is not None and execution.settling
+        if not (self._deferred and self._lent):
             await self._transport.aclose()
 
 

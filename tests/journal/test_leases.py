@@ -1,6 +1,8 @@
 """Who lives and who leads where several have one store open, and what a clock that is set does to it."""
 
+import os
 import signal
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,3 +119,23 @@ async def test_who_is_gone_leads_no_more(tmp_path: Path, how: str) -> None:
         other.wait(10)
     assert await store.lead("sweep", 10)
     await store.close()
+
+
+@pytest.mark.parametrize(("mask", "of_the_group"), [(0o002, True), (0o022, False)])
+def test_a_role_can_be_taken_next_by_who_may_write_files_of_the_group(
+    tmp_path: Path, mask: int, of_the_group: bool
+) -> None:
+    """Its file stays when who had it leaves, and is as the mask of its maker says."""
+    before = os.umask(mask)
+    try:
+        first, second = Owner(tmp_path), Owner(tmp_path)
+        assert first.claim("server") is None
+        assert str(os.getpid()) in (second.claim("server") or "")
+        first.close()
+        assert second.claim("server") is None
+        second.close()
+    finally:
+        os.umask(before)
+    mode = (tmp_path / ".server").stat().st_mode
+    assert bool(mode & stat.S_IWGRP) == of_the_group
+    assert not mode & stat.S_IWOTH

@@ -16,7 +16,7 @@ from rebuno.policy.compile import compile_text
 from rebuno.sdk.http_record import Pieces, is_whole, pieces
 from tests.kernel.served import eventually
 from tests.llm.provider import Manner, provider
-from tests.llm.support import HELLO, Clients, clients, twice
+from tests.llm.support import CERTIFICATES, HELLO, Clients, clients, twice
 from tests.sdk.support import OPEN
 
 ASK = 'bundle tests\ndefault allow\nrule ask { require approval for tool "*" }\n'
@@ -313,6 +313,57 @@ def test_a_call_under_way_outlives_its_client_in_a_handler_that_waits(streamed: 
         stub.manners.append(manner)
         ended = asyncio.run(play())
     assert (ended.output, len(stub.requests)) == ([5 if streamed else True, "paid"], 1)
+
+
+class Broken(httpx2.AsyncHTTPTransport):
+    """A transport that fails when it is closed; counts how often it is."""
+
+    def __init__(self) -> None:
+        super().__init__(verify=CERTIFICATES)
+        self.closed = 0
+
+    async def aclose(self) -> None:
+        self.closed += 1
+        await super().aclose()
+        raise httpx2.CloseError("the socket is gone")
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_what_closing_a_client_comes_to_is_nothing_to_the_call_that_it_waited_for(waits: bool) -> None:
+    """The call is recorded as it ended. A handler that waits for nobody closes at once, and is told; either once."""
+    manner = Manner(hold=0)
+    beneath = Broken()
+    under_way: list[asyncio.Task[httpx2.Response]] = []
+    ask = rebuno.tool("ask")(lambda: "paid")
+
+    async def handler() -> None:
+        client = rebuno.http_client(base_url=stub.url, transport=beneath)
+        call = asyncio.create_task(client.post(CHAT, json={"model": "gpt-5", "messages": HELLO}))
+        await asyncio.to_thread(stub.wait_for, 1)
+        try:
+            if waits:
+                await ask()
+        finally:
+            try:
+                await client.aclose()
+            finally:
+                manner.go.set()
+                under_way.append(call)
+
+    async def play() -> tuple[rebuno.Execution, str]:
+        async with rebuno.open(":memory:", policy=compile_text(ASK_ONE)) as kernel:
+            run = await kernel.run(handler, id="run")
+            await asyncio.gather(*under_way, return_exceptions=True)
+            return run, (await kernel.operator.steps(run.id))[0].status
+
+    with provider() as stub:
+        stub.manners.append(manner)
+        ended, call = asyncio.run(play())
+    assert beneath.closed == 1
+    if waits:
+        assert (ended.status, call) == ("blocked", "succeeded")
+    else:
+        assert (ended.status, ended.failure_reason) == ("failed", "agent_error: CloseError: the socket is gone")
 
 
 def test_lines_are_the_pieces_of_other_streams() -> None:

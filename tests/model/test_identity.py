@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rebuno.errors import NotJSON, RebunoError, ValidationError
 from rebuno.model.bigint import from_digits, to_digits
-from rebuno.model.identity import MAX_BYTES, args_hash, canonical, parse, reread, step_id
+from rebuno.model.identity import MAX_BYTES, args_hash, canonical, parse, reread, scan, step_id
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "identity.json").read_text(encoding="utf-8"))
 
@@ -255,8 +255,19 @@ def test_a_text_that_was_written_here_is_read_as_it_was_meant(digits: int) -> No
         assert (again, type(again)) == (value, type(value))
 
 
+@pytest.mark.parametrize("text", ['["a text of some length", NaN]', '"a text of some length', '-Infinity, "and more"'])
+def test_a_long_text_that_is_no_json_is_refused(text: str) -> None:
+    """As a short one; only what overflows, or is half a character, is left to `scan`."""
+    with pytest.raises(ValidationError):
+        reread(text)
+    with pytest.raises(ValidationError):
+        scan(text)
+
+
 @pytest.mark.parametrize("text", ["", "1 2", "NaN", "{", " 1,", "1e999", '"\\ud800"'])
 def test_a_short_text_that_was_damaged_is_refused(text: str) -> None:
     """As `parse` refuses it."""
     with pytest.raises(ValidationError):
         reread(text)
+    with pytest.raises(ValidationError):
+        scan(text)

@@ -48,7 +48,8 @@ def settled(error: psycopg.Error) -> bool:
 
 
 def known(error: psycopg.Error) -> bool:
-    """Whether a row to be added is there."""
+    """Whether a row to be added is there. Of a change of steps that is a step: while it has the execution's row locked,
+    nobody adds an event of its number."""
     return error.sqlstate == "23505"
 
 
