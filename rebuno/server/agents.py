@@ -24,7 +24,11 @@ async def submit(call: Call) -> Response:
     """Submit a step"""
     asked = call.body(requests.Submit)
     submission = Submission(
-        asked.kind, asked.target, identity.canonical(asked.args, "args"), asked.idempotency, asked.parent_step_id or ""
+        asked.kind,
+        asked.target,
+        identity.canonical(asked.args, "args"),
+        asked.idempotency or "safe_to_retry",
+        asked.parent_step_id or "",
     )
     answer = await call.serving.submit(
         call.caller.agent_id, call.id, call.dispatch(), submission, asked.submission or 0
@@ -44,10 +48,10 @@ async def complete_step(call: Call) -> Response:
         call.caller.agent_id,
         call.id,
         call.dispatch(),
-        call.path["step_id"],
+        call.step_id,
         identity.canonical(body.result, "result"),
     )
-    return said(answers.settled(settled, call.path["step_id"]))
+    return said(answers.settled(settled, call.step_id))
 
 
 async def fail_step(call: Call) -> Response:
@@ -56,15 +60,15 @@ async def fail_step(call: Call) -> Response:
     if not isinstance(error, dict):
         error = {"message": error if isinstance(error, str) else identity.canonical(error, "error")}
     settled = await call.serving.fail_step(
-        call.caller.agent_id, call.id, call.dispatch(), call.path["step_id"], identity.canonical(error, "error")
+        call.caller.agent_id, call.id, call.dispatch(), call.step_id, identity.canonical(error, "error")
     )
-    return said(answers.settled(settled, call.path["step_id"]))
+    return said(answers.settled(settled, call.step_id))
 
 
 async def publish(call: Call) -> Response:
     """Hand on a piece of a step's output"""
     body = call.body(requests.DeltaBody)
-    delta = Delta(call.path["step_id"], body.seq, body.data)
+    delta = Delta(call.step_id, body.seq, body.data)
     await call.serving.publish(call.caller.agent_id, call.id, call.dispatch(), delta)
     return nothing()
 
@@ -94,7 +98,7 @@ async def complete(call: Call) -> Response:
 
 async def fail(call: Call) -> Response:
     """End an execution as failed"""
-    reason = call.body(requests.Fail).error
+    reason = call.body(requests.Fail).error or "agent_error"
     await call.serving.fail(call.caller.agent_id, call.id, call.dispatch(), reason)
     call.note("execution failed")
     return nothing()

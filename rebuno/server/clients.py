@@ -15,7 +15,10 @@ from rebuno.server.wire import answers, requests
 from rebuno.server.wire.writing import Json, array, obj, raw
 
 _EXECUTION: Final = "/v0/executions/{id}"
+# How many of them a page holds: unless the caller says it, and at most.
+_EXECUTIONS: Final = 50
 _MOST_EXECUTIONS: Final = 200
+_EVENTS: Final = 100
 _MOST_EVENTS: Final = 1000
 _READ: Final = (Scope.EXECUTIONS_READ,)
 _WRITE: Final = (Scope.EXECUTIONS_WRITE,)
@@ -47,7 +50,7 @@ async def list_executions(call: Call) -> Response:
         session=query.session or None,
         status=query.status or None,
         cursor=query.cursor or None,
-        limit=min(query.limit, _MOST_EXECUTIONS),
+        limit=min(query.limit, _MOST_EXECUTIONS) if query.limit > 0 else _EXECUTIONS,
     )
     return said(answers.executions([await _shown(call, row) for row in rows], cursor))
 
@@ -60,7 +63,8 @@ async def get_execution(call: Call) -> Response:
 async def list_events(call: Call) -> Response:
     """List the events of an execution"""
     query = call.query(requests.EventsQuery)
-    rows = await call.serving.events(call.id, after=query.after_seq, limit=max(1, min(query.limit, _MOST_EVENTS)))
+    limit = min(query.limit, _MOST_EVENTS) if query.limit > 0 else _EVENTS
+    rows = await call.serving.events(call.id, after=query.after_seq, limit=limit)
     return said(array(map(answers.event, rows)))
 
 
@@ -75,7 +79,7 @@ async def list_steps(call: Call) -> Response:
 async def get_step(call: Call) -> Response:
     """Show a step"""
     await _own(call)
-    return said(answers.step(await call.serving.step(call.id, call.path["step_id"])))
+    return said(answers.step(await call.serving.step(call.id, call.step_id)))
 
 
 async def previous(call: Call) -> Response:

@@ -22,11 +22,15 @@ from rebuno.server.auth import Caller, Scope, Tokens
 from rebuno.server.failures import TooLargeError, answer
 from rebuno.server.metrics import Metrics
 from rebuno.server.webhooks import AllowList
+from rebuno.server.wire import requests
 
 logger: Final = logging.getLogger("rebuno.server")
 
 # Where in a scope a request's attributes are kept for whoever traces it.
 TOLD: Final = "rebuno.told"
+
+# The paths whose ids are UUIDs; an agent's id is its operator's own text.
+_NUMBERED: Final = ("/v0/executions/{id}", "/v0/approvals/{id}", "/v0/api-keys/{id}")
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -74,8 +78,13 @@ class Call:
 
     @property
     def id(self) -> str:
-        """The id in the path."""
+        """The id in the path: of an execution, an approval or a key in small letters, of an agent as it is."""
         return self.path["id"]
+
+    @property
+    def step_id(self) -> str:
+        """The step in the path, in small letters."""
+        return self.path["step_id"].lower()
 
     def note(self, what: str, **more: str) -> None:
         """Logs what became of the execution in the path."""
@@ -121,6 +130,8 @@ class Endpoint:
     def route(self, server: Server) -> Route:
         """The route that Starlette serves."""
 
+        numbered = self.path.startswith(_NUMBERED)
+
         async def endpoint(request: Request) -> Response:
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.scope["headers"]}
             raw = await _read(request, headers)
@@ -128,6 +139,8 @@ class Endpoint:
             call = Call(server, request.scope, headers, caller, raw)
             if call.told is not None:
                 call.told |= self._told(call)
+            if numbered:
+                call.path["id"] = _id(call.path["id"])
             for text in call.path.values():
                 if "\0" in text:
                     raise NotFoundError("nothing has an id with NUL in it")
@@ -206,6 +219,13 @@ def _query(raw: bytes) -> dict[str, str]:
     if any("\0" in value for value in query.values()):
         raise ValidationError("the query holds NUL")
     return query
+
+
+def _id(text: str) -> str:
+    try:
+        return requests.uuid(text)
+    except ValueError:
+        raise ValidationError("the id in the path is no UUID") from None
 
 
 def _fit(model: type[T], value: object, what: str) -> T:

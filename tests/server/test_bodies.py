@@ -10,6 +10,7 @@ from rebuno.server import connections
 from tests.server.support import BEARER, Running, agent, play
 
 EXECUTIONS = "/v0/executions"
+UNKNOWN = b"01920000-0000-7000-8000-000000000000"
 AGENT = b'{"agent_id":"agent","input":%b}'
 
 BODIES: list[tuple[str, bytes, int]] = [
@@ -33,8 +34,10 @@ BODIES: list[tuple[str, bytes, int]] = [
     ("a blank session", b'{"agent_id":"agent","session":" "}', 400),
     ("a session that is too long", b'{"agent_id":"agent","session":"%b"}' % (b"s" * 257), 400),
     ("a key with NUL", b'{"agent_id":"agent","idempotency_key":"\\u0000"}', 400),
-    ("half a parent step", b'{"agent_id":"agent","spawned_by":{"execution_id":"x"}}', 400),
-    ("a parent that there is not", b'{"agent_id":"agent","parent_execution_id":"x"}', 404),
+    ("half a parent step", b'{"agent_id":"agent","spawned_by":{"execution_id":"%b"}}' % UNKNOWN, 400),
+    ("a parent that there is not", b'{"agent_id":"agent","parent_execution_id":"%b"}' % UNKNOWN, 404),
+    ("a parent whose id is no UUID", b'{"agent_id":"agent","parent_execution_id":"x"}', 400),
+    ("a parent step whose id is no UUID", b'{"agent_id":"agent","spawned_by":{"execution_id":"x","step_id":"y"}}', 400),
 ]
 
 FINE: list[tuple[str, bytes]] = [
@@ -90,16 +93,17 @@ def test_a_malformed_submission_is_refused() -> None:
                 answer = await one.send("POST", path, {**SUBMITTED, **change})
                 assert answer.status_code == status, (reason, answer.text)
                 assert len(await server.get(path)) == before + (status == 200), reason
-            for missing in SUBMITTED:
+            for missing in ("kind", "target"):
                 body = {name: value for name, value in SUBMITTED.items() if name != missing}
                 assert (await one.send("POST", path, body)).status_code == 400, missing
 
     play(scenario)
 
 
+NOBODY = UNKNOWN.decode()
+
 QUERIES: list[tuple[str, str, int]] = [
     ("no status of ours", f"{EXECUTIONS}?status=done", 400),
-    ("none at all", f"{EXECUTIONS}?limit=0", 400),
     ("no number", f"{EXECUTIONS}?limit=many", 400),
     ("a cursor that nobody gave", f"{EXECUTIONS}?cursor=abc", 400),
     ("twice", f"{EXECUTIONS}?limit=1&limit=2", 400),
@@ -111,16 +115,22 @@ QUERIES: list[tuple[str, str, int]] = [
     ("every question", "/v0/approvals?status=all", 200),
     ("no route", "/v0/nothing", 404),
     ("no route, with a slash", f"{EXECUTIONS}/", 404),
-    ("no execution", f"{EXECUTIONS}/nothing", 404),
-    ("NUL in a path", f"{EXECUTIONS}/%00", 404),
-    ("no UTF-8 in a path", f"{EXECUTIONS}/%ff", 404),
+    ("no execution", f"{EXECUTIONS}/{NOBODY}", 404),
+    ("NUL in a path", f"{EXECUTIONS}/%00", 400),
+    ("NUL in an agent's path", "/v0/agents/%00", 404),
+    ("no UTF-8 in a path", f"{EXECUTIONS}/%ff", 400),
     ("no agent", "/v0/agents/nothing", 404),
-    ("no question", "/v0/approvals/nothing", 404),
-    ("no execution's events", f"{EXECUTIONS}/nothing/events", 404),
-    ("no execution's steps", f"{EXECUTIONS}/nothing/steps", 404),
-    ("no execution's stream", f"{EXECUTIONS}/nothing/stream", 404),
-    ("no execution's past", f"{EXECUTIONS}/nothing/previous", 404),
-    ("no execution's forks", f"{EXECUTIONS}/nothing/fork-points", 404),
+    ("no question", f"/v0/approvals/{NOBODY}", 404),
+    ("no execution's events", f"{EXECUTIONS}/{NOBODY}/events", 404),
+    ("no execution's steps", f"{EXECUTIONS}/{NOBODY}/steps", 404),
+    ("no execution's stream", f"{EXECUTIONS}/{NOBODY}/stream", 404),
+    ("no execution's past", f"{EXECUTIONS}/{NOBODY}/previous", 404),
+    ("no execution's forks", f"{EXECUTIONS}/{NOBODY}/fork-points", 404),
+    *(
+        (f"an id that is no UUID: {id}{more}", f"{path}/{id}{more}", 400)
+        for id in ("nothing", f"{{{NOBODY}}}", NOBODY.replace("-", ""), NOBODY[:-1], f"urn:uuid:{NOBODY}", "%20")
+        for path, more in ((EXECUTIONS, ""), (EXECUTIONS, "/events"), ("/v0/approvals", ""))
+    ),
 ]
 
 

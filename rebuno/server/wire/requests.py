@@ -1,8 +1,33 @@
 """The bodies and queries that are taken. A field that is left out may be null as well; an unknown one is refused."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+import re
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+
+
+def uuid(text: str) -> str:
+    """An id as it is stored: in small letters. `ValueError` where the text is no UUID."""
+    small = text.lower()
+    if not _UUID.fullmatch(small):
+        raise ValueError("it is no UUID")
+    return small
+
+
+def _uuid_or_none(text: str) -> str:
+    return uuid(text) if text else ""
+
+
+# An id in small or capital letters.
+Id: TypeAlias = Annotated[str, AfterValidator(uuid), WithJsonSchema({"type": "string", "format": "uuid"})]
+# The same where an empty text says that there is none.
+OptionalId: TypeAlias = Annotated[
+    str,
+    AfterValidator(_uuid_or_none),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "uuid"}, {"const": ""}]}),
+]
 
 Name: TypeAlias = Annotated[str, Field(max_length=256)]
 KindName: TypeAlias = Literal["tool_call", "llm_call", "local"]
@@ -24,8 +49,8 @@ class Nothing(Body):
 class SpawnedBy(Body):
     """The step whose subagent an execution is."""
 
-    execution_id: str
-    step_id: str
+    execution_id: Id
+    step_id: Annotated[str, AfterValidator(str.lower)]
 
 
 class CreateExecution(Body):
@@ -34,7 +59,7 @@ class CreateExecution(Body):
     agent_id: str
     input: Any = None
     session: str | None = None
-    parent_execution_id: str | None = None
+    parent_execution_id: OptionalId | None = None
     idempotency_key: str | None = None
     spawned_by: SpawnedBy | None = None
     on_behalf_of: str | None = None
@@ -49,30 +74,30 @@ class Fork(Body):
 
 
 class Submit(Body):
-    """What an agent wants to do. `submission` counts the requests of one attempt from 1: repeated, it gets the first
-    answer again."""
+    """What an agent wants to do. Without `args` they are null, without `idempotency` the step is `safe_to_retry`.
+    `submission` counts the requests of one attempt from 1: repeated, it gets the first answer again."""
 
     kind: KindName
     target: str
-    args: Any
-    idempotency: IdempotencyName
+    args: Any = None
+    idempotency: IdempotencyName | None = None
     resources: list[str] | None = None
     submission: int | None = Field(default=None, ge=1, lt=2**31)
-    parent_step_id: str | None = None
+    parent_step_id: Annotated[str, AfterValidator(str.lower)] | None = None
 
 
 class StepResult(Body):
-    """What a step's body gave."""
+    """What a step's body gave; null where it is left out."""
 
-    result: Any
+    result: Any = None
     captures: list[Any] | None = None
     capture_failures: list[Any] | None = None
 
 
 class StepError(Body):
-    """Why a step's body failed; what is no object is kept as the `message` of one."""
+    """Why a step's body failed, null where it is left out. What is no object is kept as the `message` of one."""
 
-    error: Any
+    error: Any = None
     captures: list[Any] | None = None
     capture_failures: list[Any] | None = None
 
@@ -85,16 +110,17 @@ class DeltaBody(Body):
 
 
 class Complete(Body):
-    """The output of an execution, and the state that the next one of its session begins with."""
+    """The output of an execution, null where it is left out, and the state that the next one of its session begins
+    with."""
 
-    output: Any
+    output: Any = None
     state: Any = None
 
 
 class Fail(Body):
-    """Why an execution failed."""
+    """Why an execution failed; `agent_error` where nothing says why."""
 
-    error: str
+    error: str | None = None
 
 
 class Metadata(Body):
@@ -135,7 +161,7 @@ class TestPolicy(Body):
 
     bundle: str | None = None
     cases: list[Any] | None = None
-    execution_id: str | None = None
+    execution_id: OptionalId | None = None
     executions: Executions | None = None
 
 
@@ -161,17 +187,18 @@ class Query(BaseModel):
 
 
 class ExecutionsQuery(Query):
-    """Which executions, and how many of them at once."""
+    """Which executions, and how many of them at once: at most 200, and 50 where the number is 0 or below."""
 
     agent_id: str = ""
     session: str = ""
     status: ExecutionStatusName | Literal[""] = ""
-    cursor: str = ""
-    limit: int = Field(default=50, ge=1)
+    cursor: OptionalId = ""
+    limit: int = 50
 
 
 class EventsQuery(Query):
-    """The events after this number, and how many of them at once: from 1 to 1,000, whatever is asked for."""
+    """The events after this number, and how many of them at once: at most 1,000, and 100 where the number is 0 or
+    below."""
 
     after_seq: int = Field(default=0, ge=0, lt=2**63)
     limit: int = 100
@@ -187,7 +214,7 @@ class ApprovalsQuery(Query):
     """Which questions."""
 
     status: ApprovalStatusName | Literal["", "all"] = ""
-    execution_id: str = ""
+    execution_id: OptionalId = ""
 
 
 class DeleteQuery(Query):
