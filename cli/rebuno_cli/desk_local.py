@@ -2,6 +2,7 @@
 
 import getpass
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,6 +10,7 @@ from rebuno.errors import NotFoundError, ValidationError
 from rebuno.journal import records
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.served import ServedStore
+from rebuno.kernel import documented
 from rebuno.kernel.operator import Operator
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
@@ -59,9 +61,12 @@ class LocalDesk:
     async def events(self, execution_id: str, *, after: int = 0) -> list[Event]:
         found: list[Event] = []
         while page := await self._store.events(execution_id, after=after, limit=_PAGE):
-            found += page
+            found += [replace(event, payload=await self._documented(event)) for event in page]
             after = page[-1].event_seq
         return found
+
+    async def _documented(self, event: Event) -> Any:
+        return identity.parse(await documented.payload(self._store, event))
 
     async def story(self, ref: str) -> "Story":
         return await self._operator.story(ref)

@@ -18,6 +18,7 @@ from rebuno.kernel.cancel import cancel
 from rebuno.kernel.children import PARENT_TERMINAL, awaited, cancel_all, tell_parent
 from rebuno.kernel.contended import PATIENCE, answer
 from rebuno.kernel.executions import judge_waiting
+from rebuno.kernel.observer import Observer
 from rebuno.kernel.queueing import resumed
 from rebuno.kernel.sweeps import sweep
 from rebuno.model.execution import ExecutionStatus
@@ -31,11 +32,13 @@ _LEADS: Final = 10.0
 
 
 class Aftermath:
-    """The rest of the work, over one store. `wake` is called where an execution has become due."""
+    """The rest of the work, over one store. `wake` is called where an execution has become due, `observer` is told what
+    ends."""
 
-    def __init__(self, store: ServedStore, wake: Callable[[], None]) -> None:
+    def __init__(self, store: ServedStore, wake: Callable[[], None], observer: Observer) -> None:
         self._store = store
         self._wake = wake
+        self._observer = observer
 
     async def ended(self, execution: Execution) -> None:
         """An execution has ended: its parent is told, its subagents are cancelled, the next of its session begins.
@@ -47,6 +50,7 @@ class Aftermath:
         self._wake()
 
     async def _ended(self, execution: Execution) -> None:
+        self._observer.ended(execution)
         if execution.spawned_step_id:
             await tell_parent(self._store, execution)
         for child in await cancel_all(self._store, await self._store.children(execution.id)):
@@ -108,7 +112,9 @@ class Aftermath:
         Raises:
             StoreError
         """
-        await sweep(self._store, retention=retention, release=False)
+        swept = await sweep(self._store, retention=retention, release=False)
+        self._observer.overdue(swept.overdue)
+        self._observer.expired(swept.expired)
         for child in await self._store.children_ended(limit=_PAGE):
             await self._one(child, self._tell)
         for child in await self._store.orphans(limit=_PAGE):

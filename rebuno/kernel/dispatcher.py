@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Final
 
 from rebuno.errors import (
@@ -36,6 +37,7 @@ from rebuno.kernel.approvals import expire
 from rebuno.kernel.attempt import load
 from rebuno.kernel.change import Changes
 from rebuno.kernel.closing import close
+from rebuno.kernel.observer import Observer, Webhook
 from rebuno.kernel.policies import Policies
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
@@ -51,18 +53,6 @@ _TRIES: Final = 10
 # The longest pause between two tries, in seconds.
 _LONGEST_PAUSE: Final = 60.0
 _OUTCOMES: Final = (StepStatus.SUCCEEDED, StepStatus.FAILED)
-
-
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    """One delivery to an agent: where to, signed with what, and what it says. `lease` is in seconds."""
-
-    url: str
-    secret: str
-    execution_id: str
-    dispatch_id: str
-    dispatch_attempt: int
-    lease: float
 
 
 # Posts a webhook and returns the HTTP status; raises `NetworkError` where there was none.
@@ -107,14 +97,14 @@ class Dispatcher:
         policies: Policies,
         settings: Settings,
         *,
-        delivered: Callable[[Webhook, int], None],
+        observer: Observer,
         ended: Callable[[Execution], Awaitable[None]],
     ) -> None:
-        """`delivered` is told the status of each webhook (0: none came), `ended` each execution that ends here."""
+        """`ended` is told each execution that ends here."""
         self._store = store
         self._policies = policies
         self._settings = settings
-        self._delivered = delivered
+        self._observer = observer
         self._ended = ended
         self._due = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
@@ -197,7 +187,8 @@ class Dispatcher:
             Stale, Terminated, NotFoundError: it has moved on.
             StoreError
         """
-        await expire(self._store, dispatch.execution_id)
+        if expired := await expire(self._store, dispatch.execution_id):
+            self._observer.expired(expired)
         execution = await self._store.execution(dispatch.execution_id)
         held = await self._store.dispatch(execution.id)
         now = self._store.now()
@@ -262,12 +253,15 @@ class Dispatcher:
             dispatch=claimed,
         )
         head = await self._write(execution.id, changes, write, base=execution.head_seq)
+        if dispatch.state is DispatchState.CLAIMED:
+            self._observer.reclaimed()
         webhook = Webhook(agent.webhook_url, agent.secret, execution.id, dispatch.id, number, seconds)
         return _Claim(webhook, claimed, lease, head)
 
     # ---------------------------------------------------------------- posting
 
     async def _post(self, claim: _Claim, send: Send) -> None:
+        began = perf_counter()
         try:
             status = await send(claim.webhook)
         except NetworkError as error:
@@ -279,7 +273,7 @@ class Dispatcher:
                 async with asyncio.timeout(_GRACE):
                     await self._try_at_once(claim)
             raise
-        self._delivered(claim.webhook, status)
+        self._observer.delivered(claim.webhook, status, perf_counter() - began)
         if status == 200:
             await self._store.extend(claim.lease, self._store.now() + claim.webhook.lease)
             acked = Batch(claim.lease.execution_id, (_told("acked", claim.dispatch),), lease=claim.lease)
@@ -327,6 +321,7 @@ class Dispatcher:
         changes.add((failed,))
         write = ExecutionWrite(ExecutionStatus.FAILED, failure_reason=DISPATCH_EXHAUSTED, attempt=execution.attempt)
         await self._write(execution.id, changes, write, base=execution.head_seq)
+        self._observer.exhausted()
         await self._ended(await self._store.execution(execution.id))
 
     async def _write(

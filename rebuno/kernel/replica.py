@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from rebuno.errors import ForbiddenError
-from rebuno.journal.records import Approval, Execution, Lease, Step
+from rebuno.journal.records import Execution, Lease
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.aftermath import Aftermath
-from rebuno.kernel.dispatcher import Dispatcher, Send, Settings, Webhook
+from rebuno.kernel.dispatcher import Dispatcher, Send, Settings
+from rebuno.kernel.observer import Observer
 from rebuno.kernel.operator import Operator
 from rebuno.kernel.policies import Policies
 from rebuno.kernel.registry import Registry
@@ -35,22 +36,6 @@ class Dispatched:
         return f"{self.id}/{self.attempt}"
 
 
-class Observer:
-    """Learns what a replica does, for metrics; every method may be overridden, and none may raise."""
-
-    def judged(self, seconds: float) -> None:
-        """A submission was identified, decided and settled, without the share of the write."""
-
-    def settled(self, step: Step) -> None:
-        """A body's outcome was recorded."""
-
-    def delivered(self, webhook: Webhook, status: int) -> None:
-        """A webhook was answered (0: it was not)."""
-
-    def resolved(self, approval: Approval) -> None:
-        """A question has its answer."""
-
-
 class Replica:
     """What the three sides of `Serving` share."""
 
@@ -72,12 +57,12 @@ class Replica:
         self._registry = Registry(store)
         self._streams = Streams(store)
         self._operator = Operator(store)
-        self._aftermath = Aftermath(store, self._wake)
+        self._aftermath = Aftermath(store, self._wake, self._observer)
         self._dispatcher = Dispatcher(
             store,
             self._policies,
             self._settings,
-            delivered=self._observer.delivered,
+            observer=self._observer,
             ended=self._aftermath.ended,
         )
         # The attempts that this replica answered last, by execution and owner.

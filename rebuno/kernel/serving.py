@@ -7,8 +7,9 @@ from typing import Final
 from rebuno.errors import ConflictError
 from rebuno.journal.records import Agent, ApiKey, Approval, Counts
 from rebuno.kernel import approvals
-from rebuno.kernel.dispatcher import Send, Settings, Webhook
-from rebuno.kernel.replica import Dispatched, Observer
+from rebuno.kernel.dispatcher import Send, Settings
+from rebuno.kernel.observer import Observer, Webhook
+from rebuno.kernel.replica import Dispatched
 from rebuno.kernel.served_steps import Outcome, Settled
 from rebuno.kernel.serving_agents import Agents
 from rebuno.kernel.serving_clients import Clients, Waiting

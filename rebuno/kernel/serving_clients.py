@@ -7,7 +7,7 @@ from typing import Final
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import Event, Execution, Step
-from rebuno.kernel import admission, forks
+from rebuno.kernel import admission, documented, forks
 from rebuno.kernel.admission import Wanted, check_name
 from rebuno.kernel.cancel import cancel
 from rebuno.kernel.children import awaited
@@ -15,6 +15,8 @@ from rebuno.kernel.replica import Replica
 from rebuno.kernel.streams import Delta
 from rebuno.model.execution import ExecutionStatus
 
+# The reason of an execution that a client cancelled.
+CLIENT_CANCELLED: Final = "client_cancelled"
 MOST_EXECUTIONS: Final = 200
 MOST_EVENTS: Final = 1000
 
@@ -56,6 +58,7 @@ class Clients(Replica):
         wanted = Wanted(agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by)
         execution, new = await admission.create(self._store, wanted, policy.digest)
         if new:
+            self._observer.created(execution)
             self._wake()
         return execution
 
@@ -105,6 +108,10 @@ class Clients(Replica):
             await self._store.execution(execution_id)
         return found
 
+    async def payload(self, event: Event) -> str:
+        """The payload of an event as the protocol documents it, as JSON text."""
+        return await documented.payload(self._store, event)
+
     async def steps(self, execution_id: str, *, terminal: bool = False) -> list[Step]:
         """Every step in the order of decisions, or only those that have ended; else `NotFoundError`."""
         await self._store.execution(execution_id)
@@ -134,7 +141,7 @@ class Clients(Replica):
 
     async def cancel(self, execution_id: str) -> None:
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""
-        await self._aftermath.ended(await cancel(self._store, execution_id))
+        await self._aftermath.ended(await cancel(self._store, execution_id, reason=CLIENT_CANCELLED))
 
     async def fork(
         self, execution_id: str, *, at_seq: int, session: str = "", bundle: str | None = None, created_by: str = ""
@@ -154,6 +161,7 @@ class Clients(Replica):
             await self._policies.keep(policy)
             digest = policy.digest
         forked = await forks.fork(self._store, source, at_seq, session=session, digest=digest, created_by=created_by)
+        self._observer.created(forked)
         self._wake()
         return forked
 

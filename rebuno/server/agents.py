@@ -33,7 +33,7 @@ async def submit(call: Call) -> Response:
     answer = await call.serving.submit(
         call.caller.agent_id, call.id, call.dispatch(), submission, asked.submission or 0
     )
-    call.server.metrics.answered(answer)
+    call.server.metrics.answered(asked.kind, answer)
     if call.told is not None:
         more = {"step_id": answer.step_id, "decision": answer.say.value, "rule_id": answer.rule_id}
         call.told |= {f"rebuno.{name}": value for name, value in more.items()}

@@ -65,7 +65,7 @@ async def list_events(call: Call) -> Response:
     query = call.query(requests.EventsQuery)
     limit = min(query.limit, _MOST_EVENTS) if query.limit > 0 else _EVENTS
     rows = await call.serving.events(call.id, after=query.after_seq, limit=limit)
-    return said(array(map(answers.event, rows)))
+    return said(array([answers.event(row, await call.serving.payload(row)) for row in rows]))
 
 
 async def list_steps(call: Call) -> Response:

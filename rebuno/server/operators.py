@@ -1,17 +1,20 @@
 """The routes of operators: agents and their policies, approvals, keys, and whether the server is well."""
 
 import asyncio
+import logging
 from typing import Final
 
 from starlette.responses import Response
 
-from rebuno.errors import StoreBusy, ValidationError
+from rebuno.errors import StoreError, ValidationError
 from rebuno.journal.records import Approval
 from rebuno.server.auth import ANYONE, BOOTSTRAP, Scope
 from rebuno.server.policies import tested
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said
 from rebuno.server.wire import operating, requests
 from rebuno.server.wire.writing import Json, array, obj
+
+logger: Final = logging.getLogger("rebuno.server")
 
 # How long a store may take to say that it is there, in seconds.
 READY_SECONDS: Final = 2.0
@@ -126,14 +129,18 @@ async def health(call: Call) -> Response:
 
 
 async def ready(call: Call) -> Response:
-    """Whether the store answers too"""
+    """Whether the store answers too; 503 where it does not"""
     try:
+        # A store that is away is waited for, which this caller does not.
         async with asyncio.timeout(READY_SECONDS):
             await call.serving.keys()
     except TimeoutError:
-        # A store that is away is waited for, which whoever asks here does not.
-        raise StoreBusy(f"the store did not answer within {READY_SECONDS:g} seconds") from None
-    return said(obj(status="ok"))
+        logger.error("not ready: the store did not answer within %g seconds", READY_SECONDS)
+    except StoreError as error:
+        logger.error("not ready: %s", error)
+    else:
+        return said(obj(status="ready"))
+    return said(obj(status="unavailable"), 503)
 
 
 async def metrics(call: Call) -> Response:
@@ -163,7 +170,7 @@ async def _resolve(call: Call, *, granted: bool) -> Response:
 
 ENDPOINTS: Final = (
     Endpoint("GET", "/v0/health", health, Who.ANYONE, answer=operating.HealthOut),
-    Endpoint("GET", "/v0/ready", ready, Who.ANYONE, answer=operating.HealthOut),
+    Endpoint("GET", "/v0/ready", ready, Who.ANYONE, answer=operating.ReadyOut),
     Endpoint("GET", "/metrics", metrics, Who.ANYONE, media="text/plain"),
     Endpoint(
         "POST",

@@ -20,7 +20,7 @@ from rebuno.model import identity
 from rebuno.server import auth
 from rebuno.server.auth import Caller, Scope, Tokens
 from rebuno.server.failures import TooLargeError, answer
-from rebuno.server.metrics import Metrics
+from rebuno.server.metrics import ROUTE, Metrics
 from rebuno.server.webhooks import AllowList
 from rebuno.server.wire import requests
 
@@ -133,6 +133,7 @@ class Endpoint:
         numbered = self.path.startswith(_NUMBERED)
 
         async def endpoint(request: Request) -> Response:
+            request.scope[ROUTE] = self.path
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.scope["headers"]}
             raw = await _read(request, headers)
             caller = await self._caller(server, request.scope, headers, raw)

@@ -1,10 +1,12 @@
-"""Lets agents and clients of the published package work with our servers, and says what became of each scenario.
+"""Lets agents and clients of the published package, and an agent in JavaScript, work with our servers, and says what
+became of each scenario.
 
     make conformance
 
 The package from PyPI has an environment of its own, `.venv-published`, since it bears the same import name. Nothing in
-`published/` imports anything of ours. Every scenario runs twice: against `rebuno dev` on SQLite, and against
-`rebuno server` on a PostgreSQL that is started for it.
+`published/` imports anything of ours. The agent in `node/` sends the bodies of the published TypeScript SDK; where there
+is no `node`, its scenarios are not run, and that is said. Every scenario runs twice: against `rebuno dev` on SQLite, and
+against `rebuno server` on a PostgreSQL that is started for it.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from typing import Any, Final
 # Beside the packages of the tests this one is a program.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.conformance import nodes
 from tests.postgres.server import Server, database
 
 ROOT: Final = Path(__file__).parents[2]
@@ -82,7 +85,11 @@ def play(server: str, url: str, token: str, folder: Path, only: str) -> list[Res
     report: dict[str, Any] = json.loads(done.stdout)
     if report["rebuno"] != VERSION:
         raise SystemExit(f"`.venv-published` holds rebuno {report['rebuno']}, not {VERSION}; remove it")
-    return [Result(server, one["name"], one["says"], one["seconds"], one["error"]) for one in report["results"]]
+    program = nodes.node()
+    told = report["results"]
+    if program is not None:
+        told += nodes.play(program, url, token, BUNDLE.read_text(encoding="utf-8"), only)
+    return [Result(server, one["name"], one["says"], one["seconds"], one["error"]) for one in told]
 
 
 def on_dev(folder: Path, only: str) -> list[Result]:
@@ -113,7 +120,14 @@ def table(results: list[Result]) -> str:
         lines.append(" ".join([f"{name:<{width}}", *told]))
     lines += [f"\n{one.server}: {one.name}: {one.says}\n{one.error}" for one in results if one.error]
     passed = sum(not one.error for one in results)
-    return "\n".join([*lines, f"\nrebuno {VERSION} from PyPI: {passed} of {len(results)} scenarios passed"])
+    missing = [f"not run: {what}" for what in not_run()]
+    said = f"\nrebuno {VERSION} from PyPI, and an agent in JavaScript: {passed} of {len(results)} scenarios passed"
+    return "\n".join([*lines, said, *missing])
+
+
+def not_run() -> list[str]:
+    """The scenarios that this machine cannot play, and why."""
+    return [] if nodes.node() else [f"{len(nodes.SCENARIOS)} scenarios of an agent in JavaScript: there is no `node`"]
 
 
 def main() -> None:
@@ -132,7 +146,7 @@ def main() -> None:
                     Path(f"{options.log}.{name}").write_bytes((Path(folder) / "log").read_bytes())
     failed = sum(bool(one.error) for one in results)
     if options.json:
-        counts = {"scenarios": len(results), "passed": len(results) - failed, "failed": failed}
+        counts = {"scenarios": len(results), "passed": len(results) - failed, "failed": failed, "not_run": not_run()}
         print(
             json.dumps(
                 {**counts, "results": [{"server": one.server, "name": one.name, "error": one.error} for one in results]}

@@ -91,7 +91,7 @@ def test_a_child_that_does_not_complete_fails_the_step(serve: Scenario, how: str
             await w.serving.cancel(child.id)
         again = await w.run()
         error = identity.parse((await again.submit("ask")).error or "null")
-        failure = "tool_error: no" if how == "fail" else "cancelled"
+        failure = "tool_error: no" if how == "fail" else "client_cancelled"
         assert error == {"reason": reason, "execution_id": child.id, "failure_reason": failure}
 
     serve(scenario)

@@ -96,7 +96,8 @@ def test_ids_in_capitals_are_found() -> None:
     """In paths, bodies, queries and headers, by clients and by agents."""
 
     async def scenario(server: Running) -> None:
-        async with agent(server, bundle="bundle b\nrule r { require approval for tool " * "\n}\n") as one:
+        bundle = 'bundle b\nrule r {\n  require approval for tool "*"\n}\n'
+        async with agent(server, bundle=bundle) as one:
             begun = await server.post(EXECUTIONS, {"agent_id": "agent"}, status=201)
             id, loud = begun["id"], begun["id"].upper()
             await one.take()

@@ -236,8 +236,8 @@ def test_where_nobody_can_be_told_the_server_is_well() -> None:
             url = box.url
         await server.post("/v0/agents", {"id": "agent", "webhook_url": url, "secret": SECRET}, status=201)
         await server.post("/v0/executions", {"agent_id": "agent"}, status=201)
-        for path in ("/v0/health", "/v0/ready"):
-            assert json.loads((await server.plain.get(path)).content) == {"status": "ok"}
+        for path, status in (("/v0/health", "ok"), ("/v0/ready", "ready")):
+            assert json.loads((await server.plain.get(path)).content) == {"status": status}
 
     play(scenario)
 
@@ -257,7 +257,8 @@ def test_a_store_that_is_away_is_not_waited_for(monkeypatch: pytest.MonkeyPatch)
             now.setattr(Serving, "counts", away)
             now.setattr(metrics, "_FRESH", 0.0)
             async with asyncio.timeout(10):
-                assert (await server.plain.get("/v0/ready")).status_code == 500
+                ready = await server.plain.get("/v0/ready")
+                assert (ready.status_code, ready.json()) == (503, {"status": "unavailable"})
                 assert (await server.plain.get("/v0/health")).status_code == 200
                 await until(lambda: _says(server, "rebuno_store_up 0.0"))
         assert (await server.plain.get("/v0/ready")).status_code == 200

@@ -125,7 +125,7 @@ def executions(rows: list[Json], cursor: str | None) -> Json:
 
 
 class EventOut(Out):
-    """One record of the log."""
+    """One record of the log. `hash` is over the recorded payload; the answer's has the documented fields besides."""
 
     execution_id: str
     event_seq: int
@@ -135,12 +135,12 @@ class EventOut(Out):
     hash: str
 
 
-def event(row: Event) -> Json:
+def event(row: Event, payload: str) -> Json:
     return obj(
         execution_id=row.execution_id,
         event_seq=row.event_seq,
         type=row.type,
-        payload=row.payload,
+        payload=Json(payload),
         occurred_at=row.occurred_at,
         hash=row.hash.hex(),
     )

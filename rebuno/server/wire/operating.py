@@ -34,7 +34,7 @@ class ApprovalOut(Out):
     decided_by: str
     asserted_by: str
     rationale: str
-    timeout_at: str
+    timeout_at: str | None = None
     decided_at: str | None = None
     created_at: str
     kind: KindName
@@ -43,7 +43,7 @@ class ApprovalOut(Out):
 
 
 def approval(row: Approval, about: Step) -> Json:
-    decided = {"decided_at": time(row.decided_at)} if row.decided_at else {}
+    times = {"timeout_at": time(row.timeout_at), "decided_at": time(row.decided_at)}
     return obj(
         id=row.id,
         step_id=row.step_id,
@@ -58,12 +58,11 @@ def approval(row: Approval, about: Step) -> Json:
         decided_by=row.decided_by,
         asserted_by=row.asserted_by,
         rationale=row.rationale,
-        timeout_at=time(row.timeout_at) or "",
         created_at=time(row.created_at),
         kind=about.kind.value,
         target=about.target,
         args=raw(about.args),
-        **decided,
+        **{name: at for name, at in times.items() if at},
     )
 
 
@@ -137,6 +136,12 @@ class TestedOut(Out):
 
 
 class HealthOut(Out):
-    """That the server answers, or that its store does."""
+    """That the server answers."""
 
     status: Literal["ok"]
+
+
+class ReadyOut(Out):
+    """Whether the server can do its work now."""
+
+    status: Literal["ready", "unavailable"]
