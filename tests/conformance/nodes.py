@@ -128,14 +128,12 @@ def node() -> str | None:
 def _agent(program: str, url: str, agent_id: str, secret: str) -> Iterator[int]:
     """The port of an agent that runs while the context is open."""
     known = {"REBUNO_URL": url, "REBUNO_AGENT_ID": agent_id, "REBUNO_AGENT_SECRET": secret}
-    process = subprocess.Popen([program, str(AGENT)], env=known, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield int(process.stdout.readline())
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    with subprocess.Popen([program, str(AGENT)], env=known, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield int(process.stdout.readline())
+        finally:
+            process.kill()
 
 
 def play(program: str, url: str, token: str, bundle: str, only: str) -> list[dict[str, Any]]:

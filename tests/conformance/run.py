@@ -4,8 +4,8 @@ became of each scenario.
     make conformance
 
 The package from PyPI has an environment of its own, `.venv-published`, since it bears the same import name. Nothing in
-`published/` imports anything of ours. The agent in `node/` sends the bodies of the published TypeScript SDK; where there
-is no `node`, its scenarios are not run, and that is said. Every scenario runs twice: against `rebuno dev` on SQLite, and
+`published/` imports anything of ours. The agent in `node/` sends the bodies of the published TypeScript SDK. Without
+`node` its scenarios are not run, and the report says so. Every scenario runs twice: against `rebuno dev` on SQLite, and
 against `rebuno server` on a PostgreSQL that is started for it.
 """
 
