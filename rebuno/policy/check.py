@@ -7,6 +7,7 @@ from rebuno.policy.check_names import Names, check_ids
 from rebuno.policy.check_reach import check_reach
 from rebuno.policy.check_rules import check_rule
 from rebuno.policy.check_size import check_size
+from rebuno.policy.check_sound import sound
 from rebuno.policy.check_tests import IN_RULE, Tests
 from rebuno.policy.check_values import check_list
 from rebuno.policy.check_warnings import check_warnings
@@ -19,7 +20,8 @@ from rebuno.policy.source import NOWHERE
 def check(bundle: s.Bundle) -> list[Diagnostic]:
     """Every error and warning of a bundle, in the order of the file.
 
-    Of a bundle that is not whole only what can be said about its parts: no warning that a missing part might settle.
+    A statement with an error hides no finding about another: what the statements say together is asked of those that
+    have none. Of a bundle that is not whole there is no warning that a missing part might settle.
     """
     report = Report(bundle.path)
     names = Names(bundle, report)
@@ -41,12 +43,11 @@ def check(bundle: s.Bundle) -> list[Diagnostic]:
             case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home():
                 pass
     order = names.circles()
-    if bundle.whole and _closed(bundle) and not report.failed:
-        check_size(bundle, order, report)
-    if bundle.whole and _closed(bundle) and not report.failed:
-        formulas = Formulas(bundle)
-        check_reach(bundle, formulas, report)
-        check_warnings(bundle, formulas, report)
+    check_size(_sound(bundle, report), order, report)
+    rest = _sound(bundle, report)
+    formulas = Formulas(rest)
+    check_reach(rest, formulas, report)
+    check_warnings(rest, formulas, report, placed=_placed(bundle))
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)
@@ -60,6 +61,15 @@ def _surroundings(bundle: s.Bundle, report: Report) -> Surroundings:
         if isinstance(statement, s.Workdir | s.Home)
     }
     return Surroundings(places.get(s.Workdir), places.get(s.Home))
+
+
+def _sound(bundle: s.Bundle, report: Report) -> s.Bundle:
+    return bundle if bundle.whole and _closed(bundle) and not report.failed else sound(bundle, report.findings)
+
+
+def _placed(bundle: s.Bundle) -> bool:
+    """Whether it is known where relative paths start, or may be known by a part that could not be read."""
+    return not bundle.whole or any(isinstance(line, s.Workdir) for line in bundle.statements)
 
 
 def _closed(bundle: s.Bundle) -> bool:

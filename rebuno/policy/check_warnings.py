@@ -21,8 +21,9 @@ _READ_BY: Final = (
 )
 
 
-def check_warnings(bundle: s.Bundle, formulas: Formulas, report: Report) -> None:
-    """Warns of conditions that never hold or that guard less than they seem to. The bundle has no error."""
+def check_warnings(bundle: s.Bundle, formulas: Formulas, report: Report, *, placed: bool) -> None:
+    """Warns of conditions that never hold or that guard less than they seem to. The bundle has no error; `placed` tells
+    whether relative paths have a place to start from."""
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
     conditions = [statement for statement in bundle.statements if isinstance(statement, s.Condition)]
     inputs = {
@@ -31,7 +32,6 @@ def check_warnings(bundle: s.Bundle, formulas: Formulas, report: Report) -> None
         if isinstance(statement, s.Known) and any(isinstance(source, s.InputSource) for source in statement.sources)
     }
     defaults = [statement.verdict for statement in bundle.statements if isinstance(statement, s.Default)]
-    workdir = any(isinstance(statement, s.Workdir) for statement in bundle.statements)
     for condition in conditions:
         _never(condition.expr, formulas, f"the condition `{condition.name.text}`", report)
         _tests(condition.expr, inputs, report)
@@ -44,7 +44,7 @@ def check_warnings(bundle: s.Bundle, formulas: Formulas, report: Report) -> None
             asked = atoms(formulas.rule(rule))
             if defaults == ["allow"]:
                 _programs(rule, asked, report)
-            if not workdir:
+            if not placed:
                 _relative(rule, asked, report)
 
 
