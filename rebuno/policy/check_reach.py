@@ -167,19 +167,29 @@ def _unreachable(ruling: _Ruling, hiding: Sequence[_Ruling], report: Report) -> 
 
 def _order(ruling: _Ruling, earlier: _Shelves, formulas: Formulas, report: Report) -> None:
     rule, span = ruling.rule, ruling.rule.head_span
-    if rule.verdict != "deny":
+    if rule.verdict == "allow":
         return
+    asks = rule.verdict == "require_approval"
     seen: set[int] = set()
     never = None if ruling.always else Asked(formulas.rule(rule, negated=True), sure=True)
     for pattern in ruling.patterns:
         for one in (*earlier.always.overlapping(pattern), *earlier.asking.overlapping(pattern)):
-            if one.rule.verdict == "deny" or one.at in seen:
+            if one.rule.verdict == "deny" or one.at in seen or (asks and one.rule.verdict != "allow"):
                 continue
             seen.add(one.at)
             if len(seen) > _MOST:
                 return
             if _otherwise(ruling, one) or _exclusive(one, never, formulas.around):
                 continue
+            # A rule that asks about all of its subject is what the rules above it leave over, unless one is wider.
+            if asks and ruling.always and not any(_covers(outer, pattern) for outer in one.patterns):
+                continue
+            if asks:
+                upper = f"`{one.rule.id.text}` ({line_of(one.rule.span, span)})"
+                message = f"the rule `{rule.id.text}` does not ask about what {upper} allows: that stands first"
+                help = "put the rule that asks above it, if it is to hold for everything"
+                report.warning(Code.LATE_APPROVAL, message, span, help, (one.rule.head_span,))
+                return
             does = "allows" if one.rule.verdict == "allow" else "asks about"
             upper = f"`{one.rule.id.text}` ({line_of(one.rule.span, span)})"
             message = f"the rule `{rule.id.text}` does not stop what {upper} {does}: that stands first"

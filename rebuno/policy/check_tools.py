@@ -10,28 +10,36 @@ from rebuno.policy.formulas import Atom, Formulas, atoms
 from rebuno.policy.globs import glob
 from rebuno.policy.names import did_you_mean
 from rebuno.policy.syntax import Op
-from rebuno.policy.tool_schemas import Argument, Tool, argument, names_at
+from rebuno.policy.tool_schemas import Argument, Tool, argument, names_at, optional
+from rebuno.policy.values import shown
 
 # Facets that read texts only.
 _OF_TEXT: Final = frozenset(
     {"path", "name", "extension", "host", "scheme", "port", "address", "domain", "link", "email", "command", "program",
      "redirect", "statement", "table"}
 )  # fmt: skip
+# Arguments that a warning names.
+_NAMED: Final = 3
 _WORD: Final = {"array": "a list", "object": "an object", "integer": "an integer", "null": "null"}
 
 
 def check_tools(bundle: s.Bundle, tools: Sequence[Tool]) -> list[Diagnostic]:
-    """Warnings about a linked bundle without errors, in the order of the file: unknown tools, unknown arguments, and
-    tests that no value of an argument can fulfil. Where the schemas leave something open nothing is said of it."""
+    """Findings about a linked bundle without errors, in the order of the file: unknown tools (of a deny rule an error,
+    since it stops nothing), unknown arguments, optional arguments that an allow rule does not look at, and tests that
+    no value of an argument can fulfil. Where the schemas leave something open nothing is said of it."""
     report = Report(bundle.path)
     formulas = Formulas(bundle)
     for statement in bundle.statements:
         for subject in _subjects(statement):
-            _patterns(subject, formulas, tools, report)
+            dead = isinstance(statement, s.Rule) and statement.verdict == "deny" and subject is statement.subject
+            _patterns(subject, formulas, tools, report, dead=dead)
         if isinstance(statement, s.Rule):
             meant = _meant(statement.subject, formulas, tools)
-            for atom in atoms(formulas.rule(statement)):
+            asked = atoms(formulas.rule(statement))
+            for atom in asked:
                 _test(atom, meant, report)
+            if statement.verdict == "allow" and any(isinstance(c, s.When | s.Unless) for c in statement.clauses):
+                _open(statement, asked, meant, report)
     return ordered(report.findings)
 
 
@@ -66,7 +74,7 @@ def _texts(pattern: s.Literal | s.Name, formulas: Formulas) -> list[str]:
     return [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
 
 
-def _patterns(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool], report: Report) -> None:
+def _patterns(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool], report: Report, *, dead: bool) -> None:
     for group in subject.groups:
         for pattern in group.patterns if group.kind == "tool" else ():
             for text in _texts(pattern, formulas):
@@ -76,7 +84,10 @@ def _patterns(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool], rep
                     message, help = f"no tool has a name that `{text}` matches", ""
                 else:
                     message, help = f"there is no tool `{text}`", did_you_mean(text, [tool.name for tool in tools])
-                report.warning(Code.UNKNOWN_TOOL, message, pattern.span, help)
+                if dead:
+                    report.error(Code.UNKNOWN_TOOL, f"{message}, so the rule stops nothing", pattern.span, help)
+                else:
+                    report.warning(Code.UNKNOWN_TOOL, message, pattern.span, help)
 
 
 def _meant(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool]) -> list[Tool]:
@@ -85,6 +96,31 @@ def _meant(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool]) -> lis
         return []
     texts = [text for group in subject.groups for pattern in group.patterns for text in _texts(pattern, formulas)]
     return [tool for tool in tools if any(glob(text).matches(tool.name) for text in texts)]
+
+
+def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[Tool], report: Report) -> None:
+    """Warns of optional arguments that an allow rule does not look at although it looks at others."""
+    paths = [path for atom in asked for test in _tests(atom) for path in test.operand.paths if path.root == "args"]
+    looked = {path.parts[0].name for path in paths if path.parts and isinstance(path.parts[0], s.Key)}
+    if any(not path.parts for path in paths):
+        return
+    for tool in tools:
+        missed = [name for name in optional(tool) if name not in looked]
+        if missed:
+            named = ", ".join(f"{shown(name)}" for name in missed[:_NAMED])
+            more = f" and {len(missed) - _NAMED} more" if len(missed) > _NAMED else ""
+            message = f"`{tool.name}` takes {named}{more}, which this allow rule does not look at"
+            help = f"ask something of each, such as `{shown_path(s.Path('args', (s.Key(missed[0]),)))} missing`"
+            report.warning(Code.OPEN_ARGUMENTS, message, rule.head_span, help)
+
+
+def _tests(atom: Atom) -> Iterator[s.Test]:
+    """The test itself, and those in its block."""
+    if isinstance(atom.test, s.Test):
+        yield atom.test
+    if atom.inner is not None:
+        for inner in atoms(atom.inner):
+            yield from _tests(inner)
 
 
 def _test(atom: Atom, tools: Sequence[Tool], report: Report) -> None:

@@ -1,24 +1,16 @@
 """Conditions that are sound and may still not do what their author thinks."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from rebuno.policy import syntax as s
+from rebuno.policy.check_allow import check_allow, check_deny, warn_plain
 from rebuno.policy.diagnostics import Code, Report
 from rebuno.policy.formulas import Atom, Formulas, atoms
 from rebuno.policy.implication import Asked
 from rebuno.policy.syntax import Op
 
 _POSITIVE: Final = (Op.HAS, Op.EQ, Op.IN, Op.LIKE, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS)
-# What a regular expression reads like, and what reads such values honestly.
-_READ_BY: Final = (
-    (re.compile(r"https?\b|:/\\?/|\bwww\\?\."), "a URL", "`host of … under` or `host of … in`"),
-    (re.compile(r"@"), "an e-mail address", "`domain of … under` or `in`"),
-    (re.compile(r"\\?\.(?:com|org|net|io|dev|example|internal|local)\b"), "a host name", "`host of … under`"),
-    (re.compile(r"^[\^(]*(?:\\?/|~/|\.\./)[\w.-]"), "a path", "`under`, or `path of … like`"),
-    (re.compile(r"^[\^(]*(?:rm|sudo|git|curl|wget|npm|pip|docker|bash|sh)\b"), "a command", "`command of … like`"),
-)
 
 
 def check_warnings(bundle: s.Bundle, formulas: Formulas, report: Report, *, placed: bool) -> None:
@@ -40,10 +32,14 @@ def check_warnings(bundle: s.Bundle, formulas: Formulas, report: Report, *, plac
             if isinstance(clause, s.When | s.Unless):
                 _tests(clause.expr, inputs, report)
         _rule(rule, formulas, report)
+        if rule.verdict == "allow":
+            check_allow(rule, formulas, report)
         if rule.verdict == "deny":
             asked = atoms(formulas.rule(rule))
             if defaults == ["allow"]:
                 _programs(rule, asked, report)
+                for atom in asked:
+                    check_deny(atom, report)
             if not placed:
                 _relative(rule, asked, report)
 
@@ -88,14 +84,7 @@ def _from_input(test: s.Test, inputs: set[str]) -> bool:
 
 def _regex(test: s.Test, report: Report) -> None:
     items = test.right.items if isinstance(test.right, s.ListLiteral) else (test.right,)
-    for item in items:
-        if not isinstance(item, s.Literal):
-            continue
-        for looks, what, instead in _READ_BY:
-            if looks.search(str(item.value)):
-                message = f"this regular expression looks at {what} as at any text, and another spelling gets past it"
-                report.warning(Code.READ_BY_FACET, message, test.span, f"use {instead}")
-                return
+    warn_plain(test, Op.MATCHES, [str(item.value) for item in items if isinstance(item, s.Literal)], report)
 
 
 # ---------------------------------------------------------------- deny rules

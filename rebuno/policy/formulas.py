@@ -80,7 +80,7 @@ class AnyOf:
 Formula = Atom | AllOf | AnyOf
 
 # Facets whose values are always plain texts or numbers.
-_PLAIN: Final = frozenset({"host", "scheme", "port", "address", "domain", "size", "number"})
+_PLAIN: Final = frozenset({"host", "scheme", "port", "address", "domain", "size", "number", "statement"})
 
 # Facets that give at least one element of every text that they can read.
 _NEVER_EMPTY: Final = frozenset({"command", "program"})

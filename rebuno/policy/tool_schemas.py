@@ -117,6 +117,18 @@ def names_at(tool: Tool, parts: Sequence[PathPart]) -> list[str]:
     return [name for one in properties if isinstance(one, dict) for name in one]
 
 
+def optional(tool: Tool) -> list[str]:
+    """The names of the arguments that a tool takes and does not need, in the order of its schema."""
+    schemas = _variants([tool.schema], tool.schema) or []
+    needed = {name for schema in schemas for name in _names(schema.get("required"))}
+    names = [name for schema in schemas if isinstance(one := schema.get("properties"), dict) for name in one]
+    return [name for name in dict.fromkeys(names) if name not in needed]
+
+
+def _names(value: object) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
 def _below(schema: dict[str, Any], part: PathPart) -> list[Any] | str | None:
     types = _types(schema)
     if isinstance(part, Key):

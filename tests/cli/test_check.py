@@ -108,7 +108,11 @@ def test_tools_and_layers(folder: Path) -> None:
         "policy", "check", "typed.rbp", "--tools", "tools.json", "--layer", "org.rbp", "--json", within=folder
     )  # fmt: skip
     assert ran.code == 0
-    assert [finding["code"] for finding in json.loads(ran.out)["diagnostics"]] == ["pointless", "unknown-argument"]
+    assert [finding["code"] for finding in json.loads(ran.out)["diagnostics"]] == [
+        "open-arguments",
+        "pointless",
+        "unknown-argument",
+    ]
 
 
 def test_a_layer_with_errors(folder: Path) -> None:
