@@ -4,6 +4,7 @@ process in a file beside the store; the process says `sN` when it is in step N, 
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 
 import rebuno
@@ -15,6 +16,18 @@ def notes(path: Path) -> list[str]:
     """What the steps noted: `NAME PROCESS`."""
     file = path.with_suffix(".notes")
     return file.read_text().splitlines() if file.exists() else []
+
+
+def hold(path: Path, name: str) -> None:
+    """From now on the step of that name does not end; an empty name lets every one end."""
+    path.with_suffix(".hold").write_text(name)
+
+
+def released(path: Path, name: str) -> None:
+    """Returns once the step may end."""
+    file = path.with_suffix(".hold")
+    while file.exists() and file.read_text() == name:
+        time.sleep(0.01)
 
 
 def say(text: str) -> None:
@@ -30,6 +43,7 @@ async def run(path: Path, pause: float = 0.05) -> rebuno.Execution:
         say(name)
         with path.with_suffix(".notes").open("a") as file:
             file.write(f"{name} {os.getpid()}\n")
+        await asyncio.to_thread(released, path, name)
         await asyncio.sleep(pause)
         return name
 

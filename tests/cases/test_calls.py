@@ -1,6 +1,5 @@
 """Every call of the cases gets a verdict that will do, under a bundle written the way the pages recommend."""
 
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,8 @@ MORE = list(more())
 
 @pytest.mark.parametrize("call", [call for call in PUBLISHED if call.policy not in REFUSED], ids=str)
 def test_a_published_call_is_judged_as_it_should_be(call: Call) -> None:
-    """Both evaluators give a verdict that the case accepts, soon."""
-    start = time.monotonic()
+    """Both evaluators give a verdict that the case accepts."""
     assert verdict(policy(call.policy), call) in call.accepted
-    assert time.monotonic() - start < 5
 
 
 @pytest.mark.parametrize("call", MORE, ids=str)

@@ -93,11 +93,13 @@ def stop(process: "subprocess.Popen[str]", path: Path) -> None:
 def test_a_process_that_only_sleeps_keeps_its_run(tmp_path: Path) -> None:
     """A stopped process of this machine is alive: the other is told so, and the sleeper finishes when it wakes."""
     path = tmp_path / "store.db"
+    stepping.hold(path, "s2")
     with stepper(path) as sleeper:
         until(sleeper, "s2")
         stop(sleeper, path)
         with pytest.raises(rebuno.ConflictError, match=f"process {sleeper.pid} on "):
             asyncio.run(stepping.run(path, 0))
+        stepping.hold(path, "")
         os.kill(sleeper.pid, signal.SIGCONT)
         assert sleeper.communicate(timeout=60)[0].splitlines()[-1] == "completed"
     assert names(path) == stepping.NAMES
@@ -107,9 +109,11 @@ def test_a_sleeper_that_lost_its_run_writes_nothing_when_it_wakes(tmp_path: Path
     """Its lease ran out as seen from elsewhere and another finished the run: no result, status or lease is its own any
     more, it ends with `LeaseSuperseded` or finds the run ended, and only the step it was in ran twice."""
     path = tmp_path / "store.db"
+    stepping.hold(path, "s3")
     with stepper(path) as sleeper:
         until(sleeper, "s3")
         stop(sleeper, path)
+        stepping.hold(path, "")
         # As another machine sees a holder whose lease has run out.
         connection = apsw.Connection(str(path))
         connection.set_busy_timeout(5000)

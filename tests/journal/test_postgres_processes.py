@@ -42,13 +42,12 @@ async def test_a_killed_holder_is_dead_at_once_and_replaced(postgres: str) -> No
         assert await store.alive(held)
         other.send_signal(signal.SIGKILL)
         other.wait()
-        began = time.monotonic()
         assert not await store.alive(held)
         assert not await store.alive(held), "and stays dead, however often it is asked"
         assert held.lease_until > store.now() + 1, "the lease alone would still say that it lives"
         claim = ExecutionWrite(ExecutionStatus.RUNNING, attempt=2, holder=store.holder, lease_until=store.now() + 30)
         await written(store, batch("e1", event("dispatch.acked"), execution=claim, base=1))
-        assert time.monotonic() - began < 1
+        assert held.lease_until > store.now(), "nobody waited for the lease to end"
         await store.close()
 
 

@@ -1,6 +1,5 @@
 """What a running agent sees of its store's faults, and how it goes on when they are over."""
 
-import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -104,8 +103,7 @@ async def test_an_agent_whose_store_is_taken_away_is_stopped(tmp_path: Path, tak
     async def agent() -> None:
         await pay(0)
         take(path)
-        start = time.monotonic()
-        while time.monotonic() - start < 5:
+        while True:
             await pay(1)
 
     async with rebuno.open(path, policy=rebuno.PERMISSIVE) as kernel:

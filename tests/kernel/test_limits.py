@@ -113,14 +113,17 @@ async def test_identical_calls_of_which_one_is_refused_do_not_share_a_step(opene
     """The number that a refused one gives back goes to the next call, whatever ran beside it."""
     async with bench(opener) as b:
         await b.begin(limited("1 per 10s"))
-        real, calls = b.store.spend, 0
+        real, calls, taken = b.store.spend, 0, asyncio.Event()
 
         async def first_is_slow(step_id: str, spends: Sequence[Spend]) -> Full | None:
             nonlocal calls
             calls += 1
             if calls == 1:
-                await asyncio.sleep(0.02)
-            return await real(step_id, spends)
+                await taken.wait()
+                return await real(step_id, spends)
+            full = await real(step_id, spends)
+            taken.set()
+            return full
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(b.store, "spend", first_is_slow)

@@ -1,7 +1,6 @@
 """`after` and `count`: which earlier steps are meant, for sure or perhaps, as of the submission."""
 
 import json
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -219,12 +218,10 @@ def test_what_was_asked_before_is_counted_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(history, "meant", counting)
     policy = made.policy_of('rule r { allow any step when count(tool "a" where (args.n > 5)) >= 2 }')
     past = History()
-    start = perf_counter()
     for number in range(10_000):
         past.append(ran(number, "a", args={"n": number % 7}))
         policy.decide(Facts(TOOL, "t", history=past))
     assert looked == 10_000
-    assert perf_counter() - start < 5
     assert policy.decide(Facts(TOOL, "t", history=past, as_of=13)).rule_id == "default"
     assert policy.decide(Facts(TOOL, "t", history=past, as_of=14)).rule_id == "r"
 
