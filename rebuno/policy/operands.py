@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from rebuno.policy import facets, syntax
-from rebuno.policy.facets.placed import unplaced
+from rebuno.policy.facets.placed import Placed, unplaced
 from rebuno.policy.facets.reading import Facet, Reading, Surroundings
 from rebuno.policy.paths import elements, many, one
 from rebuno.policy.syntax import Op
@@ -88,15 +88,17 @@ def through(chain: Sequence[Facet], values: list[Any], around: Surroundings) -> 
             return [UNREADABLE] * len(values)
         found: list[Any] = []
         for value in values:
+            if type(value) is Placed and not facet.placed:
+                value = value.text
             if value is UNREADABLE:
                 found.append(UNREADABLE)
             elif absent(value) and not (facet.sees_empty and type(value) is list):
                 found.append(MISSING)
             elif facet.many:
-                read = facet.read(unplaced(value), around)
+                read = facet.read(value, around)
                 found.extend(read) if type(read) is list else found.append(read)
             else:
-                found.append(facet.read(value if facet.placed else unplaced(value), around))
+                found.append(facet.read(value, around))
         values = found
     return values
 
