@@ -7,8 +7,9 @@ from typing import Final
 
 from tree_sitter import Node
 
+from rebuno.policy.facets.placed import START, Places
 from rebuno.policy.facets.shell_tree import EXPANSIONS, STATEMENTS, Source
-from rebuno.policy.facets.shell_words import DoubtfulError, Kind, Word
+from rebuno.policy.facets.shell_words import DoubtfulError, Kind, Word, home_path
 
 MAX_DEPTH: Final = 8
 MAX_COMMANDS: Final = 10_000
@@ -36,6 +37,9 @@ _NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _PATTERN: Final = re.compile(rb"[^\s\\'\"`$<>;&#]+")
 _TARGET: Final = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)(?:\[[0-9]+\])?")
 _OUTPUT: Final = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
+_DIGIT: Final = re.compile(rb"[0-9]")
+_BOTH: Final = frozenset({"&>", "&>>"})
+_CLOSES: Final = frozenset({">&-", "<&-"})
 _DESCRIPTOR: Final = re.compile(r"[0-9]+-?")
 _TWICE_THE_SAME: Final = re.compile(rb"[A-Za-z0-9_./,:@%+][A-Za-z0-9_./,:@%+-]*")
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
@@ -43,25 +47,29 @@ _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """One simple command: its words (never none), whether its output is redirected to a file, and the names that are
-    assigned just before it."""
+    """One simple command: its words (never none), whether its output is redirected to a file, the names that are
+    assigned just before it, where it begins in its text, and the directories that it may stand in."""
 
     words: tuple[Word, ...]
     redirected: bool = False
     assigned: tuple[str, ...] = ()
+    at: int = 0
+    places: Places = START
 
 
 @dataclass(slots=True)
 class Script:
     """What one text holds.
 
-    `targets` are the files that output goes to, None for one that is not known. `assigned` are the names that are
+    `root` is its tree. `targets` are the files that output goes to, None for one that is not known, each with the
+    place of the redirect in the text. `assigned` are the names that are
     assigned on their own, to count for every command. `hidden` tells that code may run which is not written there,
     `opened` that output goes to a file without a simple command of its own: `> f`, `[[ a ]] > f`, `$(> f)`.
     """
 
+    root: Node
     commands: list[Simple] = field(default_factory=list)
-    targets: list[str | None] = field(default_factory=list)
+    targets: list[tuple[str | None, int]] = field(default_factory=list)
     assigned: list[str] = field(default_factory=list)
     hidden: bool = False
     opened: bool = False
@@ -77,7 +85,9 @@ class _Place:
 class _Walk:
     def __init__(self, source: Source, depth: int) -> None:
         self.source = source
-        self.script = Script()
+        # Whether `&>` stands before: to other shells the command ends there, and words behind it begin the next one.
+        self.both = False
+        self.script = Script(source.root)
         self.stack = [(source.root, _Place(depth))]
 
     def run(self) -> Script:
@@ -185,39 +195,29 @@ class _Walk:
         assigned: list[str] = []
         later: list[Node] = []
         before = len(self.script.targets)
-        last: Node | None = None
+        self.both = False
         for child in children:
             if child.type.endswith("_redirect"):
-                self._apart(last, child)
                 extra, rest = self._redirects([child], place)
-                if extra and not words:
+                if extra and (self.both or not words):
                     raise DoubtfulError
                 words.extend(extra)
                 later.extend(rest)
             elif child.type == "variable_assignment" and not words:
                 assigned.append(self._assignment(child, place)[0])
-            elif child.type in STATEMENTS or bool(words) is (child.type == "command_name"):
+            elif child.type in STATEMENTS or self.both or bool(words) is (child.type == "command_name"):
                 raise DoubtfulError
             else:
                 words.append(self._word(child, place))
                 if len(words) == 1 and self.source.text(child) in _RESERVED:
                     raise DoubtfulError
-            last = child
         redirected = place.redirected or len(self.script.targets) > before
         if words:
-            self.script.commands.append(Simple(tuple(words), redirected, tuple(assigned)))
+            self.script.commands.append(Simple(tuple(words), redirected, tuple(assigned), children[0].start_byte))
         else:
             self.script.assigned.extend(assigned)
             self.script.opened = self.script.opened or redirected
         self._push(later, place)
-
-    def _apart(self, word: Node | None, redirect: Node) -> None:
-        # `2>f` and `{name}>f` are one redirect each, also where the parser has seen a word and a redirect.
-        if word is not None:
-            text = self.source.text(word)
-            gap = self.source.data[word.end_byte : redirect.start_byte].replace(b"\\\n", b"")
-            if not gap and (text.endswith(b"}") or text.isdigit()):
-                raise DoubtfulError
 
     def _assignment(self, node: Node, place: _Place) -> tuple[str, Word]:
         # The name, and all of it as a word.
@@ -252,7 +252,7 @@ class _Walk:
                 words.append(word)
             else:
                 words.append(self._word(child, place))
-        self.script.commands.append(Simple(tuple(words), place.redirected))
+        self.script.commands.append(Simple(tuple(words), place.redirected, at=node.start_byte))
 
     def _test(self, node: Node, place: _Place) -> None:
         source = self.source
@@ -280,7 +280,7 @@ class _Walk:
             else:
                 words.append(self._word(child, place))
         if not double:
-            self.script.commands.append(Simple(tuple(words), place.redirected))
+            self.script.commands.append(Simple(tuple(words), place.redirected, at=node.start_byte))
         else:
             self.script.opened = self.script.opened or place.redirected
             if any(word.known and word.start in _ARITHMETIC_TESTS for word in words):
@@ -288,63 +288,68 @@ class _Walk:
 
     # ------------------------------------------------------------ redirects
 
-    def _redirects(self, nodes: list[Node], place: _Place) -> tuple[list[Word], list[Node]]:
+    def _redirects(self, nodes: Iterable[Node], place: _Place) -> tuple[list[Word], list[Node]]:
         # The words that are the command's all the same, and the statements that follow on a here-document's line.
         extra: list[Word] = []
         later: list[Node] = []
-        stack = list(reversed(nodes))
-        while stack:
-            node = stack.pop()
-            children = node.children
-            if node.type == "heredoc_redirect":
-                line, found = self.source.here_document(node)
-                self._push_expansions(found, place)
-                for child in line:
-                    if child.type == "file_redirect" and not later:
-                        stack.append(child)
-                    elif child.type in STATEMENTS:
-                        later.append(child)
-                    elif child.is_named and not later:
-                        extra.append(self._word(child, place))
-                    elif child.type not in _TOKENS:
-                        raise DoubtfulError
+        for node in nodes:
+            self.source.no_descriptor(node)
+            if node.type != "heredoc_redirect":
+                extra.extend(self._redirect(node, place))
                 continue
-            self.source.tile(children, node.start_byte, node.end_byte, lines=False)
-            if children[0].type == "file_descriptor":
-                if not self.source.text(children[0]).isdigit():
+            line, found = self.source.here_document(node)
+            self._push_expansions(found, place)
+            for child in line:
+                if child.type == "file_redirect" and not later:
+                    self.source.no_descriptor(child)
+                    extra.extend(self._redirect(child, place))
+                elif child.type in STATEMENTS:
+                    later.append(child)
+                elif child.is_named and not later:
+                    extra.append(self._word(child, place))
+                elif child.type not in _TOKENS:
                     raise DoubtfulError
-                children = children[1:]
-            operator, *words = children
-            if not words and operator.type not in (">&-", "<&-"):
-                raise DoubtfulError
-            read = [self._word(word, place) for word in words]
-            extra.extend(read[1:])
-            if node.type == "file_redirect":
-                self._target(operator.type, words, read)
-            elif node.type != "herestring_redirect":
-                raise DoubtfulError
         return extra, later
 
-    def _target(self, operator: str, nodes: list[Node], words: list[Word]) -> None:
-        if operator in (">&-", "<&-"):
-            return
+    def _redirect(self, node: Node, place: _Place) -> list[Word]:
+        # The words behind it that are the command's.
+        children = node.children
+        self.source.tile(children, node.start_byte, node.end_byte, lines=False)
+        if children[0].type == "file_descriptor":
+            # Other shells take two digits for a word.
+            if not _DIGIT.fullmatch(self.source.text(children[0])):
+                raise DoubtfulError
+            children = children[1:]
+        operator, *words = children
+        read = [self._word(word, place) for word in words]
+        if operator.type in _CLOSES:
+            # INVARIANT: these take no word, though the parser counts the next one to them.
+            return read
+        if not words:
+            raise DoubtfulError
+        self.both = self.both or operator.type in _BOTH
+        if node.type == "file_redirect":
+            self._target(operator.type, words, read, node.start_byte)
+        elif node.type != "herestring_redirect":
+            raise DoubtfulError
+        return read[1:]
+
+    def _target(self, operator: str, nodes: list[Node], words: list[Word], at: int) -> None:
         word, raw = words[0], self.source.text(nodes[0])
         # Bash expands what follows these twice, what is quoted too.
         if operator in (">&", "<&") and not _TWICE_THE_SAME.fullmatch(raw):
             raise DoubtfulError
         if operator in ("<", "<&"):
             if word.known and word.start.startswith(_SOCKETS):
-                self.script.targets.append(word.start)
+                self.script.targets.append((word.start, at))
         elif operator == ">&" and word.known and _DESCRIPTOR.fullmatch(word.start):
             return
         elif operator in _OUTPUT:
             if word.known:
                 if word.start != "/dev/null":
-                    self.script.targets.append(None if word.start.startswith("~") else word.start)
-            elif word.kind is Kind.NAMES and word.single and (raw == b"~" or raw.startswith(b"~/")):
-                self.script.targets.append("~" + word.end)
+                    self.script.targets.append((None if word.start.startswith("~") else word.start, at))
             else:
-                self.script.targets.append(None)
+                self.script.targets.append((home_path(word), at))
         else:
             raise DoubtfulError
 
