@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import NOWHERE, Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import NOWHERE, Doubtful, Facet, Reading, Surroundings
 from rebuno.policy.facts import Evidence, Facts, History
 from rebuno.policy.mentions import Mentions
 from rebuno.policy.operands import through
@@ -42,6 +42,8 @@ Where = Callable[[Item], Tri]
 
 def filed(value: Any, fold: bool) -> Keys:
     """The keys that a value stands under in a set; none for what cannot be in one."""
+    if type(value) is Doubtful:
+        return [(key, False) for key, _ in filed(value.value, fold)]
     if isinstance(value, Reading):
         return [((type(value), key), sure) for key, sure in value.keys(fold)]
     key = key_of(value, fold)

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Final
 
 import re2
 
+from rebuno.policy.edges import stands_alone
 from rebuno.policy.facets.path_glob import PathGlob, loose
-from rebuno.policy.facets.reading import Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import Doubtful, Facet, Reading, Surroundings
 from rebuno.policy.regexes import regex
 from rebuno.policy.syntax import Op
-from rebuno.policy.tokens import stands_alone
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, shown, valid
 
 # In characters; no system opens a longer one.
@@ -229,14 +229,15 @@ def pattern(text: str, around: Surroundings) -> PathGlob:
     return PathGlob([*names, *parts], absolute=True)
 
 
-def find(text: str, around: Surroundings) -> Iterable[Path]:
-    """The paths that stand in a text as whole tokens: every word is one."""
+def find(text: str, around: Surroundings) -> Iterable[Path | Doubtful]:
+    """The paths that stand in a text as whole words, in doubt where they may be a part of one: every word is one."""
     for match in _TOKEN.finditer(text):
         word = match[0]
         # A stop may end a sentence or a name.
         for path in (read(one, around) for one in dict.fromkeys([word, word.rstrip(":!?.")])):
-            if type(path) is Path and stands_alone(text, *match.span()):
-                yield path
+            alone = stands_alone(text, *match.span())
+            if type(path) is Path and alone is not False:
+                yield path if alone else Doubtful(path)
 
 
 def name(value: Any, around: Surroundings) -> Any:
@@ -255,8 +256,11 @@ def _name_literal(value: Any, _: Surroundings) -> str:
     return value
 
 
-def _find_names(text: str, around: Surroundings) -> Iterable[str]:
-    return (path.segments[-1] for path in find(text, around) if path.segments)
+def _find_names(text: str, around: Surroundings) -> Iterable[str | Doubtful]:
+    for found in find(text, around):
+        path = found.value if isinstance(found, Doubtful) else found
+        if path.segments:
+            yield path.segments[-1] if found is path else Doubtful(path.segments[-1])
 
 
 def extension(value: Any, around: Surroundings) -> Any:
