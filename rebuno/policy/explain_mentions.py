@@ -47,7 +47,7 @@ def told_mentions(known: str, given: Iterable[tuple[Any, bool]], text: Any, plac
     if found:
         return (
             None,
-            f"{_named(values[found[0][0]])} of `{known}` stands in {place} only as what may be a part of a word",
+            f"{_named(values[found[0][0]])} stands in {place} as what may be a part of a word",
         )
     if doubt:
         return None, f"{is_text} and `{known}` has values that cannot be looked for"
