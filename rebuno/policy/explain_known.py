@@ -93,7 +93,10 @@ class KnownReader:
                 return found, "is in the list" if found else "may be in the list"
             case syntax.InputSource(path):
                 texts = Texts([item for item in many(facts.input, path.parts) if not absent(item)])
-                return self._in_input(value, keys, texts, fold, facet)
+                found, why = self._in_input(value, keys, texts, fold, facet)
+                if found and facts.parent:
+                    return None, f"{why} what another execution passed on, and so perhaps not the user, as"
+                return found, why
         sure = [step for key, certain, step in given if certain and (key, True) in keys]
         if sure:
             return True, f"step {shown(sure[0].target)} (event {sure[0].seq}) gave to"

@@ -64,8 +64,9 @@ def refused(
     `limit` are found.
     """
     text = lines.text
-    bad = "" if text.isascii() else "".join(c for c in set(_NOT_ASCII.findall(text)) if _hidden(c))
-    pattern = re.compile(f"{_REFUSED.pattern}|[{re.escape(bad)}]") if bad else _REFUSED
+    bad = frozenset() if text.isascii() else frozenset(c for c in set(_NOT_ASCII.findall(text)) if _hidden(c))
+    more = re.escape("".join(bad))
+    pattern = re.compile(f"{_REFUSED.pattern}|[{more}]") if bad else _REFUSED
     found: list[Diagnostic] = []
     spans: Sequence[tuple[int, int]] | None = None
     kept: list[int] = []

@@ -197,7 +197,7 @@ class Texts:
         self.partial = False
         self._exact: _Searched | None = None
         self._folded: _Searched | None = None
-        self._written: dict[Decimal | int, bool] | None = None
+        self._written: dict[Decimal | int | float, bool] | None = None
         self._read(values)
 
     def _read(self, values: list[Any]) -> None:

@@ -258,9 +258,9 @@ def _name_literal(value: Any, _: Surroundings) -> str:
 
 def _find_names(text: str, around: Surroundings) -> Iterable[str | Doubtful]:
     for found in find(text, around):
-        path = found.value if isinstance(found, Doubtful) else found
+        path: Path = found.value if isinstance(found, Doubtful) else found
         if path.segments:
-            yield path.segments[-1] if found is path else Doubtful(path.segments[-1])
+            yield path.segments[-1] if isinstance(found, Path) else Doubtful(path.segments[-1])
 
 
 def extension(value: Any, around: Surroundings) -> Any:
