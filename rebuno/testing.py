@@ -65,9 +65,11 @@ def assert_decision(
     input: Any = None,
     history: History | None = None,
     agent: str = "",
+    parent: str = "",
     rule: str | None = None,
 ) -> Decision:
     """The decision on one submission, which must be `expect` (`allow`, `deny`, `require_approval`), by `rule` if given.
+    `parent` is the agent whose execution began this one, empty where a client did.
 
     Raises:
         AssertionError: it is another; the message tells which rule decided, at which line, and every rule's outcome.
@@ -75,7 +77,7 @@ def assert_decision(
         BundleError: the bundle has errors.
     """
     wanted = Verdict(expect)
-    facts = Facts(kind, target, {} if args is None else args, agent=agent, input=input, history=history)
+    facts = Facts(kind, target, {} if args is None else args, agent=agent, input=input, history=history, parent=parent)
     trace = explain(compiled(policy), facts)
     decision = trace.decision
     if decision.verdict is wanted and rule in (None, decision.rule_id):

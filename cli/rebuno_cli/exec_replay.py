@@ -69,12 +69,14 @@ def _recording(source: str, db: str | None) -> "Recording":
 
 def _judged(recording: "Recording", paths: list[str]) -> "Backtest":
     from rebuno.kernel.judged import of_rows
+    from rebuno.kernel.origins import in_doubt
     from rebuno.policy.backtest import Tally, against_record
     from rebuno.policy.compile import compile_policy
     from rebuno.policy.source import read
 
     tally = Tally()
-    steps = of_rows(recording.execution, recording.steps, recording.approvals)
+    parent = in_doubt(recording.execution, recording.events)
+    steps = of_rows(recording.execution, recording.steps, recording.approvals, parent)
     against_record(tally, compile_policy([read(path) for path in paths]), steps)
     return tally.result()
 

@@ -19,6 +19,7 @@ from rebuno.kernel.children import PARENT_TERMINAL, awaited, cancel_all, tell_pa
 from rebuno.kernel.contended import PATIENCE, answer
 from rebuno.kernel.executions import judge_waiting
 from rebuno.kernel.observer import Observer
+from rebuno.kernel.origins import began_by
 from rebuno.kernel.queueing import resumed
 from rebuno.kernel.sweeps import sweep
 from rebuno.model.execution import ExecutionStatus
@@ -78,7 +79,7 @@ class Aftermath:
             if execution.status is not ExecutionStatus.BLOCKED:
                 return
             steps, approvals = await load(self._store, execution_id)
-            changes = judge_waiting(policy, execution, steps, approvals)
+            changes = judge_waiting(policy, execution, steps, approvals, await began_by(self._store, execution))
             if not changes.events:
                 return
             approvals |= {write.approval.id: write.approval for write in changes.approvals}

@@ -67,6 +67,8 @@ class Attempt:
         self.execution = execution
         self.lease = lease
         self.input = identity.parse(execution.input)
+        # The execution that began this one; whoever makes an attempt of a fork looks it up.
+        self.parent = execution.spawned_execution_id or execution.forked_from
         self._looks_back = LooksBack(policy)
         self._base = execution.head_seq
         self.recorded = self._reading(approvals, set())
@@ -180,7 +182,12 @@ class Attempt:
         """What today's bundle says about a recorded step, on the facts of its first submission."""
         if step.step_id not in self._judged:
             self._judged[step.step_id] = facts.today(
-                self.policy, step, agent=self.execution.agent_id, input=self.input, past=self.history
+                self.policy,
+                step,
+                agent=self.execution.agent_id,
+                input=self.input,
+                past=self.history,
+                parent=self.parent,
             )
         return self._judged[step.step_id]
 

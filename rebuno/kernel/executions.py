@@ -27,6 +27,7 @@ from rebuno.kernel.change import Changes
 from rebuno.kernel.closing import close
 from rebuno.kernel.divergence import diverged
 from rebuno.kernel.known import withdraw
+from rebuno.kernel.origins import began_by
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
@@ -73,7 +74,7 @@ async def begin(
                     await _refuse_expired(store, agent_id, key)
                 continue
             # What is on the disk now is known: nothing of it has to be read.
-            attempt = _attempt(store, policy, replace(execution, head_seq=len(events)), ())
+            attempt = await _attempt(store, policy, replace(execution, head_seq=len(events)), ())
             attempt.recorded.begin()
             return attempt
         if execution.input != input:
@@ -160,10 +161,13 @@ def _started(execution: Execution, policy: Policy) -> NewEvent:
     return words.execution("started", attempt=execution.attempt, host=holder.host, pid=holder.pid, digest=policy.digest)
 
 
-def _attempt(store: Store, policy: Policy, execution: Execution, approvals: Iterable[Approval]) -> Attempt:
+async def _attempt(store: Store, policy: Policy, execution: Execution, approvals: Iterable[Approval]) -> Attempt:
+    parent = await began_by(store, execution)
     lease = Lease(execution.id, execution.attempt, store.holder.owner)
     store.keep(lease)
-    return Attempt(store, policy, execution, lease, approvals)
+    attempt = Attempt(store, policy, execution, lease, approvals)
+    attempt.parent = parent
+    return attempt
 
 
 async def _take_over(store: Store, policy: Policy, execution: Execution) -> Attempt | Execution:
@@ -172,7 +176,7 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
     changes = Changes()
     if any(approval.status == "pending" for approval in asked):
         steps, approvals = await load(store, execution.id)
-        changes = judge_waiting(policy, execution, steps, approvals)
+        changes = judge_waiting(policy, execution, steps, approvals, await began_by(store, execution))
     gone = {write.approval.id for write in changes.approvals}
     waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())
     if waits:
@@ -206,13 +210,14 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
         return execution
     if changes.approvals:
         asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
-    return _attempt(store, policy, execution, asked)
+    return await _attempt(store, policy, execution, asked)
 
 
 def judge_waiting(
-    policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval]
+    policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval], parent: str
 ) -> Changes:
-    """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies."""
+    """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies. `parent` is the
+    execution that began this one."""
     changes = Changes()
     past = facts.history(steps.values(), approvals.values())
     input = identity.parse(execution.input)
@@ -220,7 +225,7 @@ def judge_waiting(
         if question.status != "pending":
             continue
         step = steps[question.step_id]
-        today = facts.today(policy, step, agent=execution.agent_id, input=input, past=past)
+        today = facts.today(policy, step, agent=execution.agent_id, input=input, past=past, parent=parent)
         if question.cause == "policy" and today.verdict is Verdict.DENY:
             changes.add(*withdraw(question, step, today))
         elif question.cause == "revoked" and today.verdict is not Verdict.DENY:

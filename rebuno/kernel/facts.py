@@ -51,16 +51,17 @@ def of_step(step: Step) -> list[Evidence]:
     return [start, ended(step, step.outcome_seq, start.args, result)]
 
 
-def today(policy: Policy, step: Step, *, agent: str, input: object, past: History) -> Decision:
+def today(policy: Policy, step: Step, *, agent: str, input: object, past: History, parent: str) -> Decision:
     """What today's bundle says about a recorded step: what was recorded, where that was this very bundle; else what it
     says about the facts of the step's first submission."""
     if step.digest == policy.digest:
         return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
-    return policy.decide(of_known(step, agent=agent, input=input, past=past))
+    return policy.decide(of_known(step, agent=agent, input=input, past=past, parent=parent))
 
 
-def of_known(step: Step, *, agent: str, input: object, past: History) -> Facts:
-    """The facts of a recorded step: those of its first submission, whatever has happened since."""
+def of_known(step: Step, *, agent: str, input: object, past: History, parent: str = "") -> Facts:
+    """The facts of a recorded step: those of its first submission, whatever has happened since. `parent` is the
+    execution that began its own, empty where there is none."""
     return Facts(
         step.kind,
         step.target,
@@ -70,4 +71,5 @@ def of_known(step: Step, *, agent: str, input: object, past: History) -> Facts:
         history=past,
         as_of=step.decided_seq,
         now=step.decided_at,
+        parent=parent,
     )

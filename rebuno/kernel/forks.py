@@ -11,6 +11,7 @@ from rebuno.journal.store import Store
 from rebuno.kernel import words
 from rebuno.kernel.admission import check_name
 from rebuno.kernel.attempt import load
+from rebuno.kernel.origins import began_by
 from rebuno.kernel.queueing import queued
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
@@ -67,6 +68,7 @@ async def fork(
         words.execution(
             "forked",
             source=source.id,
+            parent=await began_by(store, source),
             at_seq=at_seq,
             source_head_seq=source.head_seq,
             source_head_hash=source.head_hash.hex(),

@@ -72,6 +72,7 @@ def _decide(attempt: Attempt, step: Identified) -> Decision:
             input=attempt.input,
             history=attempt.history,
             now=attempt.store.now(),
+            parent=attempt.parent,
         )
     )
     once = step.idempotency is Idempotency.ONCE

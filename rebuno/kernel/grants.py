@@ -87,11 +87,19 @@ def _good(attempt: Attempt, grant: Approval, wanted: Terms, *, lasts: float | No
 
 
 def _askers(attempt: Attempt, step: Identified | Step) -> list[Decision]:
-    agent, input = attempt.execution.agent_id, attempt.input
+    agent, input, parent = attempt.execution.agent_id, attempt.input, attempt.parent
     if isinstance(step, Step):
-        looked_at = facts.of_known(step, agent=agent, input=input, past=attempt.history)
+        looked_at = facts.of_known(step, agent=agent, input=input, past=attempt.history, parent=parent)
     else:
-        args, now = identity.parse(step.args), attempt.store.now()
-        looked_at = Facts(step.kind, step.target, args, agent=agent, input=input, history=attempt.history, now=now)
+        looked_at = Facts(
+            step.kind,
+            step.target,
+            identity.parse(step.args),
+            agent=agent,
+            input=input,
+            history=attempt.history,
+            now=attempt.store.now(),
+            parent=parent,
+        )
     decisions = [layer.decide(looked_at) for layer in attempt.policy.layers]
     return [decision for decision in decisions if decision.verdict is Verdict.APPROVAL]

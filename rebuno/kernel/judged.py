@@ -6,6 +6,7 @@ from rebuno.journal.records import Approval, Execution, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import facts
 from rebuno.kernel.attempt import load
+from rebuno.kernel.origins import began_by
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.policy.backtest import Judged
@@ -16,17 +17,17 @@ _PAGE = 200
 async def judged(store: Store, execution: Execution) -> list[Judged]:
     """Every step of an execution; see `of_rows`. Raises a `StoreError` where the store does."""
     steps, approvals = await load(store, execution.id)
-    return of_rows(execution, steps.values(), approvals.values())
+    return of_rows(execution, steps.values(), approvals.values(), await began_by(store, execution))
 
 
-def of_rows(execution: Execution, steps: Collection[Step], approvals: Iterable[Approval]) -> list[Judged]:
+def of_rows(execution: Execution, steps: Collection[Step], approvals: Iterable[Approval], parent: str) -> list[Judged]:
     """Every step with the facts of its first submission, in the order in which they are given. They share one history,
-    which is read once."""
+    which is read once. `parent` is the execution that began this one (`origins`)."""
     past = facts.history(steps, approvals)
     input = identity.parse(execution.input)
     return [
         Judged(
-            facts.of_known(step, agent=execution.agent_id, input=input, past=past),
+            facts.of_known(step, agent=execution.agent_id, input=input, past=past, parent=parent),
             Verdict(step.verdict),
             step.rule_id,
             f"{execution.id} {step.step_id[:12]}",

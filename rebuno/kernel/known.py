@@ -99,8 +99,9 @@ def _in_full(attempt: Attempt, known: Step, today: Decision) -> Decision:
     and the same facts under the same bundle give it again."""
     if known.digest != attempt.policy.digest:
         return today
-    agent, input = attempt.execution.agent_id, attempt.input
-    judged = attempt.policy.decide(facts.of_known(known, agent=agent, input=input, past=attempt.history))
+    agent, input, parent = attempt.execution.agent_id, attempt.input, attempt.parent
+    past = facts.of_known(known, agent=agent, input=input, past=attempt.history, parent=parent)
+    judged = attempt.policy.decide(past)
     return Decision(
         today.verdict,
         today.rule_id,

@@ -13,6 +13,7 @@ from rebuno.errors import LeaseSuperseded, Stale, Terminated
 from rebuno.journal.records import Approval, Basis, Dispatch, Execution, Lease, Step
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.attempt import NEWEST, Attempt
+from rebuno.kernel.origins import began_by
 from rebuno.kernel.recorded import Recorded
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
@@ -93,6 +94,7 @@ class ServedAttempt(Attempt):
     async def load(cls, store: ServedStore, policy: Policy, execution: Execution, lease: Lease) -> Self:
         """The attempt that has this lease, as the store knows it. Raises as `reload`."""
         attempt = cls(store, policy, execution, lease, (), None)
+        attempt.parent = await began_by(store, execution)
         await attempt.reload()
         return attempt
 

@@ -11,6 +11,7 @@ from rebuno.kernel import admission, documented, forks
 from rebuno.kernel.admission import Wanted, check_name
 from rebuno.kernel.cancel import cancel
 from rebuno.kernel.children import awaited
+from rebuno.kernel.origins import began_by
 from rebuno.kernel.replica import Replica
 from rebuno.kernel.streams import Delta
 from rebuno.model.execution import ExecutionStatus
@@ -119,6 +120,10 @@ class Clients(Replica):
         while page := await self._store.steps(execution_id, after=found[-1].decided_seq if found else 0):
             found += page
         return [step for step in found if step.status.terminal] if terminal else found
+
+    async def began_by(self, execution: Execution) -> str:
+        """The id of the execution that began this one, or the one whose copy it is; empty where a client did."""
+        return await began_by(self._store, execution)
 
     async def step(self, execution_id: str, step_id: str) -> Step:
         """One step of this execution, else `NotFoundError`."""

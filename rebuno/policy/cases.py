@@ -46,7 +46,8 @@ class Earlier:
 class Submission:
     """What is asked of a policy: a step with the input and the history of its execution, oldest step first.
 
-    `at` is when it is asked, in seconds since 1970; None where nobody knows.
+    `at` is when it is asked, in seconds since 1970; None where nobody knows. `parent` is the agent whose execution
+    began this one; empty where a client did.
     """
 
     kind: Kind
@@ -56,6 +57,7 @@ class Submission:
     input: Any = None
     history: tuple[Earlier, ...] = ()
     at: float | None = None
+    parent: str = ""
 
     def facts(self) -> Facts:
         """The submission as a policy sees it. An approval counts just before the outcome of the step."""
@@ -74,6 +76,7 @@ class Submission:
             input=self.input,
             history=History(evidence),
             now=self.at,
+            parent=self.parent,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -81,6 +84,8 @@ class Submission:
         out = {"kind": self.kind.value, "target": self.target, "args": self.args, "agent_id": self.agent_id}
         if self.input is not None:
             out["input"] = self.input
+        if self.parent:
+            out["parent"] = self.parent
         if self.history:
             out["history"] = [step.to_json() for step in self.history]
         if self.at is not None:

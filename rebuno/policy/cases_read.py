@@ -20,9 +20,22 @@ VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
 _STATUSES: Final = {status.value: status for status in StepStatus}
 
 _FILE: Final = ("agent_id", "at", "cases")
-_CASE: Final = ("name", "kind", "target", "args", "agent_id", "input", "history", "at", "expect", "expect_rule")
+_CASE: Final = (
+    "name",
+    "kind",
+    "target",
+    "args",
+    "agent_id",
+    "parent",
+    "input",
+    "history",
+    "at",
+    "expect",
+    "expect_rule",
+)
+_ASKED: Final = ("parent", "input", "history", "at")
 _EARLIER: Final = ("kind", "target", "args", "result", "status", "approved")
-_LINE: Final = ("kind", "target", "args", "agent", "input", "history", "at")
+_LINE: Final = ("kind", "target", "args", "agent", *_ASKED)
 # Python reads more than RFC 3339 allows: weeks, times without seconds or without an offset.
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
@@ -115,6 +128,7 @@ class _Reader:
             self.plain(fields, "input"),
             tuple(map(self.earlier, self.list(fields, "history"))),
             self.time(fields) if "at" in fields else at,
+            self.text(fields, "parent"),
         )
 
     def earlier(self, node: Node) -> Earlier:

@@ -23,6 +23,7 @@ _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _WORDS: Final[dict[str, Any]] = {"": None, "null": None, "true": True, "false": False}
 _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]*)\Z")
 _REAL: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?\Z")
+_COMMENT: Final = re.compile(r"#[^\n]*")
 _LONGEST_NUMBER: Final = 4300
 
 
@@ -78,6 +79,23 @@ def read_yaml(source: Source, code: str = CODE, wanted: str = "write `cases:` an
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         span = Span(line, column, line, column + 1, error.position, error.position + 1)
         raise reader.error("a control character stands here", span, 'write `"\\uXXXX"` in double quotes') from None
+
+
+def comments_of(text: str) -> list[tuple[int, int]]:
+    """Where the comments of a YAML text stand, in order: from a `#` to the end of its line, outside of every token.
+    Nowhere where the text is no YAML."""
+    try:
+        tokens = [(token.start_mark.index, token.end_mark.index) for token in yaml.scan(text, Loader=_LOADER)]
+    except yaml.YAMLError:
+        return []
+    spans: list[tuple[int, int]] = []
+    position = 0
+    for start, end in [*tokens, (len(text), len(text))]:
+        spans += [
+            (position + match.start(), position + match.end()) for match in _COMMENT.finditer(text[position:start])
+        ]
+        position = max(position, end)
+    return spans
 
 
 class _Open:

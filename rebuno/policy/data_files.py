@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from rebuno.errors import BundleError, ValidationError
 from rebuno.model.identity import parse
-from rebuno.policy.cases_yaml import Node, node_of, read_yaml
+from rebuno.policy.cases_yaml import Node, comments_of, node_of, read_yaml
 from rebuno.policy.diagnostics import MOST, Code, Diagnostic, Report, ordered
 from rebuno.policy.literals import LONGEST_NUMBER
 from rebuno.policy.source import NOWHERE, Source
@@ -34,7 +34,7 @@ def read_data(source: Source) -> Literal | ListLiteral:
     """
     text = source.text.removeprefix("\ufeff")
     lines = Lines(text, source.path)
-    _, found = refused(lines, source.path, MOST + 1)
+    _, found = refused(lines, source.path, MOST + 1, lambda: _comment_spans(text, source.path))
     if found:
         raise BundleError(ordered(found))
     if source.path.endswith(".txt"):
@@ -45,6 +45,13 @@ def read_data(source: Source) -> Literal | ListLiteral:
     if source.path.endswith(".json"):
         return _values(_json(text, source.path), source.path)
     return _values(read_yaml(Source(text, source.path), Code.BAD_DATA, "write a list of values"), source.path)
+
+
+def _comment_spans(text: str, path: str) -> list[tuple[int, int]]:
+    # Where the comments of a data file stand; of one whose form is not known, and in JSON, nowhere.
+    if path.endswith(".txt"):
+        return [match.span() for match in _LINE.finditer(text) if _COMMENT.match(match[0].strip(" \t\r"))]
+    return comments_of(text) if path.endswith((".yaml", ".yml")) else []
 
 
 def _lines(text: str, lines: Lines) -> list[tuple[str, Span]]:

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.policy import syntax
+from rebuno.policy.explain_mentions import told_mentions
 from rebuno.policy.explain_words import one_line, short
 from rebuno.policy.facets.reading import Facet, Reading, Surroundings
 from rebuno.policy.facts import Evidence, Facts
 from rebuno.policy.known import MAX_VALUES, Held, Item, Keys, as_listed, filed, foreign, in_texts, meant, sought
-from rebuno.policy.mentions import MAX_SOUGHT, SHORTEST, searchable, spelt
 from rebuno.policy.operands import chain_of, literal, through
 from rebuno.policy.paths import many
 from rebuno.policy.subjects import about, patterns
-from rebuno.policy.tokens import Texts, numbers, occurs, pieces
+from rebuno.policy.tokens import Texts
 from rebuno.policy.values import Tri, absent, key_of, shown
 
 Where = Callable[[syntax.Expr, Item], Tri]
@@ -93,7 +93,10 @@ class KnownReader:
                 return found, "is in the list" if found else "may be in the list"
             case syntax.InputSource(path):
                 texts = Texts([item for item in many(facts.input, path.parts) if not absent(item)])
-                return self._in_input(value, keys, texts, fold, facet)
+                found, why = self._in_input(value, keys, texts, fold, facet)
+                if found and facts.parent:
+                    return None, f"{why} what another execution passed on, and so perhaps not the user, as"
+                return found, why
         sure = [step for key, certain, step in given if certain and (key, True) in keys]
         if sure:
             return True, f"step {shown(sure[0].target)} (event {sure[0].seq}) gave to"
@@ -112,33 +115,9 @@ class KnownReader:
             return None, "occurs, but for upper and lower case, in"
         return answer, "occurs in" if answer else "may occur in what cannot be read of"
 
-    def mentions(self, known: syntax.Known, value: Any, facts: Facts) -> tuple[Tri, str]:
-        """Whether a text, which is there, holds a value of the set as a whole token, and why."""
-        if not searchable(value):
-            return None, "which is no text that can be searched"
-        there, folded = set(pieces(value.casefold())), value.casefold()
-        sure: set[Any] = set()
-        perhaps: set[Any] = set()
-        doubt = False
-        for one, certain in self._told(known, facts):
-            spelling = spelt(one)
-            doubt = doubt or isinstance(one, Reading)
-            if spelling is not None and spelling not in sure | perhaps and len(sure | perhaps) >= MAX_VALUES:
-                doubt = True
-            elif spelling is not None:
-                (sure if certain else perhaps).add(spelling)
-        close = [one for one in sure | perhaps if isinstance(one, str) and there.issuperset(pieces(one))]
-        if len(close) > MAX_SOUGHT:
-            return None, f"which may hold more than {MAX_SOUGHT:,} values of `{known.name.text}`"
-        held: list[Any] = [one for one in close if occurs(folded, one)]
-        held += [one for one in numbers(value) if one in sure or one in perhaps]
-        for found, words in ((sure, "holds"), (perhaps, "may hold")):
-            named = sorted(str(one) for one in held if one in found)
-            if named:
-                return (True if found is sure else None), f"which {words} {shown(named[0])} of `{known.name.text}`"
-        if doubt:
-            return None, f"and `{known.name.text}` has values that cannot be looked for"
-        return False, f"which holds no value of {SHORTEST} characters or more of `{known.name.text}`"
+    def mentions(self, known: syntax.Known, value: Any, facts: Facts, place: str) -> tuple[Tri, str]:
+        """Whether a text, which is there, holds a value of the set, and why; `place` says where the text stands."""
+        return told_mentions(known.name.text, self._told(known, facts), value, place)
 
     def _told(self, known: syntax.Known, facts: Facts) -> Iterator[tuple[Any, bool]]:
         # The values that can be told one by one, each with whether it is in the set for sure.

@@ -216,9 +216,9 @@ class Evaluator:
         elif isinstance(test.right, syntax.Name) and test.right.text in self.known:
             known = self.known[test.right.text]
             if test.op is Op.CONTAINS_ANY:
-                found, reason = self.reader.mentions(known, value, facts)
-            else:
-                found, reason = self.reader.contains(known, value, facts, test.ignoring_case, look.facet)
+                found, why = self.reader.mentions(known, value, facts, name)
+                return invert(found) if inverted else found, why
+            found, reason = self.reader.contains(known, value, facts, test.ignoring_case, look.facet)
             why = f"is {state(value)}, {reason}"
         else:
             op = Op.EQ if test.op is Op.NE else test.op

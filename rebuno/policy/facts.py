@@ -64,12 +64,26 @@ class Facts:
     """One submission as a policy sees it.
 
     `kind` is a wire kind (`tool_call`, `llm_call`, `local`), `args` and `input` are JSON values as Python's `json`
-    reads them, `agent` is the agent's id. `history` may be None (nothing happened yet); `as_of` is the event number
+    reads them, `agent` is the agent's id. `parent` is the agent, or the execution, that began this one; empty where a
+    client did. `history` may be None (nothing happened yet); `as_of` is the event number
     up to which (exclusive) it counts, None for all of it. `now` is the time of the submission in seconds since 1970,
     None where there is no clock. Rules cannot tell one `Facts` with equal fields from another.
     """
 
-    __slots__ = ("agent", "args", "as_of", "history", "input", "it", "kind", "now", "readings", "target", "tests")
+    __slots__ = (
+        "agent",
+        "args",
+        "as_of",
+        "history",
+        "input",
+        "it",
+        "kind",
+        "now",
+        "parent",
+        "readings",
+        "target",
+        "tests",
+    )
 
     def __init__(
         self,
@@ -82,11 +96,13 @@ class Facts:
         history: History | None = None,
         as_of: int | None = None,
         now: float | None = None,
+        parent: str = "",
     ) -> None:
         self.kind = kind
         self.target = target
         self.args = args
         self.agent = agent
+        self.parent = parent
         self.input = input
         self.history = history
         self.as_of = as_of

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import NOWHERE, Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import NOWHERE, Doubtful, Facet, Reading, Surroundings
 from rebuno.policy.facts import Evidence, Facts, History
 from rebuno.policy.mentions import Mentions
 from rebuno.policy.operands import through
@@ -27,7 +27,7 @@ class Item(Facts):
     __slots__ = ("item", "result")
 
     def __init__(self, step: Evidence, facts: Facts) -> None:
-        super().__init__(step.kind, step.target, step.args, agent=facts.agent, input=facts.input)
+        super().__init__(step.kind, step.target, step.args, agent=facts.agent, input=facts.input, parent=facts.parent)
         self.result = step.result
         self.item: Any = step.result
 
@@ -42,6 +42,8 @@ Where = Callable[[Item], Tri]
 
 def filed(value: Any, fold: bool) -> Keys:
     """The keys that a value stands under in a set; none for what cannot be in one."""
+    if type(value) is Doubtful:
+        return [(key, False) for key, _ in filed(value.value, fold)]
     if isinstance(value, Reading):
         return [((type(value), key), sure) for key, sure in value.keys(fold)]
     key = key_of(value, fold)
@@ -244,7 +246,7 @@ class Known:
         """Whether the value, which is there, is in the set as of the submission.
 
         Lists and objects, text that is not valid Unicode and what is no JSON are maybe; so is a truth value that only
-        the input could hold.
+        the input could hold, and whatever the input holds where another execution began this one.
         """
         keys = sought(value, self.fold)
         if not keys:
@@ -255,7 +257,9 @@ class Known:
         for source in self.inputs:
             if answer:
                 return True
-            answer = _either(answer, self._in_input(value, keys, source, facts))
+            found = self._in_input(value, keys, source, facts)
+            # INVARIANT: what another execution passed on is not for sure what the user wrote.
+            answer = _either(answer, None if found and facts.parent else found)
         return answer
 
     def mentioned(self, value: Any, facts: Facts) -> Tri:

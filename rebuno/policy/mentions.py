@@ -1,19 +1,26 @@
 """`contains any NAME`: which values of a `known` a text mentions, in time linear in the text."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from rebuno.policy.decoded import readings
 from rebuno.policy.facets.reading import Facet, Reading
 from rebuno.policy.facts import Evidence, Facts
-from rebuno.policy.tokens import MAX_TEXT, numbers, occurs, pieces
+from rebuno.policy.tokens import MAX_TEXT, found_numbers, occurs, pieces
 from rebuno.policy.values import Tri, is_number, valid
 
 # Shorter values are left out: they stand in every text.
 SHORTEST: Final = 3
+# And shorter ones than this are looked for as whole words only.
+SHORTEST_HIDDEN: Final = 4
 # Values that are looked for in one text because each of their pieces stands there; with more of them it is maybe.
 MAX_SOUGHT: Final = 1_000
+# Characters that are searched for such values, in all readings of a text together; beyond it the answer is maybe.
+MAX_SEARCHED: Final = 1 << 27
 MAX_VALUES: Final = 100_000
+# With less to do than this, every value is looked for without asking whether its pieces are there.
+_LITTLE: Final = 1 << 20
 
 # What one earlier step gives: values, whether for sure, and the facet that read them.
 Given = Callable[[Evidence, Facts], Iterator[tuple[Any, bool, Facet | None]]]
@@ -29,9 +36,25 @@ def spelt(value: Any) -> str | Decimal | None:
     return None
 
 
+def forms(spelling: str | Decimal) -> Collection[str]:
+    """What is looked for anywhere in the readings of a text: a value's own readings, of a number its digits."""
+    if not isinstance(spelling, str):
+        written = format(spelling.copy_abs(), "f")
+        written = written.rstrip("0").rstrip(".") if "." in written else written
+        return [written] if len(written) >= SHORTEST_HIDDEN else []
+    if not SHORTEST_HIDDEN <= len(spelling) <= MAX_TEXT:
+        return []
+    return [form for form in readings(spelling) or (spelling,) if len(form) >= SHORTEST_HIDDEN]
+
+
 def searchable(text: Any) -> bool:
     """Whether it is a text that can be searched: valid Unicode of at most 1,048,576 characters."""
     return type(text) is str and len(text) <= MAX_TEXT and valid(text)
+
+
+def fragments(text: str) -> set[str]:
+    """Every four characters that stand side by side: where a form stands, all of its fragments do."""
+    return {text[at : at + SHORTEST_HIDDEN] for at in range(len(text) - SHORTEST_HIDDEN + 1)}
 
 
 class _Entry:
@@ -47,9 +70,13 @@ class _Entry:
 
 
 class _Index:
-    """The values of one history. Each is filed under the rarest of its pieces: a text without it does not hold it."""
+    """The values of one history. Each is filed under the rarest of its pieces: a text without it does not hold it.
 
-    __slots__ = ("agent", "doubt_at", "entries", "input", "numbers", "read", "words")
+    `hidden` has the forms of all values with the first event that gave one, `filed` the same under the rarest of their
+    fragments.
+    """
+
+    __slots__ = ("agent", "doubt_at", "entries", "filed", "hidden", "input", "numbers", "read", "words")
 
     def __init__(self, facts: Facts) -> None:
         self.agent = facts.agent
@@ -57,6 +84,8 @@ class _Index:
         self.read = 0
         self.entries: dict[str | Decimal, _Entry] = {}
         self.words: dict[str, list[_Entry]] = {}
+        self.hidden: dict[str, int] = {}
+        self.filed: dict[str, list[str]] = {}
         self.numbers = False
         # The event from which on a text may mention what cannot be looked for.
         self.doubt_at: int | None = None
@@ -75,15 +104,23 @@ class _Index:
                 self._doubt(seq)
                 return
             entry = self.entries[spelling] = _Entry(spelling)
-            if entry.pieces:
-                rarest = min(entry.pieces, key=lambda piece: len(self.words.get(piece, ())))
-                self.words.setdefault(rarest, []).append(entry)
-            else:
-                self.numbers = True
+            self._file(entry, seq)
         if sure and entry.sure is None:
             entry.sure = seq
         elif not sure and entry.possible is None:
             entry.possible = seq
+
+    def _file(self, entry: _Entry, seq: int) -> None:
+        if entry.pieces:
+            rarest = min(entry.pieces, key=lambda piece: len(self.words.get(piece, ())))
+            self.words.setdefault(rarest, []).append(entry)
+        else:
+            self.numbers = True
+        for form in forms(entry.spelt):
+            if form not in self.hidden:
+                self.hidden[form] = seq
+                rarest = min(fragments(form), key=lambda fragment: len(self.filed.get(fragment, ())))
+                self.filed.setdefault(rarest, []).append(form)
 
     def _doubt(self, seq: int) -> None:
         if self.doubt_at is None:
@@ -95,6 +132,12 @@ class _Index:
         def by_then(seq: int | None) -> bool:
             return seq is not None and (before is None or seq < before)
 
+        answer = self._as_words(text, by_then)
+        if answer is False and (by_then(self.doubt_at) or self._hides(text, by_then)):
+            return None
+        return answer
+
+    def _as_words(self, text: str, by_then: Callable[[int | None], bool]) -> Tri:
         folded = text.casefold()
         there = set(pieces(folded))
         sought = [
@@ -105,25 +148,54 @@ class _Index:
         ]
         if len(sought) > MAX_SOUGHT:
             return None
-        mentioned = [entry for entry in sought if isinstance(entry.spelt, str) and occurs(folded, entry.spelt)]
+        found = [(entry, occurs(folded, entry.spelt)) for entry in sought if isinstance(entry.spelt, str)]
         if self.numbers:
-            mentioned += [self.entries[number] for number in numbers(text) if number in self.entries]
-        if any(by_then(entry.sure) for entry in mentioned):
+            written = found_numbers(text)
+            found += [(self.entries[number], sure or None) for number, sure in written if number in self.entries]
+        mentioned = [(entry, here) for entry, here in found if here is not False]
+        if any(here and by_then(entry.sure) for entry, here in mentioned):
             return True
-        return None if any(by_then(entry.possible) for entry in mentioned) or by_then(self.doubt_at) else False
+        return None if any(by_then(entry.sure) or by_then(entry.possible) for entry, _ in mentioned) else False
+
+    def _hides(self, text: str, by_then: Callable[[int | None], bool]) -> bool:
+        # Whether it may hold a value anywhere, or in a reading: also where there is more to search than the bounds let.
+        if not self.hidden:
+            return False
+        found = readings(text)
+        if found is None:
+            return True
+        size = sum(map(len, found))
+        if len(self.hidden) <= MAX_SOUGHT and len(self.hidden) * size <= min(_LITTLE, MAX_SEARCHED):
+            return any(form in reading for form, seq in self.hidden.items() if by_then(seq) for reading in found)
+        left = MAX_SEARCHED
+        for reading in found:
+            there = fragments(reading)
+            sought = [
+                form
+                for fragment in self.filed.keys() & there
+                for form in self.filed[fragment]
+                if by_then(self.hidden[form]) and fragments(form) <= there
+            ]
+            left -= len(sought) * len(reading)
+            if len(sought) > MAX_SOUGHT or left < 0 or any(form in reading for form in sought):
+                return True
+        return False
 
 
 class Mentions:
     """The values of one `known` that a text can mention: those of lists, and what earlier steps gave."""
 
-    __slots__ = ("_given", "_listed")
+    __slots__ = ("_alone", "_given", "_listed")
 
     def __init__(self, listed: Sequence[Any], given: Given) -> None:
         self._listed = tuple(listed)
         self._given = given
+        # What is asked where nothing has happened yet.
+        self._alone: _Index | None = None
 
     def find(self, text: Any, facts: Facts) -> Tri:
-        """Whether the text holds one of the values as a whole token, as of the submission.
+        """Whether the text holds one of the values, as of the submission: yes as a whole word, maybe anywhere else, as
+        it stands or in one of its readings.
 
         What is no text, or no searchable one, is maybe.
         """
@@ -131,17 +203,23 @@ class Mentions:
 
     def _index(self, facts: Facts) -> _Index:
         history = facts.history
-        index: _Index | None = history.indexes.get(self) if history is not None else None
+        if history is None:
+            self._alone = self._alone or self._of_lists(facts)
+            return self._alone
+        index: _Index | None = history.indexes.get(self)
+        # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
         if index is None or index.input is not facts.input or index.agent != facts.agent:
-            index = _Index(facts)
-            for value in self._listed:
-                index.add(value, True, -1)
-            if history is not None:
-                history.indexes[self] = index
-        evidence = history.evidence if history is not None else []
+            index = history.indexes[self] = self._of_lists(facts)
+        evidence = history.evidence
         while index.read < len(evidence):
             step = evidence[index.read]
             for value, sure, _ in self._given(step, facts):
                 index.add(value, sure, step.seq)
             index.read += 1
+        return index
+
+    def _of_lists(self, facts: Facts) -> _Index:
+        index = _Index(facts)
+        for value in self._listed:
+            index.add(value, True, -1)
         return index

@@ -20,6 +20,7 @@ class Past(Facts):
 
     def __init__(self, facts: Facts) -> None:
         super().__init__("", "", None, agent=facts.agent, input=facts.input, history=facts.history, as_of=facts.as_of)
+        self.parent = facts.parent
         self.this = {"args": facts.args}
         self.it = MISSING
         self.result: Any = UNREADABLE

@@ -159,9 +159,13 @@ def is_in(value: Any, right: Any, fold: bool = False) -> Tri:
 
 
 def contains(value: Any, right: Any, fold: bool = False) -> Tri:
-    """`contains`: text in text, or one of a list's elements; anything else is maybe."""
+    """`contains`: text in text, or one of a list's elements, where a text inside an element is maybe; anything else is
+    maybe."""
     if type(value) is list:
-        return is_in(right, value, fold)
+        found = is_in(right, value, fold)
+        if found is False and type(right) is str:
+            return None if any(contains(item, right, fold) for item in value if type(item) is str) else False
+        return found
     if type(value) is not str or type(right) is not str or not (valid(value) and valid(right)):
         return None
     return right.casefold() in value.casefold() if fold else right in value

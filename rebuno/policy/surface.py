@@ -2,10 +2,13 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from typing import Final
+from unicodedata import category
 
 from rebuno.policy.diagnostics import Code, Diagnostic
 from rebuno.policy.syntax import Comment, Span
+from rebuno.policy.unseen import blank, ignorable
 
 _HIDDEN: Final = {
     "\u00a0": "a no-break space",
@@ -17,11 +20,19 @@ _HIDDEN: Final = {
     "\u2060": "a zero-width character",
     "\ufeff": "a zero-width character",
 }
-# Tab, LF and CR before LF are the only control characters that pass.
+# Tab, LF and CR before LF are the only control characters that pass, in comments too.
 _REFUSED: Final = re.compile(
     r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
     "\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+# What nobody sees or knows, by its category in Unicode; it passes in comments.
+_UNKNOWN: Final = {
+    "Cf": "a format character",
+    "Cn": "a character that Unicode does not assign",
+    "Co": "a character for private use",
+    "Cs": "half a surrogate pair",
+}
 _COMMENT: Final = re.compile(r'(?<![A-Za-z0-9_])r"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|#[^\n]*')
 
 
@@ -43,17 +54,49 @@ class Lines:
         return Span(first, start - starts[first - 1] + 1, last, end - starts[last - 1] + 1, start, end, self.path)
 
 
-def refused(lines: Lines, path: str, limit: int) -> tuple[str, list[Diagnostic]]:
+def refused(
+    lines: Lines, path: str, limit: int, commented: Callable[[], Sequence[tuple[int, int]]] | None = None
+) -> tuple[str, list[Diagnostic]]:
     """The text with a blank for each character that may not stand in a bundle, and a finding for each.
 
-    At most `limit` are found.
+    Control characters, and those that change what is shown around them, may stand nowhere; others that cannot be seen
+    or told from a blank may stand in comments: `commented` gives their places in order, None: a bundle's. At most
+    `limit` are found.
     """
+    text = lines.text
+    bad = frozenset() if text.isascii() else frozenset(c for c in set(_NOT_ASCII.findall(text)) if _hidden(c))
+    more = re.escape("".join(bad))
+    pattern = re.compile(f"{_REFUSED.pattern}|[{more}]") if bad else _REFUSED
     found: list[Diagnostic] = []
-    for match in _REFUSED.finditer(lines.text):
-        if len(found) == limit:
-            break
-        found.append(_finding(lines, match.start(), path))
-    return (_REFUSED.sub(" ", lines.text) if found else lines.text), found
+    spans: Sequence[tuple[int, int]] | None = None
+    kept: list[int] = []
+    for match in pattern.finditer(text):
+        at = match.start()
+        if match[0] in bad and not _REFUSED.match(text, at):
+            if spans is None:
+                spans = (commented or (lambda: _comment_spans(text)))()
+            if _inside(spans, at):
+                kept.append(at)
+                continue
+        if len(found) < limit:
+            found.append(_finding(lines, at, path))
+    if not found:
+        return text, found
+    left = frozenset(kept)
+    return pattern.sub(lambda match: match[0] if match.start() in left else " ", text), found
+
+
+def _hidden(character: str) -> bool:
+    return category(character) in _UNKNOWN or ignorable(character) or blank(character)
+
+
+def _comment_spans(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in _COMMENT.finditer(text) if match[0].startswith("#")]
+
+
+def _inside(spans: Sequence[tuple[int, int]], at: int) -> bool:
+    position = bisect_right(spans, at, key=lambda span: span[0]) - 1
+    return position >= 0 and at < spans[position][1]
 
 
 def _finding(lines: Lines, at: int, path: str) -> Diagnostic:
@@ -66,16 +109,30 @@ def _finding(lines: Lines, at: int, path: str) -> Diagnostic:
         )
     if "\ud800" <= char <= "\udfff":
         return Diagnostic(Code.BAD_CHARACTER, f"half a surrogate pair ({point})", span, path, "save the file as UTF-8")
+    help = f"remove it; in a string it is written `{_escaped(char)}`"
+    return Diagnostic(Code.BAD_CHARACTER, f"{_what(char)} ({point})", span, path, help)
+
+
+def _what(char: str) -> str:
     if char in _HIDDEN:
-        what = _HIDDEN[char]
-    elif "\u200b" <= char <= "\u200d":
-        what = "a zero-width character"
-    elif char < "\u00a0":
-        what = "a control character"
-    else:
-        what = "a character that changes the direction of text"
-    help = f"remove it; in a string it is written `\\u{ord(char):04x}`"
-    return Diagnostic(Code.BAD_CHARACTER, f"{what} ({point})", span, path, help)
+        return _HIDDEN[char]
+    if "\u200b" <= char <= "\u200d":
+        return "a zero-width character"
+    if char < "\u00a0":
+        return "a control character"
+    if _REFUSED.match(char):
+        return "a character that changes the direction of text"
+    if blank(char):
+        return "a blank that is no space"
+    if category(char) != "Cn" and ignorable(char):
+        return "a character that cannot be seen"
+    return _UNKNOWN[category(char)]
+
+
+def _escaped(char: str) -> str:
+    # JSON writes what stands beyond U+FFFF as two halves.
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def comments(text: str, lines: Lines) -> tuple[Comment, ...]:

@@ -1,10 +1,11 @@
-"""Whole tokens and numbers in what a user wrote."""
+"""Whole words and numbers in what a user wrote."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from rebuno.policy.edges import CLOSING, MAX_STOPS, OPENING, QUOTES, STOPS, cut_after, cut_before, stands_alone
 from rebuno.policy.values import Tri, is_number, type_name, valid
 
 # Beyond either bound what is not found is maybe.
@@ -15,36 +16,38 @@ MAX_VALUES: Final = 1 << 20
 _BETWEEN: Final = " \ud800 "
 _FEW: Final = 64  # searches of one text before it is taken into pieces
 
-_QUOTES: Final = "\"'`´“”‘’„‚«»‹›"
-_OPENING: Final = "([{<（［｛〈《「『【"
-_CLOSING: Final = ")]}>）］｝〉》」』】"
-_BEFORE: Final = frozenset(_QUOTES + _OPENING + ",;")
-_AFTER: Final = frozenset(_QUOTES + _CLOSING)
-_STOPS: Final = ",;:!?."
-# A run of stops longer than this is no end of a sentence; without a bound the search would not be linear.
-_MAX_STOPS: Final = 8
 
-
-def occurs(text: str, value: str) -> bool:
-    """Whether `value` stands in `text` as a whole token, in time linear in both.
-
-    Before it: the start, white space, a quote, an opening bracket, `,` or `;`. After it: the end, white space, a
-    quote or a closing bracket, where up to eight of `, ; : ! ? .` may come between. A blank value never occurs.
-    """
+def occurs(text: str, value: str) -> Tri:
+    """Whether `value` stands in `text` as a whole word, as `edges.stands_alone` says, in time linear in both: yes where
+    one of its places is sure, maybe where one may be. A blank value never occurs."""
     if not value.strip():
         return False
     # Each find that hits may look at as much as the value is long; what overlaps itself again and again is left to
     # `places`, which never looks back.
     left = len(text)
     position = text.find(value)
+    answer: Tri = False
     while position >= 0:
-        if stands_alone(text, position, position + len(value)):
-            return True
         if left < 0:
-            return any(stands_alone(text, at, at + len(value)) for at in places(text, value, position + 1))
+            return _best(text, places(text, value, position), len(value), answer)
+        here = stands_alone(text, position, position + len(value))
+        if here:
+            return True
+        if here is None:
+            answer = None
         left -= len(value)
         position = text.find(value, position + 1)
-    return False
+    return answer
+
+
+def _best(text: str, starts: Iterable[int], size: int, answer: Tri = False) -> Tri:
+    for start in starts:
+        here = stands_alone(text, start, start + size)
+        if here:
+            return True
+        if here is None:
+            answer = None
+    return answer
 
 
 def places(text: Sequence[str], value: Sequence[str], start: int) -> Iterator[int]:
@@ -68,27 +71,8 @@ def places(text: Sequence[str], value: Sequence[str], start: int) -> Iterator[in
             yield index + 1 - size
 
 
-def stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether `text[start:end]` is a whole token, as `occurs` says."""
-    return _starts(text, start) and _ends(text, end)
-
-
-def _starts(text: str, position: int) -> bool:
-    return position == 0 or text[position - 1] in _BEFORE or text[position - 1].isspace()
-
-
-def _ends(text: str, position: int) -> bool:
-    for _ in range(_MAX_STOPS + 1):
-        if position == len(text) or text[position] in _AFTER or text[position].isspace():
-            return True
-        if text[position] not in _STOPS:
-            return False
-        position += 1
-    return False
-
-
-_EDGE: Final = re.escape(_QUOTES)
-_BREAKS: Final = rf"\s{_EDGE}{re.escape(_OPENING + _CLOSING + _STOPS)}"
+_EDGE: Final = re.escape(QUOTES)
+_BREAKS: Final = rf"\s{_EDGE}{re.escape(OPENING + CLOSING + STOPS)}"
 _PIECE: Final = re.compile(f"[^{_BREAKS}]+|[{_BREAKS}]")
 
 
@@ -105,12 +89,12 @@ _CURRENCY: Final = "[$€£¥₹₩₽₺₪฿¢]?"
 # INVARIANT: a digit group beside another one (a card, a telephone number, an IBAN) is no number, nor is a part of
 # `12,50`, of `1'100`, of `1.2.3` or of what begins with a needless zero.
 _NUMBER: Final = re.compile(
-    rf"(?<![^\s{_EDGE}{re.escape(_OPENING)},;])(?<![0-9][,;.'’`´])(?<![0-9][ \u00a0\u2000-\u200a\u202f\u205f])"
+    rf"(?<![^\s{_EDGE}{re.escape(OPENING)},;])(?<![0-9][,;.'’`´])(?<![0-9][ \u00a0\u2000-\u200a\u202f\u205f])"
     rf"(?P<sign>{_SIGN}){_CURRENCY}(?P<second>{_SIGN})"
     r"(?P<digits>(?:[1-9][0-9]{0,2}(?:,[0-9]{3})++|0|[1-9][0-9]*+)(?:\.[0-9]++)?+)"
     rf"{_CURRENCY}"
     r"(?![ \u00a0\u2000-\u200a\u202f\u205f][0-9])(?!['’`´][0-9])"
-    rf"(?=[{re.escape(_STOPS)}]{{0,{_MAX_STOPS}}}(?:[\s{_EDGE}{re.escape(_CLOSING)}]|\Z))"
+    rf"(?=[{re.escape(STOPS)}]{{0,{MAX_STOPS}}}(?:[\s{_EDGE}{re.escape(CLOSING)}]|\Z))"
 )
 MONTH: Final = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
@@ -124,13 +108,17 @@ _DATE: Final = re.compile(
 
 
 def numbers(text: str) -> set[Decimal]:
-    """The numbers that stand in `text` as whole tokens, exactly as written.
+    """The numbers that stand in `text` as whole words for sure, exactly as written.
 
     A sign, a currency sign directly before or after, and thousands separators (`1,100` is 1100) are read. Parts of
     dates, of codes and of groups of digits are none, nor is `5k`.
     """
+    return {number for number, sure in found_numbers(text) if sure}
+
+
+def found_numbers(text: str) -> Iterator[tuple[Decimal, bool]]:
+    """What `numbers` finds, and with False what may be a part of a word: the 5 of `o'5`."""
     dates = [match.span() for match in _DATE.finditer(text)]
-    found: set[Decimal] = set()
     current = 0
     for match in _NUMBER.finditer(text):
         start, end = match.span("digits")
@@ -140,8 +128,7 @@ def numbers(text: str) -> set[Decimal]:
             continue
         number = _value(match)
         if number is not None:
-            found.add(number)
-    return found
+            yield number, not (cut_before(text, match.start()) or cut_after(text, match.end()))
 
 
 def number(text: str) -> Decimal | None:
@@ -169,7 +156,7 @@ class _Searched:
         self._searches = 0
         self._places: dict[str, list[int]] = {}
 
-    def holds(self, value: str) -> bool:
+    def holds(self, value: str) -> Tri:
         """Whether the value occurs, as `occurs` says."""
         self._searches += 1
         if self._searches <= _FEW:
@@ -179,9 +166,9 @@ class _Searched:
             for piece in pieces(self._text):
                 self._places.setdefault(piece, []).append(start)
                 start += len(piece)
-        return bool(value.strip()) and self._holds(value)
+        return self._holds(value) if value.strip() else False
 
-    def _holds(self, value: str) -> bool:
+    def _holds(self, value: str) -> Tri:
         rarest: Sequence[int] = range(len(self._text))
         offset = before = 0
         for piece in pieces(value):
@@ -191,11 +178,8 @@ class _Searched:
             before += len(piece)
         if len(rarest) * len(value) > len(self._text):
             return occurs(self._text, value)
-        return any(self._stands_at(at - offset, value) for at in rarest)
-
-    def _stands_at(self, start: int, value: str) -> bool:
-        text = self._text
-        return start >= 0 and text.startswith(value, start) and stands_alone(text, start, start + len(value))
+        starts = (at - offset for at in rarest if at >= offset)
+        return _best(self._text, (at for at in starts if self._text.startswith(value, at)), len(value))
 
 
 class Texts:
@@ -213,7 +197,7 @@ class Texts:
         self.partial = False
         self._exact: _Searched | None = None
         self._folded: _Searched | None = None
-        self._written: set[Decimal] | None = None
+        self._written: dict[Decimal | int | float, bool] | None = None
         self._read(values)
 
     def _read(self, values: list[Any]) -> None:
@@ -242,27 +226,33 @@ class Texts:
                 self.partial = True
 
     def find(self, value: str | int | float, *, fold: bool = False) -> Tri:
-        """Whether the value occurs: text as a whole token, a number as a JSON number or as one in a text.
+        """Whether the value occurs: text as a whole word, a number as a JSON number or as one in a text.
 
-        Text that differs only in upper and lower case is maybe, with `fold` yes.
+        Text that differs only in upper and lower case is maybe, with `fold` yes; so is what may be a part of a word.
         """
         if not isinstance(value, str):
             return self._find_number(value)
         if self._exact is None or self._folded is None:
             whole = _BETWEEN.join(self.texts)
             self._exact, self._folded = _Searched(whole), _Searched(whole.casefold())
-        if not fold and self._exact.holds(value):
+        exact = False if fold else self._exact.holds(value)
+        if exact:
             return True
-        if self._folded.holds(value.casefold()):
-            return True if fold else None
-        return None if self.partial else False
+        folded = self._folded.holds(value.casefold())
+        if folded and fold:
+            return True
+        return False if folded is False and exact is False and not self.partial else None
 
     def _find_number(self, value: int | float) -> Tri:
         if value in self.numbers:
             return True
         if self._written is None:
-            self._written = set().union(*(numbers(text) for text in self.texts))
+            self._written = {}
+            for text in self.texts:
+                for number, sure in found_numbers(text):
+                    self._written[number] = self._written.get(number, False) or sure
         # A real stands for the decimal that its shortest form writes: 0.1 is the 0.1 of a text.
-        if (Decimal(repr(value)) if type(value) is float else value) in self._written:
+        found = self._written.get(Decimal(repr(value)) if type(value) is float else value)
+        if found:
             return True
-        return None if self.partial else False
+        return None if self.partial or found is False else False

@@ -37,7 +37,7 @@ async def tested(serving: Serving, agent_id: str, body: TestPolicy) -> Json:
     for execution in await _executions(serving, agent_id, body):
         steps = await serving.steps(execution.id)
         approvals = await serving.approvals(status=None, execution_id=execution.id)
-        for one in of_rows(execution, steps, approvals):
+        for one in of_rows(execution, steps, approvals, await serving.began_by(execution)):
             if not one.by_kernel:
                 results.append(_recorded(policy, one))
     seen |= set(_decided(results))

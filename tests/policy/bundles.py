@@ -101,12 +101,13 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
         input=draw(inputs),
         history=draw(st.one_of(st.none(), histories(), histories())),
         as_of=draw(st.one_of(st.none(), st.integers(0, 8))),
+        parent=draw(st.sampled_from(["", "", "bot"])),
     )
 
 
 def again(given: Facts, **changes: Any) -> Facts:
     """The same submission with other fields, and a history that no policy has read."""
-    fields = {name: getattr(given, name) for name in ("args", "agent", "input", "history", "as_of")} | changes
+    fields = {name: getattr(given, name) for name in ("args", "agent", "parent", "input", "history", "as_of")} | changes
     if fields["history"] is not None:
         fields["history"] = History(fields["history"].evidence)
     return Facts(given.kind, given.target, fields.pop("args"), **fields)
@@ -143,7 +144,7 @@ def variants(given: Facts) -> Iterator[Facts]:
         rest = {name: value for name, value in given.args.items() if name != key}
         for args in (rest, *({**rest, key: value} for value in POOL[turn % 2 :: 2])):
             changed = Facts(given.kind, given.target, args, agent=given.agent, input=given.input)
-            changed.history, changed.as_of = given.history, given.as_of
+            changed.history, changed.as_of, changed.parent = given.history, given.as_of, given.parent
             yield changed
 
 

@@ -375,7 +375,7 @@ def test_a_history_is_read_once() -> None:
 )
 def test_values_are_sought_as_facets_read_them(source: str, predicate: str, value: Any, answer: Tri) -> None:
     """With a facet on the left, every source is searched for what the facet gives."""
-    rows = [{"on": "2025-03-01", "by": "Bo <bo@b.example>"}, {"on": "until March 2nd, 2025", "by": "bo@b.example"}]
+    rows = [{"on": "2025-03-01", "by": "Bo <bo@b.example>"}, {"on": "on March 2nd, 2025", "by": "bo@b.example"}]
     evidence = [
         listing(*rows, {"say": "see https://c.example/x, or not"}),
         Evidence(2, TOOL, "pay", {"day": "2025-05-05"}, approved=True),

@@ -5,9 +5,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Facet, Reading, Surroundings
-from rebuno.policy.tokens import MAX_TEXT, MONTH, stands_alone
+from rebuno.policy.edges import stands_alone
+from rebuno.policy.facets.date_words import Sentences
+from rebuno.policy.facets.reading import Doubtful, Facet, Reading, Surroundings
+from rebuno.policy.tokens import MAX_TEXT, MONTH
 from rebuno.policy.values import UNREADABLE, Tri, shown
+
+# Days of one text whose neighbours are looked at; further ones are in doubt.
+MAX_DAYS: Final = 10_000
 
 _NAMES: Final = (
     "January", "February", "March", "April", "May", "June",
@@ -29,6 +34,8 @@ _DATE: Final = re.compile(
 # `2026年1月1日`, `+ 5 days`): then the date that is read may not be the one that counts.
 _CLOCK: Final = re.compile(r"(?<!\d)(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?(?!\d)")
 _DIGIT: Final = re.compile(r"\d")
+# A month and a number: `march 5` may be something else.
+_BARE: Final = re.compile(rf"[^\W\d]+{_BLANK}[0-9]{{1,2}}|[0-9]{{1,2}}{_BLANK}[^\W\d]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,30 +81,44 @@ def read(value: Any, _: Surroundings) -> Any:
     """The one day that a string names, whatever stands around it (`2025-01-31T10:00Z`, `on May 5th`).
 
     `UNREADABLE` where there is none, more than one, one that does not exist, any digit beside it that is no time of
-    day (`11/01/2025`, `2025-05-05 + 5 days`), and beyond 1,048,576 characters.
+    day (`11/01/2025`, `2025-05-05 + 5 days`), a word beside it that makes it another day (`until May 5`), and beyond
+    1,048,576 characters.
     """
     if type(value) is not str or len(value) > MAX_TEXT or _DIGIT.search(_CLOCK.sub(" ", _DATE.sub(" ", value))):
         return UNREADABLE
     days = set(_days(value))
-    return days.pop() or UNREADABLE if len(days) == 1 else UNREADABLE
+    day = days.pop() if len(days) == 1 else None
+    return day if type(day) is Day else UNREADABLE
 
 
-def find(text: str, _: Surroundings) -> Iterable[Day]:
-    """The days that a text names."""
+def find(text: str, _: Surroundings) -> Iterable[Day | Doubtful]:
+    """The days that a text names; those in doubt that are not for sure the day that is written."""
     return (day for day in _days(text) if day is not None)
 
 
-def _days(text: str) -> Iterator[Day | None]:
-    # None for a day that does not exist, and for what is no whole token: the 5 of `May 5-7` is not all that it says.
+def _days(text: str) -> Iterator[Day | Doubtful | None]:
+    # None for a day that does not exist, and for what is no whole word: the 5 of `May 5-7` is not all that it says.
+    sentences: Sentences | None = None
+    looked_at = 0
     for match in _DATE.finditer(text):
-        if not stands_alone(text, *match.span()):
+        alone = stands_alone(text, *match.span())
+        month = match["month"] or match["month_after"] or ""
+        if alone is False:
             yield None
-        elif match["iso"]:
-            yield _day(int(match["iso_year"]), int(match["iso_month"]), match["iso_day"])
+            continue
+        if match["iso"]:
+            day = _day(int(match["iso_year"]), int(match["iso_month"]), match["iso_day"])
         else:
-            month = _NUMBERS[(match["month"] or match["month_after"])[:3].lower()]
             year = match["year"] or match["year_after"]
-            yield _day(int(year) if year else None, month, match["day"] or match["day_first"])
+            day = _day(int(year) if year else None, _NUMBERS[month[:3].lower()], match["day"] or match["day_first"])
+        sentences = sentences or Sentences(text)
+        bare = bool(month) and _BARE.fullmatch(match[0]) is not None
+        looked_at += 1
+        doubt = alone is None or looked_at > MAX_DAYS or sentences.doubtful(*match.span(), month, bare=bare)
+        if day is not None and doubt:
+            yield Doubtful(day)
+        else:
+            yield day
 
 
 def _day(year: int | None, month: int, written: str) -> Day | None:

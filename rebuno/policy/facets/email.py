@@ -1,13 +1,14 @@
 """The facets of mail: `domain` of one address, and `email`, the addresses in a text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 from unicodedata import category
 
+from rebuno.policy.edges import cut_after, cut_before
 from rebuno.policy.facets.hosts import domain_literal, read_host, under_domain
-from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.reading import Doubtful, Facet, Surroundings
 from rebuno.policy.tokens import MAX_TEXT
 from rebuno.policy.values import UNREADABLE, Tri, type_name, valid
 
@@ -57,12 +58,20 @@ def find_addresses(text: str) -> list[str] | None:
     """
     if len(text) > MAX_TEXT or not valid(text):
         return None
-    written: dict[str, None] = {}
+    return list(dict.fromkeys(_usual(address) for address in _written(text)))
+
+
+def _written(text: str) -> dict[str, bool]:
+    # The addresses as they are written, each with whether one of its places is sure: quotes do not cut it off a word.
+    written: dict[str, bool] = {}
     for token in _TOKEN.finditer(text):
         if _AT.search(token[0]):
-            before, after = text[max(0, token.start() - 1) : token.start()], text[token.end() : token.end() + 1]
-            written.update(dict.fromkeys(_addresses(token[0], before, after)))
-    return list(dict.fromkeys(_usual(address) for address in written))
+            first = token.start()
+            before, after = text[max(0, first - 1) : first], text[token.end() : token.end() + 1]
+            for address, start, end in _addresses(token[0], before, after):
+                sure = not (cut_before(text, first + start) or cut_after(text, first + end))
+                written[address] = written.get(address, False) or sure
+    return written
 
 
 def _usual(written: str) -> str:
@@ -70,10 +79,12 @@ def _usual(written: str) -> str:
     return address.text if address else written
 
 
-def _addresses(token: str, before: str, after: str) -> Iterator[str]:
-    # `before` and `after` are the characters around the token.
+def _addresses(token: str, before: str, after: str) -> Iterator[tuple[str, int, int]]:
+    # Each with the place of what was written; `before` and `after` are the characters around the token.
     for match in _ADDRESS.finditer(token):
         local, rest = match["local"].lstrip(_LEADING), match["rest"].rstrip("._-。．｡")
+        at = match.start("rest")
+        start, end = at - len(local), at + len(rest)
         next = token[match.end() : match.end() + 1] or after
         if not local and match.start() == 0 and before in _COMMENT_ENDS:
             local = before
@@ -81,10 +92,10 @@ def _addresses(token: str, before: str, after: str) -> Iterator[str]:
             continue
         if next in _DOUBTFUL or (next and not next.isspace() and category(next)[0] in "CM"):
             rest += next
-        yield local + rest
+        yield local + rest, start, end
         last = _SEPARATORS.split(local)[-1]
         if last and last != local:
-            yield last + rest
+            yield last + rest, at - len(last), end
 
 
 def _named(domain: str) -> bool:
@@ -106,11 +117,13 @@ def _read_emails(value: Any, around: Surroundings) -> Any:
     return UNREADABLE if addresses is None else addresses
 
 
-def _sure(text: str) -> Iterator[Address]:
-    for written in find_addresses(text) or ():
+def _found(text: str, part: Callable[[Address], str]) -> Iterator[str | Doubtful]:
+    if len(text) > MAX_TEXT or not valid(text):
+        return
+    for written, sure in _written(text).items():
         address = read_address(written)
         if address:
-            yield address
+            yield part(address) if sure else Doubtful(part(address))
 
 
 def _domain_literal(value: Any, around: Surroundings) -> str:
@@ -143,7 +156,7 @@ FACETS: Final[tuple[Facet, ...]] = (
         lower=True,
         network=_domain_literal,
         under=under_domain,
-        find=lambda text, around: (address.domain for address in _sure(text)),
+        find=lambda text, around: _found(text, lambda address: address.domain),
     ),
     Facet(
         name="email",
@@ -155,6 +168,6 @@ FACETS: Final[tuple[Facet, ...]] = (
         many=True,
         network=_domain_literal,
         under=_email_under,
-        find=lambda text, around: (address.text for address in _sure(text)),
+        find=lambda text, around: _found(text, lambda address: address.text),
     ),
 )

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Final
 
 import re2
 
+from rebuno.policy.edges import stands_alone
 from rebuno.policy.facets.path_glob import PathGlob, loose
 from rebuno.policy.facets.placed import Placed, either
-from rebuno.policy.facets.reading import NOWHERE, Either, Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import NOWHERE, Doubtful, Either, Facet, Reading, Surroundings
 from rebuno.policy.regexes import regex
 from rebuno.policy.syntax import Op
-from rebuno.policy.tokens import stands_alone
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, shown, valid
 
 # In characters; no system opens a longer one.
@@ -257,14 +257,15 @@ def pattern(text: str, around: Surroundings) -> PathGlob:
     return PathGlob([*names, *parts], absolute=True)
 
 
-def find(text: str, around: Surroundings) -> Iterable[Path]:
-    """The paths that stand in a text as whole tokens: every word is one."""
+def find(text: str, around: Surroundings) -> Iterable[Path | Doubtful]:
+    """The paths that stand in a text as whole words, in doubt where they may be a part of one: every word is one."""
     for match in _TOKEN.finditer(text):
         word = match[0]
         # A stop may end a sentence or a name.
         for path in (read(one, around) for one in dict.fromkeys([word, word.rstrip(":!?.")])):
-            if type(path) is Path and stands_alone(text, *match.span()):
-                yield path
+            alone = stands_alone(text, *match.span())
+            if type(path) is Path and alone is not False:
+                yield path if alone else Doubtful(path)
 
 
 def name(value: Any, around: Surroundings) -> Any:
@@ -285,8 +286,11 @@ def _name_literal(value: Any, _: Surroundings) -> str:
     return value
 
 
-def _find_names(text: str, around: Surroundings) -> Iterable[str]:
-    return (path.segments[-1] for path in find(text, around) if path.segments)
+def _find_names(text: str, around: Surroundings) -> Iterable[str | Doubtful]:
+    for found in find(text, around):
+        path: Path = found.value if isinstance(found, Doubtful) else found
+        if path.segments:
+            yield path.segments[-1] if isinstance(found, Path) else Doubtful(path.segments[-1])
 
 
 def extension(value: Any, around: Surroundings) -> Any:

@@ -114,6 +114,13 @@ class Either(Reading):
 
 
 @dataclass(frozen=True, slots=True)
+class Doubtful:
+    """A value that `find` saw in a text and that may not be what the text means: in a set it stands perhaps."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Facet:
     """One reading of JSON values, as a row of the registry.
 
@@ -139,7 +146,7 @@ class Facet:
     string or a number, while a `Reading` answers for itself.
 
     `find` gives the values of this facet that stand in a free text, for `FACET of … in` a `known` with `input`; None
-    where the facet cannot be looked for in a text.
+    where the facet cannot be looked for in a text. A value that may be another one comes as `Doubtful`.
     """
 
     name: str

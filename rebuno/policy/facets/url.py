@@ -4,13 +4,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from rebuno.policy.edges import QUOTES
 from rebuno.policy.facets.hosts import address_literal, host_literal, in_network, network_literal, under_domain
 from rebuno.policy.facets.links import find_links
-from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.reading import Doubtful, Facet, Surroundings
 from rebuno.policy.facets.urls import Url, read_url, usual
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, type_name
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_INNER_QUOTE: Final = re.compile(rf"(?<=\w)[{re.escape(QUOTES)}]+(?=\w)")
 
 
 def _part(part: Callable[[Url], Any]) -> Callable[[Any, Surroundings], Any]:
@@ -26,13 +28,21 @@ def _part(part: Callable[[Url], Any]) -> Callable[[Any, Surroundings], Any]:
 
 def _found(part: Callable[[Url], Any]) -> Callable[[str, Surroundings], Iterator[Any]]:
     def find(text: str, around: Surroundings) -> Iterator[Any]:
-        for link in find_links(text) or ():
+        for link, sure in _known_links(text):
             url = read_url(link)
             found = part(url) if url else None
             if found is not None:
-                yield found
+                yield found if sure else Doubtful(found)
 
     return find
+
+
+def _known_links(text: str) -> Iterator[tuple[str, bool]]:
+    # The links that can be read, each with whether it is all that is written: a quote inside a word ends none for sure.
+    links = [link for link in find_links(text) or () if read_url(link)]
+    whole = _INNER_QUOTE.sub("x", text)
+    sure = links if whole == text else frozenset(find_links(whole) or ())
+    return ((link, link in sure) for link in links)
 
 
 def _scheme(url: Url) -> str | None:
@@ -163,6 +173,6 @@ FACETS: Final[tuple[Facet, ...]] = (
         many=True,
         network=_domain,
         under=_link_under,
-        find=lambda text, around: (link for link in find_links(text) or () if read_url(link)),
+        find=lambda text, around: (link if sure else Doubtful(link) for link, sure in _known_links(text)),
     ),
 )
