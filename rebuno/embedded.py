@@ -22,7 +22,7 @@ from rebuno.journal import records
 from rebuno.journal.opening import open_store
 from rebuno.journal.store import Store
 from rebuno.kernel import executions
-from rebuno.kernel.admission import check_name
+from rebuno.kernel.admission import check_deadline, check_name
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.cancel import DEADLINE_EXCEEDED
 from rebuno.kernel.drift import Watch
@@ -47,8 +47,6 @@ WATCH_SECONDS = 1.0
 ENDING_SECONDS = 2.0
 # How often an open kernel ends what is overdue and removes what is not kept any more, in seconds.
 SWEEP_SECONDS = 15.0
-# A thousand years, in seconds: what is more was meant otherwise.
-LONGEST_DEADLINE = 1000 * 366 * 86400.0
 
 
 class Permissive(Enum):
@@ -135,7 +133,7 @@ class Kernel:
         if id is not None:
             _check_id("id", id)
         if deadline is not None:
-            _check_deadline(deadline)
+            check_deadline(deadline)
         if on_divergence not in ("record", "block"):
             raise ValidationError(f"`on_divergence={on_divergence!r}` is neither `record` nor `block`")
         with self._running():
@@ -324,11 +322,6 @@ def _check_id(what: str, text: object) -> None:
     if not text.strip():
         raise ValidationError(f"the {what} is blank; pass `{what}=`")
     check_name(what, text)
-
-
-def _check_deadline(seconds: object) -> None:
-    if not isinstance(seconds, int | float) or not 0 < seconds < LONGEST_DEADLINE:
-        raise ValidationError(f"the deadline {seconds!r} is no number of seconds above 0")
 
 
 def compiled(policy: PolicyLike | None) -> Policy:

@@ -27,6 +27,18 @@ class Wanted:
     on_behalf_of: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """What a fork is to be: from the event `at_seq` on (None: the newest), under the caller's own id `key`, in a new
+    `session`, under the policy that its source began under, for so many seconds (None: as long as it takes)."""
+
+    at_seq: int | None = None
+    key: str | None = None
+    session: str = ""
+    keep_policy: bool = False
+    deadline: float | None = None
+
+
 class Desk(Protocol):
     """Where a command works. An execution, a question or a key is named by its id, or by a beginning of it of at least
     4 characters that no other shares; an execution by its caller's own id too.
@@ -75,7 +87,7 @@ class Desk(Protocol):
         """Ends it."""
         ...
 
-    async def fork(self, ref: str, *, at_seq: int | None, key: str | None, session: str) -> Execution:
+    async def fork(self, ref: str, wanted: Fork) -> Execution:
         """A new execution that begins where this one stood."""
         ...
 

@@ -2,6 +2,7 @@
 
 import getpass
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,6 +10,7 @@ from rebuno.errors import NotFoundError, ValidationError
 from rebuno.journal import records
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.served import ServedStore
+from rebuno.kernel.inheritance import session_of
 from rebuno.kernel.operator import Operator
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.panels import Panel
     from rebuno.kernel.serving import Serving
     from rebuno.kernel.story import Story
-    from rebuno_cli.desk import Question, Wanted
+    from rebuno_cli.desk import Fork, Question, Wanted
 
 _REASON: Final = "cancelled"
 _PAGE: Final = 1000
@@ -45,7 +47,8 @@ class LocalDesk:
     # ------------------------------------------------------------ executions
 
     async def execution(self, ref: str) -> Execution:
-        return await self._operator.execution(ref)
+        found = await self._operator.execution(ref)
+        return replace(found, session=await session_of(self._store, found))
 
     async def again(self, execution_id: str) -> Execution:
         return await self._store.execution(execution_id)
@@ -87,15 +90,27 @@ class LocalDesk:
             return await self._operator.execution(found.id)
         return await self._operator.cancel(found.id, reason=reason or _REASON)
 
-    async def fork(self, ref: str, *, at_seq: int | None, key: str | None, session: str) -> Execution:
+    async def fork(self, ref: str, wanted: "Fork") -> Execution:
         found = await self._operator.execution(ref)
         if not found.served:
-            if session:
+            if wanted.session:
                 raise ValidationError(f"the execution `{found.id}` has no sessions; leave out `--session`")
-            return await self._operator.fork(found.id, at_seq=at_seq, key=key)
-        if key is not None:
+            return await self._operator.fork(
+                found.id,
+                at_seq=wanted.at_seq,
+                key=wanted.key,
+                keep_policy=wanted.keep_policy,
+                deadline=wanted.deadline,
+            )
+        if wanted.key is not None:
             raise ValidationError("the fork of a served execution has no id of yours; leave out `--id`")
-        return await self._serving.fork(found.id, at_seq=found.head_seq if at_seq is None else at_seq, session=session)
+        return await self._serving.fork(
+            found.id,
+            at_seq=found.head_seq if wanted.at_seq is None else wanted.at_seq,
+            session=wanted.session,
+            keep_policy=wanted.keep_policy,
+            deadline=wanted.deadline,
+        )
 
     # ------------------------------------------------------------ approvals
 

@@ -86,7 +86,8 @@ class ExecutionOut(Out):
     head_hash: str
 
 
-def execution(row: Execution, waiting: list[Waiting]) -> Json:
+def execution(row: Execution, waiting: list[Waiting], session: str) -> Json:
+    """An execution with what it waits for and the session that it belongs to."""
     spawned = row.spawned_execution_id
     return obj(
         id=row.id,
@@ -95,7 +96,7 @@ def execution(row: Execution, waiting: list[Waiting]) -> Json:
         input=raw(row.input),
         output=raw(row.output),
         failure_reason=row.failure_reason,
-        session=row.session,
+        session=session,
         idempotency_key=row.key or "",
         parent_execution_id=row.continues or None,
         forked_from=row.forked_from or None,
