@@ -39,7 +39,7 @@ from rebuno.policy.decide import Policy
 from rebuno.policy.source import read
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext
-from rebuno.sdk.ending import Completed, Failed, Waits, ending
+from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
 
 # How often a running handler is asked whether its execution is still its own, in seconds.
 WATCH_SECONDS = 1.0
@@ -77,8 +77,8 @@ class _Direct:
     async def succeed(self, step_id: str, result: str, value: object) -> None:
         await self._core.succeed(self._attempt, step_id, result, value)
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True) -> None:
-        await self._core.fail(self._attempt, step_id, error, wait=wait)
+    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
+        await self._core.fail(self._attempt, step_id, error, wait=wait, raised=raised)
 
     def release(self, step_id: str) -> None:
         self._core.release(self._attempt, step_id)
@@ -258,8 +258,9 @@ class Kernel:
             case Completed(output=output):
                 # No execution in this process continues another one: a state would be read by nobody.
                 return await executions.finish(attempt, output=output)
-            case Failed(reason=reason):
-                return await executions.finish(attempt, failure_reason=reason)
+            case Failed(reason=reason, raised=raised) as failed:
+                log_failure(failed, attempt.execution.id)
+                return await executions.finish(attempt, failure_reason=reason, raised=raised)
 
     async def _abandon(self, attempt: Attempt) -> None:
         # What ended the attempt is already on its way to the caller.

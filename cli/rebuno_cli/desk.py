@@ -16,6 +16,15 @@ Question: TypeAlias = tuple[Approval, Step | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """What an execution waits for: `type` is `approval` or `execution` (a subagent), `id` its id."""
+
+    type: str
+    id: str
+    step_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """An execution to be begun; `input` is a JSON value."""
 
@@ -57,6 +66,10 @@ class Desk(Protocol):
 
     async def again(self, execution_id: str) -> Execution:
         """One execution, its id known, as it is now."""
+        ...
+
+    async def waits_for(self, execution: Execution) -> Sequence[Waiting]:
+        """What it waits for."""
         ...
 
     async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> Sequence[Execution]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.panels import Panel
     from rebuno.kernel.serving import Serving
     from rebuno.kernel.story import Story
-    from rebuno_cli.desk import Fork, Question, Wanted
+    from rebuno_cli.desk import Fork, Question, Waiting, Wanted
 
 _REASON: Final = "cancelled"
 _PAGE: Final = 1000
@@ -47,14 +47,22 @@ class LocalDesk:
     # ------------------------------------------------------------ executions
 
     async def execution(self, ref: str) -> Execution:
-        found = await self._operator.execution(ref)
-        return replace(found, session=await session_of(self._store, found))
+        return await self._in_session(await self._operator.execution(ref))
+
+    async def _in_session(self, row: Execution) -> Execution:
+        return replace(row, session=await session_of(self._store, row))
 
     async def again(self, execution_id: str) -> Execution:
         return await self._store.execution(execution_id)
 
     async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[Execution]:
-        return await self._operator.executions(agent_id=agent_id, status=status, limit=limit)
+        found = await self._operator.executions(agent_id=agent_id, status=status, limit=limit)
+        return [await self._in_session(row) for row in found]
+
+    async def waits_for(self, execution: Execution) -> "list[Waiting]":
+        from rebuno_cli.desk import Waiting
+
+        return [Waiting(one.type, one.id, one.step_id) for one in await self._serving.blocked_on(execution)]
 
     async def steps(self, execution_id: str) -> list[Step]:
         return await self._operator.steps(execution_id)

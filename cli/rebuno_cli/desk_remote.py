@@ -11,7 +11,7 @@ from rebuno.kernel.panels import Panel
 from rebuno.kernel.story import Story, compose
 from rebuno.sdk.client import Client
 from rebuno_cli import received
-from rebuno_cli.desk import Fork, Question, Wanted
+from rebuno_cli.desk import Fork, Question, Waiting, Wanted
 from rebuno_cli.refs import beginning, only
 
 # The server's own limits.
@@ -38,6 +38,10 @@ class RemoteDesk:
 
     async def again(self, execution_id: str) -> Execution:
         return received.execution(await self._client.get(execution_id))
+
+    async def waits_for(self, execution: Execution) -> list[Waiting]:
+        said = await self._client.get(execution.id)
+        return [Waiting(one.type, one.id, one.step_id) for one in said.blocked_on]
 
     async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[Execution]:
         found: list[Execution] = []

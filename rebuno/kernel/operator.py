@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, StoreReadOnly, ValidationError
 from rebuno.journal.records import Approval, Event, Execution, Step
@@ -10,6 +11,7 @@ from rebuno.journal.store import Store
 from rebuno.kernel import approvals, exchange, forks
 from rebuno.kernel.attempt import load
 from rebuno.kernel.cancel import cancel
+from rebuno.kernel.closing import failure
 from rebuno.kernel.drift import changed
 from rebuno.kernel.judged import began_since, judged
 from rebuno.kernel.panels import Panel
@@ -83,6 +85,10 @@ class Operator:
         while page := await self._store.events(execution_id, after=events[-1].event_seq if events else 0):
             events += page
         return events
+
+    async def failure(self, execution: Execution) -> dict[str, Any] | None:
+        """What is kept of the exception that an execution's handler ended with, as `rebuno.model.raised` tells it."""
+        return await failure(self._store, execution)
 
     async def approvals(self, *, status: str | None = None, execution_id: str | None = None) -> list[Approval]:
         """Questions to people, oldest first; what nobody answered in time is told as `expired`. Raises as

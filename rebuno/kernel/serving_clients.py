@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import Event, Execution, Step
@@ -11,6 +11,7 @@ from rebuno.kernel import admission, forks, inheritance
 from rebuno.kernel.admission import Wanted, check_name
 from rebuno.kernel.cancel import cancel
 from rebuno.kernel.children import awaited
+from rebuno.kernel.closing import failure
 from rebuno.kernel.replica import Replica
 from rebuno.kernel.streams import Delta
 from rebuno.model.execution import ExecutionStatus
@@ -139,6 +140,10 @@ class Clients(Replica):
     async def session_of(self, execution: Execution) -> str:
         """The session of an execution; that of a fork which has none of its own is the one of its source."""
         return await inheritance.session_of(self._store, execution)
+
+    async def failure(self, execution: Execution) -> dict[str, Any] | None:
+        """What is kept of the exception that its handler ended with, as `rebuno.model.raised` tells it."""
+        return await failure(self._store, execution)
 
     async def fork(
         self,

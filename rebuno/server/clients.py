@@ -127,7 +127,8 @@ async def _own(call: Call) -> Execution:
 async def _shown(call: Call, row: Execution) -> Json:
     blocked = row.status is ExecutionStatus.BLOCKED
     waiting = await call.serving.blocked_on(row) if blocked else []
-    return answers.execution(row, waiting, await call.serving.session_of(row))
+    serving = call.serving
+    return answers.execution(row, waiting, await serving.session_of(row), await serving.failure(row))
 
 
 ENDPOINTS: Final = (

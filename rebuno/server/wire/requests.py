@@ -95,9 +95,10 @@ class Complete(Body):
 
 
 class Fail(Body):
-    """Why an execution failed."""
+    """Why an execution failed, and what its handler raised: type, message, file, line, function and traceback."""
 
     error: str
+    raised: Any = None
 
 
 class Metadata(Body):
