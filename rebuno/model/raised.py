@@ -13,6 +13,17 @@ from typing import Any, Final
 from rebuno.errors import ValidationError, text_of
 from rebuno.model import identity
 
+# Exceptions that mistakes of code raise: a service that is away, or says no, is none of them.
+MISTAKES: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+)
 # Under this name it travels within the error that an agent reports of a step.
 KEY: Final = "__raised"
 # Of one exception, in bytes of its JSON; and of what is in it, in characters.

@@ -380,8 +380,10 @@ class ExecutionContext:
         if isinstance(error, BodyError | OutcomeUnknownError | NotJSON | RebunoError):
             return ""
         where = {"execution_id": self.id, "step_id": step_id}
-        logger.warning(
-            "the body of the step `%s` failed", recordable(target[:_LONGEST_NAME]), exc_info=error, extra=where
+        # A handler may deal with what a service says; a mistake of the code's own is told wherever it is caught.
+        level = logging.WARNING if isinstance(error, raised.MISTAKES) else logging.INFO
+        logger.log(
+            level, "the body of the step `%s` failed", recordable(target[:_LONGEST_NAME]), exc_info=error, extra=where
         )
         return identity.canonical(raised.of(error))
 

@@ -89,8 +89,9 @@ def log_failure(failed: Failed, execution_id: str) -> None:
         # The policy did what it is there for.
         logger.info("execution %(execution_id)s failed: %(reason)s", said, extra={"execution_id": execution_id})
         return
-    # What a body raised was logged where it was.
-    trace = None if isinstance(error, ToolError) else error
+    # A mistake in a body was logged where it was.
+    known = isinstance(error, ToolError) and isinstance(error.__cause__, raised.MISTAKES)
+    trace = None if known else error
     logger.error(
         "the handler of execution %(execution_id)s failed: %(reason)s",
         said,

@@ -284,3 +284,31 @@ def test_old_events_have_none_of_it() -> None:
         assert (story.steps[0].raised, story.steps[0].why) == (None, "'amount'")
 
     asyncio.run(whole())
+
+
+@pytest.mark.parametrize("caught", [True, False])
+@pytest.mark.parametrize("mistake", [True, False])
+def test_a_traceback_is_logged_once_and_as_loud_as_it_matters(
+    caught: bool, mistake: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A mistake of the code is heard of even where somebody catches it; what a service says only where nobody does."""
+
+    def body() -> None:
+        raise KeyError("amount") if mistake else OSError("away")
+
+    async def handler() -> None:
+        try:
+            await rebuno.step("s", body)
+        except rebuno.ToolError:
+            if not caught:
+                raise
+
+    async def whole() -> None:
+        async with rebuno.open(":memory:", policy=rebuno.PERMISSIVE) as opened:
+            await opened.run(handler, id="run")
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(whole())
+    traces = [record.levelname for record in caplog.records if record.exc_info]
+    assert traces == (["WARNING"] if mistake else [] if caught else ["ERROR"])
+    assert (("failed: tool_error" in caplog.text) is not caught) or caught
