@@ -23,6 +23,7 @@ from tests.cli.support import Ran
 from tests.cli.support import rebuno as command
 from tests.server.support import BEARER, TOKEN
 
+EMPTY: dict[str, int] = {}
 HOSTILE = "\x1b[2J\u202e\nINJECTED"
 
 
@@ -48,7 +49,7 @@ async def agent() -> str:
 
         messages = [{"role": "system", "content": "be brief"}, {"role": "user", "content": question}]
         await running.invoke("llm_call", "gpt", {"messages": messages}, body, idempotency="safe_to_retry")
-    await rebuno.step("pick", lambda: {}["amount"])  # type: ignore[var-annotated]
+    await rebuno.step("pick", lambda: EMPTY["amount"])
     return "unreached"
 
 
@@ -93,7 +94,7 @@ def test_an_agents_bug_is_shown_with_where_it_stands(db: str, how: str) -> None:
     """Its type, file and line, and the line of code."""
     text = shown(db, how, "run")
     assert f"KeyError at {Path(__file__).name}:" in text
-    assert 'lambda: {}["amount"]' in text
+    assert 'lambda: EMPTY["amount"]' in text
     assert f"{__file__}:" in text
     found = json.loads(shown(db, how, "run", "--json"))
     assert (found["failure"]["type"], found["failure"]["file"]) == ("KeyError", __file__)

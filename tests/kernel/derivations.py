@@ -113,8 +113,14 @@ derivations = st.lists(
 class Driver(Protocol):
     """A kernel, driven submission by submission, on the store that it is on now."""
 
-    store: Store
-    clock: FixedClock
+    @property
+    def store(self) -> Store: ...
+    @property
+    def clock(self) -> FixedClock: ...
+    @property
+    def world(self) -> World | None:
+        """Where it is served; None where it is embedded."""
+        ...
 
     async def create(self, rules: Rules, *, pin: bool) -> str: ...
     async def begin(self, id: str, rules: Rules) -> bool:
@@ -138,6 +144,8 @@ def error(call: Call) -> str:
 
 class Embedded:
     """A kernel in this process."""
+
+    world: World | None = None
 
     def __init__(self, stack: AsyncExitStack, opener: Opener, store: Store, clock: FixedClock) -> None:
         self.store, self.clock = store, clock
@@ -188,7 +196,9 @@ class Served:
     """A kernel that delivers to an agent."""
 
     def __init__(self, w: World) -> None:
-        self.w, self.store, self.clock = w, w.store, w.clock
+        self.w, self.clock = w, w.clock
+        self.store: Store = w.store
+        self.world: World | None = w
         self._runs: dict[str, Any] = {}
         self._rules: Rules | None = None
         self._id = ""
@@ -284,8 +294,8 @@ async def live(driver: Driver, id: str, program: list[Call], rules: Rules, grant
 async def _answer(driver: Driver, asked: Approval, *, granted: bool, scope: str) -> None:
     # What the kernel itself asks about is granted for one step alone.
     scope = "once" if asked.rule_id.startswith("__") or asked.cause != "policy" or not granted else scope
-    if isinstance(driver, Served):
-        await driver.w.serving.resolve(asked.id, granted=granted, decided_by="ana", scope=scope)
+    if driver.world is not None:
+        await driver.world.serving.resolve(asked.id, granted=granted, decided_by="ana", scope=scope)
     else:
         await approvals.resolve(driver.store, asked.id, granted=granted, decided_by="ana", rationale="", scope=scope)
 
@@ -355,7 +365,9 @@ async def hold(store: Store, id: str, today: Rules, kept: Policy | None) -> None
     it = await Record.of(store, id)
     rules = kept or compile_text(today.text)
     counted = sum(bool(event.payload.get("limits")) for event in it.events if event not in it.own)
-    tokens = sum(step.input_tokens + (step.output_tokens or 0) for step in it.steps.values() if _before(it, step))
+    tokens = sum(
+        (step.input_tokens or 0) + (step.output_tokens or 0) for step in it.steps.values() if _before(it, step)
+    )
     for event in it.own:
         if not _step(event):
             continue
@@ -391,7 +403,7 @@ async def derived(driver: Driver, id: str, how: Derivation) -> tuple[str, bool] 
     row = await driver.store.execution(id)
     match how.how:
         case "import":
-            if isinstance(driver, Served):
+            if driver.world is not None:
                 return None
             await driver.leave(id)
             return id, False
