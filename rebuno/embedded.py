@@ -22,7 +22,7 @@ from rebuno.journal import records
 from rebuno.journal.opening import open_store
 from rebuno.journal.store import Store
 from rebuno.kernel import executions
-from rebuno.kernel.admission import check_name
+from rebuno.kernel.admission import check_deadline, check_name
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.cancel import DEADLINE_EXCEEDED
 from rebuno.kernel.drift import Watch
@@ -39,7 +39,7 @@ from rebuno.policy.decide import Policy
 from rebuno.policy.source import read
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext
-from rebuno.sdk.ending import Completed, Failed, Waits, ending
+from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
 
 # How often a running handler is asked whether its execution is still its own, in seconds.
 WATCH_SECONDS = 1.0
@@ -47,8 +47,6 @@ WATCH_SECONDS = 1.0
 ENDING_SECONDS = 2.0
 # How often an open kernel ends what is overdue and removes what is not kept any more, in seconds.
 SWEEP_SECONDS = 15.0
-# A thousand years, in seconds: what is more was meant otherwise.
-LONGEST_DEADLINE = 1000 * 366 * 86400.0
 
 
 class Permissive(Enum):
@@ -79,8 +77,8 @@ class _Direct:
     async def succeed(self, step_id: str, result: str, value: object) -> None:
         await self._core.succeed(self._attempt, step_id, result, value)
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True) -> None:
-        await self._core.fail(self._attempt, step_id, error, wait=wait)
+    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
+        await self._core.fail(self._attempt, step_id, error, wait=wait, raised=raised)
 
     def release(self, step_id: str) -> None:
         self._core.release(self._attempt, step_id)
@@ -135,7 +133,7 @@ class Kernel:
         if id is not None:
             _check_id("id", id)
         if deadline is not None:
-            _check_deadline(deadline)
+            check_deadline(deadline)
         if on_divergence not in ("record", "block"):
             raise ValidationError(f"`on_divergence={on_divergence!r}` is neither `record` nor `block`")
         with self._running():
@@ -260,8 +258,9 @@ class Kernel:
             case Completed(output=output):
                 # No execution in this process continues another one: a state would be read by nobody.
                 return await executions.finish(attempt, output=output)
-            case Failed(reason=reason):
-                return await executions.finish(attempt, failure_reason=reason)
+            case Failed(reason=reason, raised=raised) as failed:
+                log_failure(failed, attempt.execution.id)
+                return await executions.finish(attempt, failure_reason=reason, raised=raised)
 
     async def _abandon(self, attempt: Attempt) -> None:
         # What ended the attempt is already on its way to the caller.
@@ -324,11 +323,6 @@ def _check_id(what: str, text: object) -> None:
     if not text.strip():
         raise ValidationError(f"the {what} is blank; pass `{what}=`")
     check_name(what, text)
-
-
-def _check_deadline(seconds: object) -> None:
-    if not isinstance(seconds, int | float) or not 0 < seconds < LONGEST_DEADLINE:
-        raise ValidationError(f"the deadline {seconds!r} is no number of seconds above 0")
 
 
 def compiled(policy: PolicyLike | None) -> Policy:

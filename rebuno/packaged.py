@@ -1,10 +1,16 @@
-"""Finds the grammar and the starter policies, in an installed wheel or in a checkout."""
+"""Finds the grammar and the starter policies, in an installed wheel or in a checkout; and says what an extra needs."""
 
+import re
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Final
 
 from rebuno.errors import RebunoError
+
+DISTRIBUTION: Final = "rebuno-kernel"
+_OF_EXTRA: Final = re.compile(r"\s*;\s*extra\s*==\s*['\"]([^'\"]+)['\"]\s*\Z")
 
 
 def _root(folder: str) -> Traversable:
@@ -34,3 +40,20 @@ def policies() -> Traversable:
         RebunoError: the installation is damaged.
     """
     return _root("policies")
+
+
+def install(extra: str) -> str:
+    """The command that installs what an extra needs. It names the packages themselves: so it works for a checkout, for
+    a wheel and for what an index has, whether this distribution is on one or not."""
+    needed = [_OF_EXTRA.sub("", one) for one in _requirements() if (of := _OF_EXTRA.search(one)) and of[1] == extra]
+    if needed:
+        return f"pip install {' '.join(repr(one) for one in needed)}"
+    # There is no metadata where the sources are merely on the path.
+    return f"pip install '.[{extra}]' in a checkout of rebuno"
+
+
+def _requirements() -> list[str]:
+    try:
+        return requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        return []

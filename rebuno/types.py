@@ -16,6 +16,7 @@ __all__ = [
     "Event",
     "Execution",
     "ExecutionStatus",
+    "Failure",
     "NewApiKey",
     "Page",
     "SpawnedBy",
@@ -45,8 +46,19 @@ class BlockedOn(BaseModel):
     step_id: str = ""
 
 
+class Failure(BaseModel):
+    """The exception that a handler ended with; where it was raised, as far as that is known."""
+
+    type: str = ""
+    message: str = ""
+    file: str = ""
+    line: int = 0
+    function: str = ""
+
+
 class Execution(BaseModel):
-    """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for."""
+    """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for, `failure`
+    what its handler raised."""
 
     id: str
     agent_id: str = ""
@@ -69,6 +81,7 @@ class Execution(BaseModel):
     deadline_at: Moment = None
     blocked_on: list[BlockedOn] = Field(default_factory=list)
     head_hash: str = ""
+    failure: Failure | None = None
 
 
 class Page(BaseModel):

@@ -16,6 +16,15 @@ Question: TypeAlias = tuple[Approval, Step | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """What an execution waits for: `type` is `approval` or `execution` (a subagent), `id` its id."""
+
+    type: str
+    id: str
+    step_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """An execution to be begun; `input` is a JSON value."""
 
@@ -25,6 +34,18 @@ class Wanted:
     key: str = ""
     parent: str = ""
     on_behalf_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """What a fork is to be: from the event `at_seq` on (None: the newest), under the caller's own id `key`, in a new
+    `session`, under the policy that its source began under, for so many seconds (None: as long as it takes)."""
+
+    at_seq: int | None = None
+    key: str | None = None
+    session: str = ""
+    keep_policy: bool = False
+    deadline: float | None = None
 
 
 class Desk(Protocol):
@@ -45,6 +66,10 @@ class Desk(Protocol):
 
     async def again(self, execution_id: str) -> Execution:
         """One execution, its id known, as it is now."""
+        ...
+
+    async def waits_for(self, execution: Execution) -> Sequence[Waiting]:
+        """What it waits for."""
         ...
 
     async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> Sequence[Execution]:
@@ -75,7 +100,7 @@ class Desk(Protocol):
         """Ends it."""
         ...
 
-    async def fork(self, ref: str, *, at_seq: int | None, key: str | None, session: str) -> Execution:
+    async def fork(self, ref: str, wanted: Fork) -> Execution:
         """A new execution that begins where this one stood."""
         ...
 

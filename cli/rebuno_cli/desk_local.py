@@ -11,6 +11,7 @@ from rebuno.journal import records
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.served import ServedStore
 from rebuno.kernel import documented
+from rebuno.kernel.inheritance import session_of
 from rebuno.kernel.operator import Operator
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.panels import Panel
     from rebuno.kernel.serving import Serving
     from rebuno.kernel.story import Story
-    from rebuno_cli.desk import Question, Wanted
+    from rebuno_cli.desk import Fork, Question, Waiting, Wanted
 
 _REASON: Final = "cancelled"
 _PAGE: Final = 1000
@@ -47,13 +48,22 @@ class LocalDesk:
     # ------------------------------------------------------------ executions
 
     async def execution(self, ref: str) -> Execution:
-        return await self._operator.execution(ref)
+        return await self._in_session(await self._operator.execution(ref))
+
+    async def _in_session(self, row: Execution) -> Execution:
+        return replace(row, session=await session_of(self._store, row))
 
     async def again(self, execution_id: str) -> Execution:
         return await self._store.execution(execution_id)
 
     async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[Execution]:
-        return await self._operator.executions(agent_id=agent_id, status=status, limit=limit)
+        found = await self._operator.executions(agent_id=agent_id, status=status, limit=limit)
+        return [await self._in_session(row) for row in found]
+
+    async def waits_for(self, execution: Execution) -> "list[Waiting]":
+        from rebuno_cli.desk import Waiting
+
+        return [Waiting(one.type, one.id, one.step_id) for one in await self._serving.blocked_on(execution)]
 
     async def steps(self, execution_id: str) -> list[Step]:
         return await self._operator.steps(execution_id)
@@ -92,15 +102,27 @@ class LocalDesk:
             return await self._operator.execution(found.id)
         return await self._operator.cancel(found.id, reason=reason or _REASON)
 
-    async def fork(self, ref: str, *, at_seq: int | None, key: str | None, session: str) -> Execution:
+    async def fork(self, ref: str, wanted: "Fork") -> Execution:
         found = await self._operator.execution(ref)
         if not found.served:
-            if session:
+            if wanted.session:
                 raise ValidationError(f"the execution `{found.id}` has no sessions; leave out `--session`")
-            return await self._operator.fork(found.id, at_seq=at_seq, key=key)
-        if key is not None:
+            return await self._operator.fork(
+                found.id,
+                at_seq=wanted.at_seq,
+                key=wanted.key,
+                keep_policy=wanted.keep_policy,
+                deadline=wanted.deadline,
+            )
+        if wanted.key is not None:
             raise ValidationError("the fork of a served execution has no id of yours; leave out `--id`")
-        return await self._serving.fork(found.id, at_seq=found.head_seq if at_seq is None else at_seq, session=session)
+        return await self._serving.fork(
+            found.id,
+            at_seq=found.head_seq if wanted.at_seq is None else wanted.at_seq,
+            session=wanted.session,
+            keep_policy=wanted.keep_policy,
+            deadline=wanted.deadline,
+        )
 
     # ------------------------------------------------------------ approvals
 

@@ -11,7 +11,7 @@ from rebuno.kernel.panels import Panel
 from rebuno.kernel.story import Story, compose
 from rebuno.sdk.client import Client
 from rebuno_cli import received
-from rebuno_cli.desk import Question, Wanted
+from rebuno_cli.desk import Fork, Question, Waiting, Wanted
 from rebuno_cli.refs import beginning, only
 
 # The server's own limits.
@@ -38,6 +38,10 @@ class RemoteDesk:
 
     async def again(self, execution_id: str) -> Execution:
         return received.execution(await self._client.get(execution_id))
+
+    async def waits_for(self, execution: Execution) -> list[Waiting]:
+        said = await self._client.get(execution.id)
+        return [Waiting(one.type, one.id, one.step_id) for one in said.blocked_on]
 
     async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[Execution]:
         found: list[Execution] = []
@@ -91,12 +95,19 @@ class RemoteDesk:
         await self._client.cancel(found.id)
         return await self.execution(found.id)
 
-    async def fork(self, ref: str, *, at_seq: int | None, key: str | None, session: str) -> Execution:
-        if key is not None:
+    async def fork(self, ref: str, wanted: Fork) -> Execution:
+        if wanted.key is not None:
             raise ValidationError("a server takes no id of yours for a fork; leave out `--id`")
         found = await self._find(ref)
-        at = await self._client.latest_seq(found.id) if at_seq is None else at_seq
-        return received.execution(await self._client.fork(found.id, at_seq=at, session=session))
+        at = await self._client.latest_seq(found.id) if wanted.at_seq is None else wanted.at_seq
+        made = await self._client.fork(
+            found.id,
+            at_seq=at,
+            session=wanted.session,
+            keep_policy=wanted.keep_policy,
+            deadline_seconds=wanted.deadline,
+        )
+        return received.execution(made)
 
     async def _find(self, ref: str) -> types.Execution:
         try:

@@ -8,7 +8,7 @@ import typer
 from rebuno_cli import options, target
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Event
+    from rebuno.journal.records import Event, Step
     from rebuno_cli.desk import Desk
 
 
@@ -22,12 +22,13 @@ def events(
     """List the events of an execution, the oldest first."""
     from rebuno_cli.render import console, events, output
 
-    async def look(desk: "Desk") -> "Sequence[Event]":
-        return await desk.events((await desk.execution(ref)).id, after=after)
+    async def look(desk: "Desk") -> "tuple[Sequence[Event], Sequence[Step]]":
+        row = await desk.execution(ref)
+        return await desk.events(row.id, after=after), await desk.steps(row.id)
 
-    found = target.work(db, url, look)
+    found, steps = target.work(db, url, look)
     if as_json:
         output.write_json({"events": [events.event_json(event) for event in found]})
     else:
-        console.write(events.events(found))
+        console.write(events.events(found, {step.step_id: step for step in steps}))
     return 0

@@ -4,13 +4,20 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from rebuno_cli import options, target
+from rebuno_cli import ages, options, target
 
 if TYPE_CHECKING:
     from rebuno.journal.records import Execution
 
 _Key: TypeAlias = Annotated[
     str | None, typer.Option("--id", metavar="NAME", help="Your own id for the new execution; it needs none.")
+]
+_KeepPolicy: TypeAlias = Annotated[
+    bool,
+    typer.Option("--keep-policy", help="Judge it to its end by the policy that the first one began under."),
+]
+_Deadline: TypeAlias = Annotated[
+    str | None, typer.Option("--deadline", metavar="AGE", help="Cancel it so long from now, such as 30m or 12h.")
 ]
 
 
@@ -23,6 +30,8 @@ def fork(
     session: Annotated[
         str, typer.Option(metavar="NAME", help="A new session for it to begin; of a served execution only.")
     ] = "",
+    keep_policy: _KeepPolicy = False,
+    deadline: _Deadline = None,
     db: options.Db = None,
     url: options.Url = None,
     as_json: options.Json = False,
@@ -30,18 +39,36 @@ def fork(
     """Make a new execution of the steps that another one had settled by one of its events.
 
     It is run by its id, with the same handler; a served one is delivered to its agent. What was settled is replayed;
-    every at_most_once step that runs anew needs an approval.
+    every at_most_once step that runs anew needs an approval. It is judged by the policy of today, and its steps have
+    the places in limits that they had; a server asks for the scope policies:write where it is to keep the policy.
     """
-    made = target.work(db, url, lambda desk: desk.fork(ref, at_seq=at, key=key, session=session))
+    from rebuno_cli.desk import Fork
+
+    wanted = Fork(at, key, session, keep_policy, _after(deadline))
+    made = target.work(db, url, lambda desk: desk.fork(ref, wanted))
     return _show(made, as_json)
 
 
-def retry(ref: options.Ref, key: _Key = None, db: options.Db = None, as_json: options.Json = False) -> int:
+def retry(
+    ref: options.Ref,
+    key: _Key = None,
+    keep_policy: _KeepPolicy = False,
+    deadline: _Deadline = None,
+    db: options.Db = None,
+    as_json: options.Json = False,
+) -> int:
     """Fork a failed or cancelled execution right before what made it fail.
 
-    The failed one stays as it is. Exit code 4 where the execution has not failed and was not cancelled.
+    The failed one stays as it is. The new one is judged by the policy of today. Exit code 4 where the execution has not
+    failed and was not cancelled.
     """
-    return _show(target.ask(db, lambda operator: operator.retry(ref, key=key)), as_json)
+    ends = _after(deadline)
+    made = target.ask(db, lambda operator: operator.retry(ref, key=key, keep_policy=keep_policy, deadline=ends))
+    return _show(made, as_json)
+
+
+def _after(deadline: str | None) -> float | None:
+    return None if deadline is None else ages.seconds("--deadline", deadline)
 
 
 def _show(made: "Execution", as_json: bool) -> int:

@@ -1,26 +1,28 @@
 """`rebuno exec get`: one execution."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rebuno_cli import options, target
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Execution, Step
     from rebuno_cli.desk import Desk
 
 
 def get(ref: options.Ref, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
-    """Show one execution: its state, input, output and policy."""
+    """Show one execution: for whom it runs, its state, input, output and policy, and what its newest steps came to."""
+    from rebuno.model.raised import checked
     from rebuno_cli.render import console, output, records
 
-    async def look(desk: "Desk") -> "tuple[Execution, Sequence[Step]]":
-        found = await desk.execution(ref)
-        return found, await desk.steps(found.id)
+    async def look(desk: "Desk") -> int:
+        row = await desk.execution(ref)
+        steps, waits = await desk.steps(row.id), await desk.waits_for(row)
+        last = await desk.events(row.id, after=row.head_seq - 1) if row.status == "failed" else ()
+        raised = checked(last[-1].payload.get("raised")) if last else None
+        if as_json:
+            blocked = [{"type": one.type, "id": one.id, "step_id": one.step_id} for one in waits]
+            output.write_json(records.execution_json(row) | {"blocked_on": blocked, "failure": raised})
+        else:
+            console.write(records.execution(row, steps, waits, raised))
+        return 0
 
-    execution, steps = target.work(db, url, look)
-    if as_json:
-        output.write_json(records.execution_json(execution))
-    else:
-        console.write(records.execution(execution, steps))
-    return 0
+    return target.work(db, url, look)

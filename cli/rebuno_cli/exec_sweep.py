@@ -1,15 +1,10 @@
 """`rebuno exec sweep`: ends what is overdue in a store, and removes what is old."""
 
-import re
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from rebuno.errors import ValidationError
-from rebuno_cli import options, target
-
-_AGE: Final = re.compile(r"([0-9]{1,9})(s|m|h|d|w)")
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+from rebuno_cli import ages, options, target
 
 
 def sweep(
@@ -29,7 +24,7 @@ def sweep(
     """
     from rebuno_cli.render import output
 
-    retention = None if older_than is None else _seconds(older_than)
+    retention = None if older_than is None else ages.seconds("--older-than", older_than)
     done = target.ask(db, lambda operator: operator.sweep(retention=retention))
     if as_json:
         output.write_json(
@@ -48,10 +43,3 @@ def sweep(
         if done.failed:
             output.write_text(f"{done.failed} could not be swept")
     return 1 if done.failed else 0
-
-
-def _seconds(age: str) -> float:
-    match = _AGE.fullmatch(age)
-    if match is None:
-        raise ValidationError(f"`--older-than {age}` is no age; write a number and s, m, h, d or w, such as 30d")
-    return float(int(match[1]) * _SECONDS[match[2]])

@@ -1,7 +1,7 @@
 """`rebuno exec watch`: follows an execution until it ends."""
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -10,6 +10,9 @@ from rebuno_cli import failures, options, target
 if TYPE_CHECKING:
     from rebuno.journal.records import Execution, Step
     from rebuno_cli.desk import Desk
+
+
+_ENDED: Final = ("step.succeeded", "step.failed")
 
 
 def watch(
@@ -33,7 +36,8 @@ def watch(
             while True:
                 new = await desk.events(row.id, after=seen)
                 ids = {event.payload.get("step_id") for event in new} - {None}
-                if not ids <= steps.keys():
+                # What has ended is read again, for its result.
+                if not ids <= steps.keys() or any(event.type in _ENDED for event in new):
                     steps = {step.step_id: step for step in await desk.steps(row.id)}
                 for event in new:
                     shown.event(event, steps)

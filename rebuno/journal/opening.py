@@ -39,7 +39,9 @@ async def _postgres(url: str, create: bool) -> ServedStore:
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("psycopg"):
             raise
-        raise StoreError("a store on PostgreSQL needs an extra: pip install 'rebuno-kernel[postgres]'") from None
+        from rebuno.packaged import install
+
+        raise StoreError(f"a store on PostgreSQL needs the extra `postgres`: {install('postgres')}") from None
     return await PostgresStore.open(url, create=create)
 
 

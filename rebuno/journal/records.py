@@ -54,7 +54,8 @@ class Execution:
     own id (None: none given), `digest` that of the policy it started under, by which it is judged to its end if it is
     `pinned`; `attempt` counts its runs from 1 (0: none yet), `lease_until` is seconds since 1970, `head_seq` and
     `head_hash` are those of its newest event. It is cancelled at `deadline_at` (0: never); `forked_from` is the
-    execution whose first `fork_seq` events it took over, or empty.
+    execution whose first `fork_seq` events it took over, or empty: with a `fork_seq` it took them over from itself, in
+    another store.
 
     A `served` one is run by an agent that it is dispatched to. `continues` is the execution whose `state` (canonical
     JSON, None: none was given) it goes on from, in a `session` or not; `spawned_execution_id` and `spawned_step_id` are
@@ -343,13 +344,23 @@ class ExecutionWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A place that a step has in the window `key` of a limit since `at`, in seconds since 1970."""
+
+    key: str
+    step_id: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Copied:
-    """What an execution brings with its first events: rows as they shall be, numbers and times included, and the
-    `dispatch` that it begins with."""
+    """What an execution brings with its first events: rows as they must be, numbers and times included, the places of
+    its steps in limits, and the `dispatch` that it begins with."""
 
     steps: tuple[Step, ...] = ()
     approvals: tuple[Approval, ...] = ()
     dispatch: Dispatch | None = None
+    places: tuple[Place, ...] = ()
 
 
 class Commit(asyncio.Future[int]):

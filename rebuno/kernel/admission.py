@@ -15,6 +15,8 @@ from rebuno.model.step import StepStatus
 
 # What the protocol allows a session, a key and an agent's id, in bytes.
 LONGEST_NAME: Final = 256
+# A thousand years, in seconds: what is more was meant otherwise.
+LONGEST_DEADLINE: Final = 1000 * 366 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +167,10 @@ def check_name(what: str, text: str) -> None:
         raise ValidationError(f"the {what} is not valid Unicode") from None
     if size > LONGEST_NAME or "\0" in text:
         raise ValidationError(f"the {what} must be at most {LONGEST_NAME} bytes without NUL")
+
+
+def check_deadline(seconds: object) -> None:
+    """Refuses what is no number of seconds from now."""
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not (number and 0 < seconds < LONGEST_DEADLINE):
+        raise ValidationError(f"the deadline {seconds!r} is no number of seconds above 0")

@@ -60,6 +60,8 @@ class Audit:
         self._asking: dict[str, dict[str, Any]] = {}
         self._created: dict[str, Any] | None = None
         self._forked: dict[str, Any] = {}
+        # What the newest import says: from there on it is neither pinned nor timed.
+        self._imported: dict[str, Any] | None = None
         self._attempt = 0
         self._end: dict[str, Any] = {}
         self._stands: ExecutionStatus | None = None
@@ -89,6 +91,8 @@ class Audit:
                 self._attempt = said["attempt"]
         elif event.type == "execution.forked":
             self._forked = said
+        elif event.type == "execution.imported":
+            self._imported = said
         elif family == "step" and what in _STATES:
             self._step_event(event, what)
             if what == StepStatus.AWAITING:
@@ -96,7 +100,10 @@ class Audit:
         elif event.type == "step.revoked":
             self._asking[said["step_id"]] = said
         elif family == "approval" and what == "requested":
-            self._questions[said["approval_id"]] = AuditedQuestion(event, self._asking.get(said["step_id"], {}))
+            # What comes before the first attempt of a fork is copied.
+            copied = bool(self._forked) and not self._attempt
+            decision = self._asking.get(said["step_id"], {})
+            self._questions[said["approval_id"]] = AuditedQuestion(event, decision, copied=copied)
         elif family == "approval" and (what in ANSWERS or what == "voted"):
             self._questions[said["approval_id"]].answered(event, what)
 
@@ -159,14 +166,13 @@ class Audit:
             return "the input is not the one that event 1 speaks of"
         if (created.get("agent_id"), created.get("key")) != (execution.agent_id, execution.key):
             return "the agent or the id is not the one of event 1"
-        if not same_time(execution.deadline_at, created.get("deadline_at", "")):
+        begun = created if self._imported is None else {}
+        if not same_time(execution.deadline_at, begun.get("deadline_at", "")):
             return "the deadline is not the one of event 1"
-        if execution.pinned is not created.get("pinned", False):
+        if execution.pinned is not begun.get("pinned", False):
             return "whether it is pinned to its policy is not what event 1 says"
-        if (execution.forked_from, execution.fork_seq) != (
-            self._forked.get("source", ""),
-            self._forked.get("at_seq", 0),
-        ):
+        taken = self._forked or self._imported or {}
+        if (execution.forked_from, execution.fork_seq) != (self._forked.get("source", ""), taken.get("at_seq", 0)):
             return "it was forked elsewhere by its log"
         if execution.attempt != self._attempt:
             return f"it was run {execution.attempt} times, and {self._attempt} times by its log"

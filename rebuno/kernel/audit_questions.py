@@ -15,11 +15,12 @@ _MICROSECOND: Final = 2e-6
 
 class AuditedQuestion:
     """What the log says of one approval, from the event that asks it; `decision` is the payload of its step's event
-    that made the kernel ask."""
+    that made the kernel ask. A `copied` one is that of the execution that this one was forked from."""
 
-    def __init__(self, event: Event, decision: dict[str, Any]) -> None:
+    def __init__(self, event: Event, decision: dict[str, Any], *, copied: bool = False) -> None:
         self.requested = event.event_seq
         self._decision = decision
+        self._copied = copied
         self._asked = event.payload
         self._asked_at = event.occurred_at
         self._status = "pending"
@@ -49,7 +50,7 @@ class AuditedQuestion:
         if self._said.get("decided_by", "") != row.decided_by:
             return "another person has answered"
         # In a fork a grant covers its one step only, whatever it covered in the source.
-        wider = row.scope not in (GrantScope.ONCE, self._scope)
+        wider = row.scope != (GrantScope.ONCE if self._copied else self._scope)
         if wider or (row.cause, row.rationale) != (
             self._asked.get("cause", row.cause),
             self._said.get("rationale", ""),

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
-from rebuno.journal.records import Approval, ApprovalWrite, Step, StepWrite
+from rebuno.journal.records import Approval, ApprovalWrite, Execution, Step, StepWrite
+from rebuno.journal.store import Store
 from rebuno.kernel import words
 from rebuno.kernel.change import Changes
 from rebuno.kernel.known import refuse
 from rebuno.model.execution import ExecutionStatus
+from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus
 
 
@@ -29,3 +32,12 @@ def close(steps: Iterable[Step], approvals: Iterable[Approval], status: Executio
             reason = f"execution_{status.value}"
             changes.add((words.refused(step, reason),), (StepWrite(refuse(step, reason), settled=0),))
     return changes
+
+
+async def failure(store: Store, execution: Execution) -> dict[str, Any] | None:
+    """What is kept of the exception that an execution's handler ended with, as `rebuno.model.raised` tells it; None
+    where there is none. Raises a `StoreError` where the store does."""
+    if execution.status is not ExecutionStatus.FAILED:
+        return None
+    last = await store.events(execution.id, after=execution.head_seq - 1, limit=1)
+    return checked(last[0].payload.get("raised")) if last else None

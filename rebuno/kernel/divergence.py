@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any, Final
 
-from rebuno.journal.records import NewEvent, Step
+from rebuno.journal.records import Execution, NewEvent, Step
 from rebuno.kernel import words
 from rebuno.kernel.attempt import MOST_FRESH, Attempt
 from rebuno.kernel.change import Identified
@@ -53,10 +53,19 @@ def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
         )
         reason = "the run has taken another way than the recorded one"
         return _asked(decision, DIVERGED, reason, f"{decision.message}\n{message}" if decision.message else message)
-    if attempt.execution.forked_from and step.idempotency is Idempotency.ONCE:
-        message = f"the execution is a fork of `{attempt.execution.forked_from}`, which may have done this already"
+    if step.idempotency is Idempotency.ONCE and (message := may_be_done(attempt.execution)):
         return _asked(decision, FORK_EFFECT, "an effect of a fork", decision.message or message)
     return decision
+
+
+def may_be_done(execution: Execution) -> str:
+    """Why what is new in this execution may have been done elsewhere, in words; empty where it was not made from
+    another one."""
+    if execution.forked_from:
+        return f"the execution is a fork of `{execution.forked_from}`, which may have done this already"
+    if execution.fork_seq:
+        return "the execution was imported, and may have done this already in the store that it is from"
+    return ""
 
 
 def diverged(attempt: Attempt) -> NewEvent | None:

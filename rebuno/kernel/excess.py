@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from rebuno.model.decision import Decision, Verdict
+from rebuno.model.decision import DIVERGED, FORK_EFFECT, Decision, Verdict
 from rebuno.model.obligation import Obligation, Otherwise
 
 STRICTEST: Final = (Otherwise.DENY, Otherwise.APPROVAL, Otherwise.RATE_LIMITED, Otherwise.WAIT)
@@ -41,7 +41,8 @@ def weigh(decision: Decision, over: Iterable[Excess]) -> Weighed:
     """What a policy's decision, which is no denial, comes to where a step is over these limits and budgets.
 
     The strictest wins: a denial, a question to a person, a refusal for now, a wait. Where a person is asked by another
-    rule, a refusal or a wait counts for nothing.
+    rule, a refusal or a wait counts for nothing; but what the kernel itself asks about an allowed step, as in a fork,
+    lets nothing past a limit.
     """
     ranked = sorted(over, key=lambda one: STRICTEST.index(one.otherwise))
     if not ranked:
@@ -51,11 +52,10 @@ def weigh(decision: Decision, over: Iterable[Excess]) -> Weighed:
     asks = [one for one in ranked if one.otherwise is Otherwise.APPROVAL]
     if asks and decision.verdict is Verdict.ALLOW:
         decision = _ruled(Verdict.APPROVAL, decision, asks[0])
+    allowed = decision.verdict is Verdict.ALLOW or decision.rule_id in (DIVERGED, FORK_EFFECT)
     for one in ranked:
         own = (one.rule.bundle, one.rule.rule_id) == (decision.bundle, decision.rule_id)
-        if one.otherwise is not Otherwise.APPROVAL and (
-            own or decision.verdict is Verdict.ALLOW or one.reason == UNAVAILABLE
-        ):
+        if one.otherwise is not Otherwise.APPROVAL and (own or allowed or one.reason == UNAVAILABLE):
             return Weighed(decision, one)
     return Weighed(decision, None, tuple(one.rule for one in asks))
 

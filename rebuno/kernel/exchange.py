@@ -14,6 +14,7 @@ from rebuno.journal.store import Store
 from rebuno.kernel.attempt import load
 from rebuno.kernel.audit import Audit
 from rebuno.kernel.encoding import UnfitError, decode, encode
+from rebuno.kernel.imports import continued, places_of
 from rebuno.model import identity
 
 T = TypeVar("T")
@@ -237,18 +238,27 @@ def _canonical(text: str | None) -> None:
 
 
 async def restore(store: Store, recording: Recording) -> Execution:
-    """Adds a recorded execution to a store: same ids, times and hashes, and nobody runs it. An execution that had not
-    ended can be resumed there.
+    """Adds a recorded execution to a store: same ids, times and hashes, its steps with their places in limits, and
+    nobody runs it.
+
+    One that had not ended can be resumed there. Its log says that it was imported; it is judged by the policy of
+    whoever runs it, pinned or not, and has no deadline. The store that it is from may have gone on with it: each
+    `at_most_once` step that is new, or was granted and had not started, asks a person before it runs.
 
     Raises:
         ConflictError: the store has it, or had it, or its agent has another one under its id.
+        StoreCorrupt: its log names limits that are none.
         StoreError
     """
-    execution = recording.execution
-    events = [NewEvent(event.type, event.payload, event.occurred_at) for event in recording.events]
+    places = tuple(places_of(recording))
     for bundle in recording.bundles:
         await store.save_bundle(bundle.digest, bundle.sources)
-    if await store.create(execution, events, Copied(recording.steps, recording.approvals)):
+    events = [NewEvent(event.type, event.payload, event.occurred_at) for event in recording.events]
+    execution, copied = recording.execution, Copied(recording.steps, recording.approvals)
+    if not execution.status.terminal:
+        execution, more, copied = continued(recording, store.now())
+        events += more
+    if await store.create(execution, events, replace(copied, places=places)):
         return await store.execution(execution.id)
     with suppress(NotFoundError):
         await store.execution(execution.id)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import uuid_utils
 
@@ -237,8 +238,11 @@ def judge_waiting(
     return changes
 
 
-async def finish(attempt: Attempt, *, output: str | None = None, failure_reason: str = "") -> Execution:
-    """Ends the execution with an output, or with the reason of its failure. Committed when this returns.
+async def finish(
+    attempt: Attempt, *, output: str | None = None, failure_reason: str = "", raised: dict[str, Any] | None = None
+) -> Execution:
+    """Ends the execution with an output, or with the reason of its failure and what was `raised`, as
+    `rebuno.model.raised` tells it. Committed when this returns.
 
     Raises:
         Terminated, LeaseSuperseded, StoreError: it has ended otherwise, or could not be written.
@@ -247,19 +251,25 @@ async def finish(attempt: Attempt, *, output: str | None = None, failure_reason:
         await attempt.all_known()
         attempt.check()
         with suppress(Stale):
-            await end(attempt, output=output, failure_reason=failure_reason)
+            await end(attempt, output=output, failure_reason=failure_reason, raised=raised)
             return await _let_go(attempt)
 
 
 async def end(
-    attempt: Attempt, *, output: str | None = None, failure_reason: str = "", state: str | None = None
+    attempt: Attempt,
+    *,
+    output: str | None = None,
+    failure_reason: str = "",
+    state: str | None = None,
+    raised: dict[str, Any] | None = None,
 ) -> None:
     """Writes the end of an execution whose log is known. Raises `Stale` where it has grown meanwhile."""
     status = ExecutionStatus.FAILED if output is None else ExecutionStatus.COMPLETED
     number, replayed = attempt.lease.attempt, attempt.replayed
     changes = close(attempt.unsettled(), attempt.pending(), status)
     if output is None:
-        last = words.execution("failed", attempt=number, reason=failure_reason, replayed=replayed)
+        more = {} if raised is None else {"raised": raised}
+        last = words.execution("failed", attempt=number, reason=failure_reason, replayed=replayed, **more)
     else:
         last = words.execution("completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed)
     other_way = diverged(attempt)

@@ -1,21 +1,33 @@
 """A new execution that begins where another one stood at one of its events."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 import uuid_utils
 
-from rebuno.errors import ConflictError, NotFoundError, ValidationError
-from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent, Step
+from rebuno.errors import (
+    ConflictError,
+    NotFoundError,
+    PolicyError,
+    StoreCorrupt,
+    ToolError,
+    ValidationError,
+    failure_reason,
+)
+from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent, Place, Step
 from rebuno.journal.store import Store
 from rebuno.kernel import words
-from rebuno.kernel.admission import check_name
+from rebuno.kernel.admission import check_deadline, check_name
 from rebuno.kernel.attempt import load
+from rebuno.kernel.excess import EXCEEDED, UNAVAILABLE
+from rebuno.kernel.inheritance import places, session_of
 from rebuno.kernel.origins import began_by
 from rebuno.kernel.queueing import queued
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
+from rebuno.policy.restore import restore
 
 # How a failure reason begins that a step gave.
 _OF_A_STEP: Final = ("tool_error", "policy_")
@@ -31,20 +43,31 @@ async def fork(
     key: str | None = None,
     session: str = "",
     digest: str = "",
+    pinned: bool = False,
+    deadline: float | None = None,
     created_by: str = "",
 ) -> Execution:
     """A new execution with the source's input and the steps that it had settled by its event `at_seq`, with their
-    verdicts, times and events. Nobody runs it yet; that of a served execution is queued for its agent. `key` is the
-    caller's own id for it, `session` the served one's; with a `digest` it is pinned to the policy kept under that.
+    verdicts, times, events and places in limits. Nobody runs it yet; that of a served execution is queued for its
+    agent. `key` is the caller's own id for it, `session` the served one's own; it ends `deadline` seconds from now.
+
+    It is judged by whatever is the agent's policy then, even where the source was pinned. With `pinned` it is judged to
+    its end by the policy kept under `digest`, which without one is that of the source's start.
 
     Raises:
-        ValidationError: the source has no such event, or the key is no name.
+        ValidationError: the source has no such event, the key is no name, or the deadline is none.
         ConflictError: the agent has an execution under this key already, or one that runs in this session.
+        BundleError: it is to be pinned to a policy that cannot be compiled here.
+        StoreCorrupt: the source's log is damaged.
         StoreError
     """
     if key is not None:
         # An empty key is none that a run could give.
         check_name("id", key or " ")
+    if deadline is not None:
+        check_deadline(deadline)
+    if pinned:
+        restore(digest or source.digest, await store.bundle(digest or source.digest) or ())
     if not 1 <= at_seq <= source.head_seq:
         raise ValidationError(f"the execution `{source.id}` has the events 1 to {source.head_seq}, and no {at_seq}")
     steps, approvals = await load(store, source.id)
@@ -55,13 +78,20 @@ async def fork(
         status=ExecutionStatus.RUNNING,
         input=source.input,
         digest=digest or source.digest,
-        pinned=bool(digest) or source.pinned,
+        pinned=pinned,
+        deadline_at=store.now() + deadline if deadline is not None else 0.0,
         forked_from=source.id,
         fork_seq=at_seq,
         served=source.served,
         session=session,
+        # What `previous()` gives stands on what has completed, and never changes.
+        continues=source.continues,
+        # A subagent's input is no more a person's own in a fork; but no step waits for the fork.
+        spawned_execution_id=source.spawned_execution_id,
         created_by=created_by,
+        on_behalf_of=source.on_behalf_of,
     )
+    said = {"session": kept} if (kept := await session_of(store, source)) else {}
     copy = _Copy(new, at_seq, await _with_bodies(store, source, steps), approvals)
     copy.add(words.created(new))
     copy.add(
@@ -72,12 +102,18 @@ async def fork(
             at_seq=at_seq,
             source_head_seq=source.head_seq,
             source_head_hash=source.head_hash.hex(),
+            **said,
         )
     )
     after = 0
     while page := await store.events(source.id, after=after):
         for event in page:
-            copy.take(event)
+            try:
+                copy.take(event)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise StoreCorrupt(
+                    f"event {event.event_seq} of execution `{source.id}` is damaged: {error}; restore a copy"
+                ) from error
         after = page[-1].event_seq
         if after >= at_seq:
             break
@@ -105,28 +141,79 @@ async def retry_point(store: Store, source: Execution) -> int:
         raise ConflictError(
             f"the execution `{source.id}` is {source.status.value}; only failed and cancelled ones are retried"
         )
-    steps, _ = await load(store, source.id)
+    steps, approvals = await load(store, source.id)
     # The last event is the end itself.
     last = source.head_seq - 1
-    ended_with = [step for step in steps.values() if _closed(step)]
+    ended_with = [step for step in steps.values() if _closed(step, approvals)]
     if ended_with:
         last = min(last, min(step.outcome_seq for step in ended_with) - 1)
     settled = [step for step in steps.values() if 0 < step.outcome_seq <= last]
+    culprit = _culprit(source, settled) if source.status is ExecutionStatus.FAILED else None
+    return last if culprit is None else culprit.outcome_seq - 1
+
+
+def _culprit(source: Execution, settled: list[Step]) -> Step | None:
+    """The step that made an execution fail; None where none did."""
     bad = [step for step in settled if step.status in (StepStatus.FAILED, StepStatus.DENIED)]
-    if source.status is ExecutionStatus.FAILED and bad:
-        newest = max(bad, key=lambda step: step.outcome_seq)
-        after_it = any(step.outcome_seq > newest.outcome_seq for step in settled)
-        if source.failure_reason.startswith(_OF_A_STEP) or not after_it:
-            return newest.outcome_seq - 1
-    return last
+    said = [step for step in bad if source.failure_reason in _reasons(step)]
+    if said:
+        return _cause(max(said, key=_end), settled)
+    # What a limit kept out is no step, and left none.
+    if not bad or source.failure_reason in (EXCEEDED, UNAVAILABLE):
+        return None
+    newest = max(bad, key=_end)
+    after_it = any(_end(step) > _end(newest) for step in settled)
+    return _cause(newest, settled) if source.failure_reason.startswith(_OF_A_STEP) or not after_it else None
 
 
-def _closed(step: Step) -> bool:
+def _cause(step: Step, settled: list[Step]) -> Step:
+    """The step inside a failed one's body that made it fail, which would come to the same again; else itself."""
+    inside = [inner for inner in settled if inner.parent_id == step.step_id and _end(inner) < _end(step)]
+    bad = [inner for inner in inside if inner.status in (StepStatus.FAILED, StepStatus.DENIED)]
+    if not bad:
+        return step
+    message = error_of(step).get("message")
+    said = [inner for inner in bad if str(_raised(inner)) == message]
+    newest = max(said or bad, key=_end)
+    after_it = any(_end(inner) > _end(newest) for inner in inside)
+    return _cause(newest, settled) if said or not after_it else step
+
+
+def _end(step: Step) -> int:
+    return step.outcome_seq
+
+
+def _raised(step: Step) -> ToolError | PolicyError:
+    """What a handler gets of a step that failed or was denied."""
+    error = error_of(step)
+    if step.status is StepStatus.DENIED:
+        return PolicyError(str(error.get("reason") or step.reason or "policy_denied"))
+    if error.get("reason") == "policy_revoked":
+        return PolicyError(str(error.get("message")))
+    return ToolError(error, target=step.target)
+
+
+def _reasons(step: Step) -> tuple[str, ...]:
+    """Why an execution says that it failed where this step made it fail, in the words of any version."""
+    raised = _raised(step)
+    return failure_reason(raised), f"tool_error: {raised}"
+
+
+def _closed(step: Step, approvals: Mapping[str, Approval]) -> bool:
     """Whether the end of the execution settled the step."""
     if step.status is StepStatus.CANCELLED:
         return True
-    error = identity.parse(step.error) if step.status is StepStatus.DENIED and step.error else None
-    return isinstance(error, dict) and error.get("reason") in _BY_THE_END
+    answer = approvals.get(step.approval_id)
+    if answer is not None and answer.step_id == step.step_id and answer.status in ("denied", "expired"):
+        # A person may give whatever reason.
+        return False
+    return step.status is StepStatus.DENIED and error_of(step).get("reason") in _BY_THE_END
+
+
+def error_of(step: Step) -> dict[str, Any]:
+    """What is recorded of why a step failed or was denied; empty where that is no object."""
+    error = identity.parse(step.error) if step.error else None
+    return error if isinstance(error, dict) else {}
 
 
 async def _with_bodies(store: Store, execution: Execution, steps: dict[str, Step]) -> dict[str, Step]:
@@ -160,7 +247,7 @@ class _Copy:
         self._steps = {
             step.step_id: step
             for step in steps.values()
-            if 0 < step.outcome_seq <= at_seq and not _closed(step) and _placed(step, steps)
+            if 0 < step.outcome_seq <= at_seq and not _closed(step, approvals) and _placed(step, steps)
         }
         self._all = steps
         self._ids: dict[str, str] = {"": ""}
@@ -170,6 +257,7 @@ class _Copy:
         self._approval_ids = {approval_id: str(uuid_utils.uuid7()) for approval_id in self._approvals} | {"": ""}
         # Where each copied event of the source stands in the fork.
         self._numbers: dict[int, int] = {0: 0}
+        self._places: list[Place] = []
 
     def add(self, event: NewEvent) -> None:
         """Adds an event of the fork's own."""
@@ -190,6 +278,9 @@ class _Copy:
             moved["approval_id"] = self._approval_ids.get(str(payload["approval_id"]), "")
         self.events.append(NewEvent(event.type, moved, event.occurred_at))
         self._numbers[event.event_seq] = len(self.events)
+        if about_step:
+            # Only the first event of a step names limits.
+            self._places += places(self._new, moved["step_id"], event)
 
     def moved(self) -> dict[str, Step]:
         """The steps under the ids that they have in the fork, each as one that has not settled."""
@@ -232,7 +323,7 @@ class _Copy:
             )
             for approval in self._approvals.values()
         ]
-        return Copied(tuple(steps), tuple(approvals))
+        return Copied(tuple(steps), tuple(approvals), places=tuple(self._places))
 
     def _id(self, step_id: str) -> str:
         """The id in the fork of a step of the source, copied or not: as the fork's handler will submit it."""

@@ -73,11 +73,11 @@ class Kernel:
             # The commit goes on whatever becomes of the caller.
             await committed.heard()
 
-    async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True) -> None:
-        """Records that a body failed, `error` as canonical JSON text of an object. With `wait` False the commit is left
-        to happen by itself."""
+    async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
+        """Records that a body failed, `error` as canonical JSON text of an object, and what it `raised` as that of what
+        `rebuno.model.raised` tells. With `wait` False the commit is left to happen by itself."""
         row = self._running(attempt, step_id).ended(StepStatus.FAILED, error=error)
-        if (committed := self._settle(attempt, row)) is not None and wait:
+        if (committed := self._settle(attempt, row, raised)) is not None and wait:
             await committed.heard()
 
     def release(self, attempt: Attempt, step_id: str) -> None:
@@ -91,10 +91,10 @@ class Kernel:
             raise NotFoundError(f"the step `{step_id}` is not running in this attempt")
         return step
 
-    def _settle(self, attempt: Attempt, row: Step) -> Commit | None:
+    def _settle(self, attempt: Attempt, row: Step, raised: str = "") -> Commit | None:
         """Records how a body ended. The commit, unless it may come later than the answer."""
         attempt.bodies.discard(row.step_id)
         deferred = row.idempotency is Idempotency.SAFE and not self.strict
-        event = words.succeeded(row) if row.status is StepStatus.SUCCEEDED else words.failed(row)
+        event = words.succeeded(row) if row.status is StepStatus.SUCCEEDED else words.failed(row, raised)
         committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
         return None if deferred else committed

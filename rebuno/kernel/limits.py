@@ -38,22 +38,27 @@ class Place:
 def places(decision: Decision, execution: Execution) -> tuple[Place, ...]:
     """The places that a decision asks for, those of the strictest limits first."""
     found = [
-        Place(rule, rule.limit, Spend(_key(rule, rule.limit.scope, execution), rule.limit.number, rule.limit.window))
+        Place(rule, rule.limit, Spend(_key(rule, rule.limit, execution), rule.limit.number, rule.limit.window))
         for rule in decision.obligations
         if rule.limit is not None
     ]
     return tuple(sorted(found, key=lambda place: STRICTEST.index(place.limit.otherwise)))
 
 
-def _key(rule: Obligation, scope: Scope, execution: Execution) -> str:
+def _key(rule: Obligation, limit: Limit, execution: Execution) -> str:
+    return window(rule.bundle, rule.rule_id, limit.scope, execution)
+
+
+def window(bundle: str, rule_id: str, scope: Scope, execution: Execution) -> str:
+    """The key of the window in which the limit of a rule counts a step of this execution."""
     # INVARIANT: two windows have two keys, whatever the names hold; those of one execution begin with its id.
     match scope:
         case Scope.EXECUTION:
-            return execution.id + identity.canonical([rule.bundle, rule.rule_id])
+            return execution.id + identity.canonical([bundle, rule_id])
         case Scope.AGENT:
-            return identity.canonical(["agent", rule.bundle, rule.rule_id, execution.agent_id])
+            return identity.canonical(["agent", bundle, rule_id, execution.agent_id])
         case Scope.GLOBAL:
-            return identity.canonical(["all", rule.bundle, rule.rule_id])
+            return identity.canonical(["all", bundle, rule_id])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, StoreReadOnly, ValidationError
 from rebuno.journal.records import Approval, Event, Execution, Step
@@ -10,6 +11,7 @@ from rebuno.journal.store import Store
 from rebuno.kernel import approvals, exchange, forks
 from rebuno.kernel.attempt import load
 from rebuno.kernel.cancel import cancel
+from rebuno.kernel.closing import failure
 from rebuno.kernel.drift import changed
 from rebuno.kernel.judged import began_since, judged
 from rebuno.kernel.panels import Panel
@@ -84,6 +86,10 @@ class Operator:
             events += page
         return events
 
+    async def failure(self, execution: Execution) -> dict[str, Any] | None:
+        """What is kept of the exception that an execution's handler ended with, as `rebuno.model.raised` tells it."""
+        return await failure(self._store, execution)
+
     async def approvals(self, *, status: str | None = None, execution_id: str | None = None) -> list[Approval]:
         """Questions to people, oldest first; what nobody answered in time is told as `expired`. Raises as
         `executions` does."""
@@ -154,25 +160,42 @@ class Operator:
         execution = await self.execution(ref)
         return await cancel(self._store, execution.id, reason=reason)
 
-    async def fork(self, ref: str, *, at_seq: int | None = None, key: str | None = None) -> Execution:
+    async def fork(
+        self,
+        ref: str,
+        *,
+        at_seq: int | None = None,
+        key: str | None = None,
+        keep_policy: bool = False,
+        deadline: float | None = None,
+    ) -> Execution:
         """A new execution that begins where this one stood at its event `at_seq` (None: the newest). It is run by its
         id, or by `key`, the caller's own id for it; each `at_most_once` step that it runs anew needs an approval.
 
+        It is judged by the policy of whoever runs it, even where this one was pinned; with `keep_policy` it is pinned
+        to the policy that this one began under. It is cancelled `deadline` seconds from now, unless it has ended.
+
         Raises:
             NotFoundError, ConflictError: there is no such execution, or several, or the key is taken.
-            ValidationError: it has no such event.
+            ValidationError: it has no such event, or the deadline is none.
+            BundleError: the policy that it is to keep cannot be compiled here.
         """
         source = await self.execution(ref)
-        return await forks.fork(self._store, source, source.head_seq if at_seq is None else at_seq, key=key)
+        at = source.head_seq if at_seq is None else at_seq
+        return await forks.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
 
-    async def retry(self, ref: str, *, key: str | None = None) -> Execution:
-        """A fork of a failed or cancelled execution that begins right before what made it fail.
+    async def retry(
+        self, ref: str, *, key: str | None = None, keep_policy: bool = False, deadline: float | None = None
+    ) -> Execution:
+        """A fork of a failed or cancelled execution that begins right before what made it fail. The rest is as in
+        `fork`.
 
         Raises:
-            NotFoundError, ConflictError: as `fork`, or it has not ended, or has completed.
+            NotFoundError, ConflictError, BundleError: as `fork`, or it has not ended, or has completed.
         """
         source = await self.execution(ref)
-        return await forks.fork(self._store, source, await forks.retry_point(self._store, source), key=key)
+        at = await forks.retry_point(self._store, source)
+        return await forks.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
 
     async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
         """The bundle files whose texts are no longer those that these executions began under, as far as these have not

@@ -122,7 +122,7 @@ class Rehearsal:
     async def succeed(self, step_id: str, result: str, value: object) -> None:
         """No body runs."""
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True) -> None:
+    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
         """No body runs."""
 
     def release(self, step_id: str) -> None:

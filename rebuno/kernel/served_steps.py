@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from rebuno.errors import ConflictError, NotFoundError
 from rebuno.journal.records import ExecutionWrite, Step, StepWrite
@@ -35,9 +36,10 @@ class Settled:
 
 
 async def report(
-    attempt: ServedAttempt, step_id: str, *, result: str | None = None, error: str | None = None
+    attempt: ServedAttempt, step_id: str, *, result: str | None = None, error: str | None = None, raised: str = ""
 ) -> Settled:
-    """Records how a body of this attempt ended: with a result or an error, canonical JSON. Committed when this returns.
+    """Records how a body of this attempt ended: with a result, or an error and what was `raised`, canonical JSON.
+    Committed when this returns.
 
     Raises:
         NotFoundError: the execution has no such step.
@@ -52,7 +54,7 @@ async def report(
             if isinstance(step, Settled):
                 return step
             with attempt.trying():
-                return await _record(attempt, step, result, error)
+                return await _record(attempt, step, result, error, raised)
 
 
 async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
@@ -69,7 +71,7 @@ async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
     return step
 
 
-async def _record(attempt: ServedAttempt, step: Step, result: str | None, error: str | None) -> Settled:
+async def _record(attempt: ServedAttempt, step: Step, result: str | None, error: str | None, raised: str) -> Settled:
     if error is not None:
         row = replace(step, status=StepStatus.FAILED, error=error)
     else:
@@ -78,7 +80,7 @@ async def _record(attempt: ServedAttempt, step: Step, result: str | None, error:
         if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
             row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         attempt.succeeded(row, value)
-    event = words.succeeded(row) if error is None else words.failed(row)
+    event = words.succeeded(row) if error is None else words.failed(row, raised)
     committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False)
     head = attempt.head
     number = await asyncio.shield(committed)
@@ -133,7 +135,12 @@ async def _block(attempt: ServedAttempt) -> None:
 
 
 async def finish(
-    attempt: ServedAttempt, *, output: str | None = None, failure_reason: str = "", state: str | None = None
+    attempt: ServedAttempt,
+    *,
+    output: str | None = None,
+    failure_reason: str = "",
+    state: str | None = None,
+    raised: dict[str, Any] | None = None,
 ) -> None:
     """Ends the execution with an output, or with the reason of its failure. Committed when this returns.
 
@@ -148,6 +155,6 @@ async def finish(
             if attempt.blocked:
                 raise ConflictError(f"the execution `{attempt.execution.id}` is blocked; it goes on when that is over")
             with attempt.trying():
-                await end(attempt, output=output, failure_reason=failure_reason, state=state)
+                await end(attempt, output=output, failure_reason=failure_reason, state=state, raised=raised)
                 attempt.ended = True
                 return

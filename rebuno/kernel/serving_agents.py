@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from rebuno.errors import BundleError, ConflictError, LeaseSuperseded, NotFoundError, StoreError, Terminated
 from rebuno.journal.records import Lease, Step
@@ -53,10 +53,11 @@ class Agents(Replica):
         return await self._report(agent_id, execution_id, dispatch, step_id, result=result)
 
     async def fail_step(
-        self, agent_id: str, execution_id: str, dispatch: Dispatched, step_id: str, error: str
+        self, agent_id: str, execution_id: str, dispatch: Dispatched, step_id: str, error: str, raised: str = ""
     ) -> Settled:
-        """Records the failure of a body, canonical JSON of an object. Raises as `complete_step`."""
-        return await self._report(agent_id, execution_id, dispatch, step_id, error=error)
+        """Records the failure of a body, canonical JSON of an object, and what it raised, as that of what
+        `rebuno.model.raised` tells. Raises as `complete_step`."""
+        return await self._report(agent_id, execution_id, dispatch, step_id, error=error, raised=raised)
 
     async def heartbeat(self, agent_id: str, execution_id: str, dispatch: Dispatched) -> None:
         """Renews the lease. An execution that has ended has none."""
@@ -87,9 +88,16 @@ class Agents(Replica):
         `ConflictError` where it is blocked."""
         await self._finish(agent_id, execution_id, dispatch, output=output, state=state)
 
-    async def fail(self, agent_id: str, execution_id: str, dispatch: Dispatched, reason: str) -> None:
-        """Ends the execution as failed. Raises as `complete`."""
-        await self._finish(agent_id, execution_id, dispatch, reason=reason)
+    async def fail(
+        self,
+        agent_id: str,
+        execution_id: str,
+        dispatch: Dispatched,
+        reason: str,
+        raised: dict[str, Any] | None = None,
+    ) -> None:
+        """Ends the execution as failed; `raised` is as `rebuno.model.raised` tells it. Raises as `complete`."""
+        await self._finish(agent_id, execution_id, dispatch, reason=reason, raised=raised)
 
     async def publish(self, agent_id: str, execution_id: str, dispatch: Dispatched, delta: Delta) -> None:
         """Hands a piece of output to whoever listens. Raises as `complete_step`; `Terminated` where the execution has
@@ -139,11 +147,12 @@ class Agents(Replica):
         *,
         result: str | None = None,
         error: str | None = None,
+        raised: str = "",
     ) -> Settled:
         try:
             with self._attending(execution_id, dispatch):
                 attempt = await self._attempt(agent_id, execution_id, dispatch)
-                settled = await served_steps.report(attempt, step_id, result=result, error=error)
+                settled = await served_steps.report(attempt, step_id, result=result, error=error, raised=raised)
                 await attempt.renew(await self._lease(agent_id))
         except Terminated:
             await self._step(execution_id, step_id)
@@ -163,9 +172,10 @@ class Agents(Replica):
         output: str | None = None,
         reason: str = "",
         state: str | None = None,
+        raised: dict[str, Any] | None = None,
     ) -> None:
         with self._attending(execution_id, dispatch):
             attempt = await self._attempt(agent_id, execution_id, dispatch)
-            await served_steps.finish(attempt, output=output, failure_reason=reason, state=state)
+            await served_steps.finish(attempt, output=output, failure_reason=reason, state=state, raised=raised)
         self._forget(execution_id, dispatch)
         await self._aftermath.ended(await self._store.execution(execution_id))

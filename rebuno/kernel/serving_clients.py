@@ -3,14 +3,15 @@
 import asyncio
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import Event, Execution, Step
-from rebuno.kernel import admission, documented, forks
+from rebuno.kernel import admission, documented, forks, inheritance
 from rebuno.kernel.admission import Wanted, check_name
 from rebuno.kernel.cancel import cancel
 from rebuno.kernel.children import awaited
+from rebuno.kernel.closing import failure
 from rebuno.kernel.origins import began_by
 from rebuno.kernel.replica import Replica
 from rebuno.kernel.streams import Delta
@@ -148,24 +149,56 @@ class Clients(Replica):
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""
         await self._aftermath.ended(await cancel(self._store, execution_id, reason=CLIENT_CANCELLED))
 
+    async def session_of(self, execution: Execution) -> str:
+        """The session of an execution; that of a fork which has none of its own is the one of its source."""
+        return await inheritance.session_of(self._store, execution)
+
+    async def failure(self, execution: Execution) -> dict[str, Any] | None:
+        """What is kept of the exception that its handler ended with, as `rebuno.model.raised` tells it."""
+        return await failure(self._store, execution)
+
     async def fork(
-        self, execution_id: str, *, at_seq: int, session: str = "", bundle: str | None = None, created_by: str = ""
+        self,
+        execution_id: str,
+        *,
+        at_seq: int,
+        session: str = "",
+        bundle: str | None = None,
+        keep_policy: bool = False,
+        deadline: float | None = None,
+        created_by: str = "",
     ) -> Execution:
-        """A new execution that begins where this one stood at an event; `bundle` is the text of a policy of its own.
+        """A new execution that begins where this one stood at an event. It is judged by its agent's policy of today,
+        even where this one is pinned; to its end by `bundle`, the text of a policy of its own, or with `keep_policy` by
+        the one that this one began under. It is cancelled `deadline` seconds from now, unless it has ended.
 
         Raises:
-            NotFoundError, ConflictError (the session is not new), ValidationError (no such event), BundleError
+            NotFoundError, ConflictError (the session is not new), ValidationError (no such event, both a bundle and
+            `keep_policy`, a deadline that is none), BundleError
         """
         source = await self._store.execution(execution_id)
         check_name("session", session)
+        if bundle is not None and keep_policy:
+            raise ValidationError("a fork keeps the policy of its source, or has a bundle of its own; leave one out")
         if session and await self._store.executions(agent_id=source.agent_id, session=session, limit=1):
             raise ConflictError(f"the session `{session}` has executions already; name a new one")
-        digest = ""
+        digest = source.digest
         if bundle is not None:
             policy = await self._policies.compiled(bundle)
             await self._policies.keep(policy)
             digest = policy.digest
-        forked = await forks.fork(self._store, source, at_seq, session=session, digest=digest, created_by=created_by)
+        elif not keep_policy:
+            digest = (await self._policies.today(source.agent_id)).digest
+        forked = await forks.fork(
+            self._store,
+            source,
+            at_seq,
+            session=session,
+            digest=digest,
+            pinned=keep_policy or bundle is not None,
+            deadline=deadline,
+            created_by=created_by,
+        )
         self._observer.created(forked)
         self._wake()
         return forked

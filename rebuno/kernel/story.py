@@ -13,6 +13,7 @@ from rebuno.kernel.panels import granters
 from rebuno.kernel.parted import Parted, parted
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
+from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus
 
 T = TypeVar("T")
@@ -57,7 +58,8 @@ class Told:
     attempt that submitted it first, `ran` those that started its body, `replayed` those that are known to have been
     answered from the journal, `seconds` how long the body took (None: it has not ended), `inner` the steps submitted
     in its body. `limits` are those that counted it, `tokens` the input and output tokens of an `llm_call` (None: not
-    known)."""
+    known). `result` and `error` are canonical JSON (None: there is none), `raised` is what is kept of the exception of
+    its body, as `rebuno.model.raised` tells it."""
 
     step_id: str
     kind: str
@@ -76,6 +78,9 @@ class Told:
     inner: tuple["Told", ...] = ()
     limits: tuple[Counted, ...] = ()
     tokens: tuple[int, int] | None = None
+    result: str | None = None
+    error: str | None = None
+    raised: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The step as JSON data."""
@@ -108,6 +113,9 @@ class Told:
             ],
             "limits": [one.to_json() for one in self.limits],
             "tokens": list(self.tokens) if self.tokens is not None else None,
+            "result": None if self.result is None else identity.parse(self.result),
+            "error": None if self.error is None else identity.parse(self.error),
+            "failure": self.raised,
             "steps": [step.to_json() for step in self.inner],
         }
 
@@ -151,16 +159,18 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class Story:
     """An execution from its start to its end, or to now. `steps` are the outermost ones, in the order of their first
-    submission; `kept_out` is what limits kept from being recorded."""
+    submission; `kept_out` is what limits kept from being recorded, `raised` what is kept of the exception that the
+    handler ended with."""
 
     execution: Execution
     runs: tuple[Run, ...]
     steps: tuple[Told, ...]
     kept_out: tuple[KeptOut, ...] = ()
+    raised: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """`{"execution_id", "agent_id", "key", "status", "failure_reason", "pinned", "forked_from", "fork_seq",
-        "attempts": […], "steps": […], "kept_out": […]}`."""
+        "attempts": […], "steps": […], "kept_out": […], "failure"}`."""
         execution = self.execution
         return {
             "execution_id": execution.id,
@@ -174,6 +184,7 @@ class Story:
             "attempts": [run.to_json() for run in self.runs],
             "steps": [step.to_json() for step in self.steps],
             "kept_out": [one.to_json() for one in self.kept_out],
+            "failure": self.raised,
         }
 
 
@@ -251,10 +262,13 @@ def compose(
             inner=tuple(told(inner) for inner in inside.get(row.step_id, ())),
             limits=mark.limits,
             tokens=(row.input_tokens, row.output_tokens or 0) if row.input_tokens is not None else None,
+            result=row.result,
+            error=row.error,
+            raised=mark.raised,
         )
 
     outermost = tuple(told(row) for row in inside.get("", ()))
-    return Story(execution, tuple(log.runs.values()), outermost, log.refusals.told())
+    return Story(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised)
 
 
 def _asked(a: Approval) -> Asked:
@@ -269,6 +283,7 @@ class _Mark:
     ran: list[int] = field(default_factory=list)
     settled: int = 0
     limits: tuple[Counted, ...] = ()
+    raised: dict[str, Any] | None = None
 
 
 class _Log:
@@ -279,6 +294,7 @@ class _Log:
         self.current = 0
         self.marks: dict[str, _Mark] = {}
         self.refusals = Refusals()
+        self.raised: dict[str, Any] | None = None
 
     def read(self, event: Event) -> None:
         family, _, what = event.type.partition(".")
@@ -293,8 +309,11 @@ class _Log:
                 mark.ran.append(_said_of(event, "attempt", int) if "attempt" in event.payload else self.current)
             elif what in ("succeeded", "failed"):
                 mark.settled = self.current
+                mark.raised = checked(event.payload.get("raised"))
 
     def _execution(self, event: Event, what: str) -> None:
+        if what == "failed":
+            self.raised = checked(event.payload.get("raised"))
         run = self.runs.get(self.current)
         running = run is not None and run.ended == "running"
         if what == "started":

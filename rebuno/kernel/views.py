@@ -29,7 +29,8 @@ class Question:
 class Execution:
     """How a run ended. `key` is the caller's own id, `output` a JSON value (None unless completed), `approvals` what it
     waits for, `replayed` how many recorded steps this call answered from the journal, `head_hash` the hex hash of the
-    newest event."""
+    newest event. `failure` tells the exception that its handler ended with: `{"type", "message", "file", "line",
+    "function", "traceback"}`, as `rebuno.model.raised` does; None where there is none."""
 
     id: str
     agent_id: str
@@ -42,6 +43,7 @@ class Execution:
     approvals: tuple[Question, ...]
     replayed: int
     head_hash: str
+    failure: dict[str, Any] | None = None
 
 
 async def view(operator: Operator, row: records.Execution, replayed: int) -> Execution:
@@ -76,4 +78,5 @@ async def view(operator: Operator, row: records.Execution, replayed: int) -> Exe
         tuple(questions),
         replayed,
         row.head_hash.hex(),
+        await operator.failure(row),
     )

@@ -61,9 +61,11 @@ def _started(step: Step, decision: Decision) -> str:
     )
 
 
-def _ended(step: Step, outcome: str | None, usage: str = "") -> str:
+def _ended(step: Step, outcome: str | None, usage: str = "", raised: str = "") -> str:
+    # "raised" stands behind the hash, and before the step.
+    said = f'"raised":{raised},' if raised else ""
     return (
-        f'{{"outcome_hash":"{identity.args_hash(outcome or "null")}","step_id":"{step.step_id}",'
+        f'{{"outcome_hash":"{identity.args_hash(outcome or "null")}",{said}"step_id":"{step.step_id}",'
         f'"step_type":"{step.kind}","target":{_target(step)}{usage}}}'
     )
 
@@ -108,8 +110,9 @@ def succeeded(step: Step) -> NewEvent:
     return NewEvent("step.succeeded", _ended(step, step.result, usage))
 
 
-def failed(step: Step) -> NewEvent:
-    return NewEvent("step.failed", _ended(step, step.error))
+def failed(step: Step, raised: str = "") -> NewEvent:
+    """`raised` is what `rebuno.model.raised` keeps of the exception, as canonical JSON."""
+    return NewEvent("step.failed", _ended(step, step.error, raised=raised))
 
 
 def cancelled(step: Step) -> NewEvent:

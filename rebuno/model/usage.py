@@ -38,7 +38,7 @@ def parse(recorded: object) -> Usage | None:
     if not isinstance(body, str) or not isinstance(headers, dict) or not isinstance(status, int) or status >= 400:
         return None
     kind = str(headers.get("content-type", "")).split(";")[0].strip().lower()
-    texts = _events(body) if kind == "text/event-stream" else iter((body,))
+    texts = events_of(body) if kind == "text/event-stream" else iter((body,))
     counts: dict[str, int] = {}
     for text in texts:
         counts |= _counts(text)
@@ -47,7 +47,7 @@ def parse(recorded: object) -> Usage | None:
     return Usage(sum(counts.get(name, 0) for name in _INPUT), sum(counts.get(name, 0) for name in _OUTPUT))
 
 
-def _events(stream: str) -> Iterator[str]:
+def events_of(stream: str) -> Iterator[str]:
     """The data of each event of a stream of server-sent events."""
     data: list[str] = []
     for line in _END_OF_LINE.split(stream):

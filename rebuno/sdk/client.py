@@ -152,16 +152,33 @@ class Client:
         """Ends an execution. `Terminated` or `ConflictError` where it has ended already."""
         await self._send("POST", route("executions", execution_id, "cancel"))
 
-    async def fork(self, execution_id: str, *, at_seq: int, session: str = "", policy_bundle: str = "") -> Execution:
-        """A new execution that begins where this one stood at its event `at_seq`, in a new session or none, under its
-        own `policy_bundle` (the text of one) or the agent's.
+    async def fork(
+        self,
+        execution_id: str,
+        *,
+        at_seq: int,
+        session: str = "",
+        policy_bundle: str = "",
+        keep_policy: bool = False,
+        deadline_seconds: float | None = None,
+    ) -> Execution:
+        """A new execution that begins where this one stood at its event `at_seq`, in a new session or none, under the
+        agent's policy of today, its own `policy_bundle` (the text of one), or with `keep_policy` the one that this one
+        began under. It is cancelled `deadline_seconds` from now, unless it has ended.
 
         Raises:
             ValidationError: there is no such event.
+            ForbiddenError: the key may not choose a policy (`policies:write`).
             ConflictError: the session is not new.
             BundleError: the bundle has errors.
         """
-        said = _given(at_seq=at_seq, session=session, policy_bundle=policy_bundle)
+        said = _given(
+            at_seq=at_seq,
+            session=session,
+            policy_bundle=policy_bundle,
+            keep_policy=keep_policy or None,
+            deadline_seconds=deadline_seconds,
+        )
         return await self._one(Execution, "POST", route("executions", execution_id, "fork"), said)
 
     async def latest_seq(self, execution_id: str) -> int:

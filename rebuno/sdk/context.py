@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from functools import partial
@@ -14,16 +15,19 @@ from rebuno.errors import (
     NotJSON,
     PolicyError,
     RateLimited,
+    RebunoError,
     ResultError,
     StoreError,
     Terminated,
     ToolError,
     text_of,
 )
-from rebuno.model import identity
+from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.sdk.arguments import all_detached
 from rebuno.sdk.transport import Served, Transport
+
+logger: Final = logging.getLogger("rebuno.agent")
 
 # What ends an attempt says nothing about the step in whose body it surfaced.
 _ENDS_ATTEMPT: Final = (Blocked, Terminated, LeaseSuperseded, StoreError)
@@ -32,6 +36,8 @@ BODY_THREADS: Final = 64
 # After so many recorded answers in a row the event loop gets a turn.
 TURN: Final = 128
 _LONGEST_TEXT: Final = 64 * 1024
+# What is shown of a step's name, in characters.
+_LONGEST_NAME: Final = 200
 # How long a subagent's end may take to reach its parent's step before it is asked for again, in seconds.
 _FIRST_PAUSE: Final = 0.05
 _LAST_PAUSE: Final = 2.0
@@ -364,10 +370,22 @@ class ExecutionContext:
             said["reason"] = "indeterminate"
         said |= {"message": recordable(text_of(error))}
         recorded = identity.canonical(said)
-        settled = await self._transport.fail(step_id, recorded)
+        settled = await self._transport.fail(step_id, recorded, raised=self._kept(target, step_id, error))
         if settled is not None:
             return settled
         raise _failure(identity.parse(recorded), target, step_id) from error
+
+    def _kept(self, target: str, step_id: str, error: BaseException) -> str:
+        """What the journal keeps of an exception of the body's own, which the log is told too."""
+        if isinstance(error, BodyError | OutcomeUnknownError | NotJSON | RebunoError):
+            return ""
+        where = {"execution_id": self.id, "step_id": step_id}
+        # A handler may deal with what a service says; a mistake of the code's own is told wherever it is caught.
+        level = logging.WARNING if isinstance(error, raised.MISTAKES) else logging.INFO
+        logger.log(
+            level, "the body of the step `%s` failed", recordable(target[:_LONGEST_NAME]), exc_info=error, extra=where
+        )
+        return identity.canonical(raised.of(error))
 
     # ------------------------------------------------------------ subagents
 

@@ -11,7 +11,7 @@ from rebuno.errors import LeaseSuperseded, NotFoundError, RebunoError, Terminate
 from rebuno.model.execution import ExecutionStatus
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import ExecutionContext
-from rebuno.sdk.ending import Completed, Failed, Waits, ending
+from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
 from rebuno.sdk.http_transport import HTTPTransport
 from rebuno.sdk.link import Line
 
@@ -91,12 +91,9 @@ async def _end(transport: HTTPTransport, task: "asyncio.Task[Any]", *, blocked: 
                 await transport.suspend()
         case Completed(output=output, state=state):
             await transport.complete(output, state)
-        case Failed(reason=reason):
-            error = None if task.cancelled() else task.exception()
-            if error is not None and not isinstance(error, RebunoError):
-                said = {"execution_id": transport.line.delivery.execution_id}
-                logger.error("the handler of execution %(execution_id)s failed", said, exc_info=error, extra=said)
-            await transport.fail_execution(reason)
+        case Failed(reason=reason, raised=raised) as failed:
+            log_failure(failed, transport.line.delivery.execution_id)
+            await transport.fail_execution(reason, raised)
 
 
 async def _beat(line: Line) -> None:

@@ -1,13 +1,27 @@
 """How a handler's end is to be recorded: the same over every transport."""
 
 import asyncio
+import logging
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from rebuno.errors import LeaseSuperseded, StoreError, Terminated, failure_reason
-from rebuno.model import identity
+from rebuno.errors import (
+    LeaseSuperseded,
+    PolicyError,
+    RateLimited,
+    StoreError,
+    Terminated,
+    ToolError,
+    failure_reason,
+)
+from rebuno.model import identity, raised
 from rebuno.sdk import refusals
 from rebuno.sdk.context import recordable
+
+logger: Final = logging.getLogger("rebuno.agent")
+
+_LONGEST_NAME: Final = 120
+_LONGEST_MESSAGE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +43,11 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The handler raised."""
+    """The handler raised `error`; `raised` is what is kept of it, None of what the kernel made it raise."""
 
     reason: str
+    raised: dict[str, Any] | None = None
+    error: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +78,38 @@ def ending(task: "asyncio.Task[Any]", *, blocked: bool) -> Completed | Failed | 
             error = unfit
     if not isinstance(error, Exception | asyncio.CancelledError):
         raise error
-    return Failed(recordable(failure_reason(error)))
+    return Failed(recordable(failure_reason(error)), _kept(error), error)
+
+
+def log_failure(failed: Failed, execution_id: str) -> None:
+    """Tells the log of a handler's failure, with the traceback where that is not there yet."""
+    error = failed.error
+    said = {"execution_id": execution_id, "reason": failed.reason}
+    if isinstance(error, PolicyError | RateLimited):
+        # The policy did what it is there for.
+        logger.info("execution %(execution_id)s failed: %(reason)s", said, extra={"execution_id": execution_id})
+        return
+    # A mistake in a body was logged where it was.
+    known = isinstance(error, ToolError) and isinstance(error.__cause__, raised.MISTAKES)
+    trace = None if known else error
+    logger.error(
+        "the handler of execution %(execution_id)s failed: %(reason)s",
+        said,
+        exc_info=trace,
+        extra={"execution_id": execution_id},
+    )
+
+
+def _kept(error: BaseException) -> dict[str, Any] | None:
+    if isinstance(error, ToolError):
+        if error.__cause__ is not None:
+            return raised.of(error.__cause__)
+        # It was replayed: its step's event has the rest.
+        kind, said = error.error.get("type"), error.error.get("message")
+        if not isinstance(kind, str):
+            return None
+        return raised.of(error) | {"type": kind[:_LONGEST_NAME], "message": str(said)[:_LONGEST_MESSAGE]}
+    return None if isinstance(error, PolicyError | RateLimited) else raised.of(error)
 
 
 def _completed(value: Any) -> Completed:

@@ -3,9 +3,10 @@
 import asyncio
 from typing import Any
 
-from rebuno.errors import RebunoError, Terminated
+from rebuno.errors import RebunoError, Terminated, ValidationError
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Said, Say, Submission
+from rebuno.model.raised import KEY as RAISED
 from rebuno.sdk.deltas import Deltas
 from rebuno.sdk.link import Line
 
@@ -59,9 +60,11 @@ class HTTPTransport:
         """Reports a result."""
         return await self._report(step_id, "complete", _object(result=result))
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True) -> Answer | None:
+    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> Answer | None:
         """Reports a failure; without `wait` it is on its way when this returns, and `flush` sees it there."""
-        report = self._report(step_id, "fail", _object(error=error))
+        # Within the error, where a kernel that does not look for it takes it too.
+        said = f"{error.removesuffix('}')},{identity.canonical(RAISED)}:{raised}}}" if raised else error
+        report = self._report(step_id, "fail", _object(error=said))
         if wait:
             return await report
         late = asyncio.create_task(report)
@@ -126,9 +129,18 @@ class HTTPTransport:
         """Ends the execution with an output and, if there is one, a state for the next of its session."""
         await self.line.send("POST", "complete", body=_object(output=output, **({"state": state} if state else {})))
 
-    async def fail_execution(self, reason: str) -> None:
+    async def fail_execution(self, reason: str, raised: dict[str, Any] | None = None) -> None:
         """Ends the execution as failed."""
-        await self.line.send("POST", "fail", body=_object(error=identity.canonical(reason)))
+        error = identity.canonical(reason)
+        if raised is not None:
+            try:
+                await self.line.send("POST", "fail", body=_object(error=error, raised=identity.canonical(raised)))
+            except ValidationError:
+                # An earlier kernel takes the reason alone.
+                pass
+            else:
+                return
+        await self.line.send("POST", "fail", body=_object(error=error))
 
 
 def _object(**members: str) -> bytes:
@@ -158,6 +170,9 @@ def _answer(said: Any) -> Answer:
 def _replay(said: dict[str, Any], step_id: str) -> Answer:
     error = said.get("error")
     if error is not None:
+        if isinstance(error, dict):
+            # An earlier kernel keeps it with the error.
+            error = {key: value for key, value in error.items() if key != RAISED}
         return Answer(Say.REPLAY, step_id, error=identity.canonical(error))
     return Answer(Say.REPLAY, step_id, result=identity.canonical(said.get("result")))
 

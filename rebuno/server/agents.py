@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from rebuno.errors import ForbiddenError, ValidationError
 from rebuno.kernel.serving import Delta
-from rebuno.model import identity
+from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, Submission
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
@@ -59,8 +59,16 @@ async def fail_step(call: Call) -> Response:
     error = call.body(requests.StepError).error
     if not isinstance(error, dict):
         error = {"message": error if isinstance(error, str) else identity.canonical(error, "error")}
+    # It is kept in the log, and no part of what the handler gets.
+    kept = raised.checked(error.get(raised.KEY))
+    error = {key: value for key, value in error.items() if key != raised.KEY}
     settled = await call.serving.fail_step(
-        call.caller.agent_id, call.id, call.dispatch(), call.step_id, identity.canonical(error, "error")
+        call.caller.agent_id,
+        call.id,
+        call.dispatch(),
+        call.step_id,
+        identity.canonical(error, "error"),
+        "" if kept is None else identity.canonical(kept),
     )
     return said(answers.settled(settled, call.step_id))
 
@@ -98,8 +106,9 @@ async def complete(call: Call) -> Response:
 
 async def fail(call: Call) -> Response:
     """End an execution as failed"""
-    reason = call.body(requests.Fail).error or "agent_error"
-    await call.serving.fail(call.caller.agent_id, call.id, call.dispatch(), reason)
+    body = call.body(requests.Fail)
+    kept = raised.checked(body.raised)
+    await call.serving.fail(call.caller.agent_id, call.id, call.dispatch(), body.error or "agent_error", kept)
     call.note("execution failed")
     return nothing()
 

@@ -99,13 +99,16 @@ async def cancel(call: Call) -> Response:
 async def fork(call: Call) -> Response:
     """Begin anew from the middle of an execution"""
     body = call.body(requests.Fork)
-    if body.policy_bundle:
+    if body.policy_bundle or body.keep_policy:
+        # INVARIANT: who forks a fork asks for it anew, so that nobody runs under rules that they may not choose.
         call.caller.need(Scope.POLICIES_WRITE)
     row = await call.serving.fork(
         call.id,
         at_seq=body.at_seq,
         session=body.session or "",
         bundle=body.policy_bundle or None,
+        keep_policy=bool(body.keep_policy),
+        deadline=body.deadline_seconds,
         created_by=call.caller.name,
     )
     call.note("execution forked", fork=row.id)
@@ -127,7 +130,9 @@ async def _own(call: Call) -> Execution:
 
 async def _shown(call: Call, row: Execution) -> Json:
     blocked = row.status is ExecutionStatus.BLOCKED
-    return answers.execution(row, await call.serving.blocked_on(row) if blocked else [])
+    waiting = await call.serving.blocked_on(row) if blocked else []
+    serving = call.serving
+    return answers.execution(row, waiting, await serving.session_of(row), await serving.failure(row))
 
 
 ENDPOINTS: Final = (

@@ -7,9 +7,10 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rebuno.errors import ValidationError
+from rebuno.packaged import install
 from rebuno.server.routes import TOLD
 
-_MISSING: Final = "traces need an extra: pip install 'rebuno-kernel[otel]'"
+_MISSING: Final = f"traces need the extra `otel`: {install('otel')}"
 
 
 class Traced:

@@ -56,7 +56,8 @@ def _file(recording: Recording) -> list[bytes]:
 
 @pytest.mark.parametrize("ended", [True, False])
 def test_what_is_imported_is_what_was_exported(tmp_path: Path, ended: bool) -> None:
-    """Every row, number, time and hash; and the log is sound there."""
+    """Every row, number, time and hash; and the log is sound there. Where it goes on, the log says that it was
+    imported."""
 
     async def through() -> None:
         recording = await _recorded(tmp_path / "one.db", ended=ended)
@@ -64,9 +65,13 @@ def test_what_is_imported_is_what_was_exported(tmp_path: Path, ended: bool) -> N
         assert again == recording
         async with rebuno.operate(tmp_path / "two.db", create=True) as operator:
             await operator.restore(again)
-            assert (await operator.verify("order", head=recording.execution.head_hash.hex())).fault == ""
+            head = recording.execution.head_hash.hex() if ended else ""
+            assert (await operator.verify("order", head=head)).fault == ""
             there = await operator.record("order")
-        assert there.events == recording.events
+        assert there.events[: len(recording.events)] == recording.events
+        assert [event.type for event in there.events[len(recording.events) :]] == (
+            [] if ended else ["execution.imported"]
+        )
         assert there.steps == recording.steps
         assert there.approvals == recording.approvals
         assert there.bundles == recording.bundles
@@ -83,13 +88,28 @@ def test_every_store_takes_what_another_gave(tmp_path: Path, opener: Opener, end
         recording = await _recorded(tmp_path / "one.db", ended=ended)
         async with opener(FixedClock()) as store:
             await restore(store, recording)
-            found = await check(store, recording.execution.id, head=recording.execution.head_hash.hex())
+            found = await check(store, recording.execution.id)
             assert found.fault == ""
             with pytest.raises(ConflictError, match="has the execution"):
                 await restore(store, recording)
             there = await record(store, recording.execution.id)
-        updated = there.execution.updated_at
-        assert there == replace(recording, execution=replace(recording.execution, updated_at=updated))
+        row, head = there.execution, recording.execution.head_seq
+        if ended:
+            assert there == replace(recording, execution=replace(recording.execution, updated_at=row.updated_at))
+            return
+        more = there.events[head:]
+        kept = replace(
+            recording.execution,
+            updated_at=row.updated_at,
+            head_seq=head + 1,
+            head_hash=row.head_hash,
+            fork_seq=head,
+        )
+        assert (there.events[:head], row) == (recording.events, kept)
+        assert [(event.type, event.payload) for event in more] == [
+            ("execution.imported", {"at_seq": head, "head_hash": recording.execution.head_hash.hex()})
+        ]
+        assert (there.steps, there.approvals) == (recording.steps, recording.approvals)
 
     asyncio.run(through())
 

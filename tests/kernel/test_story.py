@@ -197,6 +197,7 @@ def test_the_story_as_json_has_the_documented_keys() -> None:
         "attempts",
         "steps",
         "kept_out",
+        "failure",
     ]
     assert list(data["attempts"][0]) == [
         "attempt",

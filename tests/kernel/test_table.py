@@ -7,6 +7,7 @@ import pytest
 
 from rebuno.journal.records import Execution
 from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.verify import check
 from rebuno.model.answer import Say
 from rebuno.policy.compile import compile_text
 from tests.kernel.support import Bench, bench, policy
@@ -117,68 +118,82 @@ async def denied_by_a_person(b: Bench, idempotency: str) -> str:
 
 State = Callable[[Bench, str], Awaitable[str]]
 
-# Today's verdict · what the journal recorded · idempotency → the answer, and the step's status after it.
-TABLE: list[tuple[str, State, str, Say | str, str]] = [
-    ("allow", absent, SAFE, Say.PROCEED, "executing"),
-    ("allow", absent, ONCE, Say.PROCEED, "executing"),
-    ("ask", absent, SAFE, Say.BLOCKED, "awaiting_approval"),
-    ("ask", absent, ONCE, Say.BLOCKED, "awaiting_approval"),
-    ("deny", absent, SAFE, Say.DENIED, "denied"),
+# What a cell adds to the log of its step.
+NOTHING: tuple[str, ...] = ()
+STARTS = ("step.executing",)
+FAILED = ("step.failed",)
+DENIED = ("step.denied",)
+ASKS = ("step.proposed", "step.awaiting_approval", "approval.requested")
+ASKS_ANEW = ("step.awaiting_approval", "approval.requested")
+REVOKES = ("step.revoked", "approval.requested")
+WITHDRAWS = ("approval.withdrawn", "step.denied")
+
+# Today's verdict · what the journal recorded · idempotency → the answer, the step's status after it, and its events.
+TABLE: list[tuple[str, State, str, Say | str, str, tuple[str, ...]]] = [
+    ("allow", absent, SAFE, Say.PROCEED, "executing", STARTS),
+    ("allow", absent, ONCE, Say.PROCEED, "executing", STARTS),
+    ("ask", absent, SAFE, Say.BLOCKED, "awaiting_approval", ASKS),
+    ("ask", absent, ONCE, Say.BLOCKED, "awaiting_approval", ASKS),
+    ("deny", absent, SAFE, Say.DENIED, "denied", DENIED),
     # Loosening the policy does not answer a question that was put to a person; no handler runs meanwhile.
-    ("allow", awaiting, SAFE, "waits", "awaiting_approval"),
-    ("ask", awaiting, SAFE, "waits", "awaiting_approval"),
-    ("deny", awaiting, SAFE, Say.DENIED, "denied"),
-    ("allow", granted, SAFE, Say.PROCEED, "executing"),
-    ("allow", granted_long_ago, SAFE, Say.PROCEED, "executing"),
-    ("ask", granted, ONCE, Say.PROCEED, "executing"),
-    ("ask", granted_long_ago, SAFE, Say.BLOCKED, "awaiting_approval"),
-    ("deny", granted, SAFE, Say.DENIED, "denied"),
-    ("allow", started, SAFE, Say.PROCEED, "executing"),
-    ("allow", started, ONCE, Say.REPLAY, "failed"),
-    ("ask", started, SAFE, Say.BLOCKED, "awaiting_approval"),
-    ("ask", started, ONCE, Say.REPLAY, "failed"),
-    ("ask", started_after_grant, SAFE, Say.PROCEED, "executing"),
-    ("ask", started_after_grant, ONCE, Say.REPLAY, "failed"),
-    ("ask", started_after_grant_long_ago, SAFE, Say.BLOCKED, "awaiting_approval"),
-    ("allow", started_after_grant_long_ago, SAFE, Say.PROCEED, "executing"),
-    ("deny", started_after_grant, SAFE, Say.DENIED, "failed"),
-    ("deny", started, SAFE, Say.DENIED, "failed"),
-    ("deny", started, ONCE, Say.DENIED, "failed"),
-    ("allow", succeeded, SAFE, Say.REPLAY, "succeeded"),
-    ("ask", succeeded, ONCE, Say.REPLAY, "succeeded"),
+    ("allow", awaiting, SAFE, "waits", "awaiting_approval", NOTHING),
+    ("ask", awaiting, SAFE, "waits", "awaiting_approval", NOTHING),
+    ("deny", awaiting, SAFE, Say.DENIED, "denied", WITHDRAWS),
+    ("allow", granted, SAFE, Say.PROCEED, "executing", STARTS),
+    ("allow", granted_long_ago, SAFE, Say.PROCEED, "executing", STARTS),
+    ("ask", granted, ONCE, Say.PROCEED, "executing", STARTS),
+    ("ask", granted_long_ago, SAFE, Say.BLOCKED, "awaiting_approval", ASKS_ANEW),
+    ("deny", granted, SAFE, Say.DENIED, "denied", DENIED),
+    ("allow", started, SAFE, Say.PROCEED, "executing", STARTS),
+    ("allow", started, ONCE, Say.REPLAY, "failed", FAILED),
+    ("ask", started, SAFE, Say.BLOCKED, "awaiting_approval", ASKS_ANEW),
+    ("ask", started, ONCE, Say.REPLAY, "failed", FAILED),
+    ("ask", started_after_grant, SAFE, Say.PROCEED, "executing", STARTS),
+    ("ask", started_after_grant, ONCE, Say.REPLAY, "failed", FAILED),
+    ("ask", started_after_grant_long_ago, SAFE, Say.BLOCKED, "awaiting_approval", ASKS_ANEW),
+    ("allow", started_after_grant_long_ago, SAFE, Say.PROCEED, "executing", STARTS),
+    ("deny", started_after_grant, SAFE, Say.DENIED, "failed", FAILED),
+    ("deny", started, SAFE, Say.DENIED, "failed", FAILED),
+    ("deny", started, ONCE, Say.DENIED, "failed", FAILED),
+    ("allow", succeeded, SAFE, Say.REPLAY, "succeeded", NOTHING),
+    ("ask", succeeded, ONCE, Say.REPLAY, "succeeded", NOTHING),
     # A done effect cannot be refused: a person decides whether the run goes on.
-    ("deny", succeeded, SAFE, Say.BLOCKED, "succeeded"),
-    ("allow", failed, SAFE, Say.REPLAY, "failed"),
-    ("ask", failed, ONCE, Say.REPLAY, "failed"),
-    ("deny", failed, ONCE, Say.BLOCKED, "failed"),
+    ("deny", succeeded, SAFE, Say.BLOCKED, "succeeded", REVOKES),
+    ("allow", failed, SAFE, Say.REPLAY, "failed", NOTHING),
+    ("ask", failed, ONCE, Say.REPLAY, "failed", NOTHING),
+    ("deny", failed, ONCE, Say.BLOCKED, "failed", REVOKES),
     # What a person has let stand replays, under the bundle that denies it and under others.
-    ("deny", succeeded_and_let_stand, SAFE, Say.REPLAY, "succeeded"),
-    ("deny", succeeded_and_let_stand, ONCE, Say.REPLAY, "succeeded"),
-    ("deny", failed_and_let_stand, ONCE, Say.REPLAY, "failed"),
-    ("allow", succeeded_and_let_stand, SAFE, Say.REPLAY, "succeeded"),
+    ("deny", succeeded_and_let_stand, SAFE, Say.REPLAY, "succeeded", NOTHING),
+    ("deny", succeeded_and_let_stand, ONCE, Say.REPLAY, "succeeded", NOTHING),
+    ("deny", failed_and_let_stand, ONCE, Say.REPLAY, "failed", NOTHING),
+    ("allow", succeeded_and_let_stand, SAFE, Say.REPLAY, "succeeded", NOTHING),
     # Leave to do it is no leave to let it stand.
-    ("deny", succeeded_after_grant, SAFE, Say.BLOCKED, "succeeded"),
-    ("allow", revoked_while_started, SAFE, Say.DENIED, "failed"),
-    ("ask", revoked_while_started, ONCE, Say.DENIED, "failed"),
-    ("deny", revoked_while_started, SAFE, Say.DENIED, "failed"),
-    ("allow", denied, SAFE, Say.DENIED, "denied"),
-    ("ask", denied, ONCE, Say.DENIED, "denied"),
-    ("deny", denied, SAFE, Say.DENIED, "denied"),
-    ("allow", denied_by_a_person, SAFE, Say.DENIED, "denied"),
+    ("deny", succeeded_after_grant, SAFE, Say.BLOCKED, "succeeded", REVOKES),
+    ("allow", revoked_while_started, SAFE, Say.DENIED, "failed", NOTHING),
+    ("ask", revoked_while_started, ONCE, Say.DENIED, "failed", NOTHING),
+    ("deny", revoked_while_started, SAFE, Say.DENIED, "failed", NOTHING),
+    ("allow", denied, SAFE, Say.DENIED, "denied", NOTHING),
+    ("ask", denied, ONCE, Say.DENIED, "denied", NOTHING),
+    ("deny", denied, SAFE, Say.DENIED, "denied", NOTHING),
+    ("allow", denied_by_a_person, SAFE, Say.DENIED, "denied", NOTHING),
 ]
 
 
 @pytest.mark.parametrize(
-    ("today", "state", "idempotency", "expected", "status"),
+    ("today", "state", "idempotency", "expected", "status", "events"),
     TABLE,
-    ids=[f"{today}-{state.__name__}-{idempotency}" for today, state, idempotency, _, _ in TABLE],
+    ids=[f"{today}-{state.__name__}-{idempotency}" for today, state, idempotency, *_ in TABLE],
 )
-def test_cell(today: str, state: State, idempotency: str, expected: Say | str, status: str) -> None:
-    """The stricter of today's verdict and the journal decides, and the journal keeps what was decided."""
+def test_cell(
+    today: str, state: State, idempotency: str, expected: Say | str, status: str, events: tuple[str, ...]
+) -> None:
+    """The stricter of today's verdict and the journal decides, and the journal keeps what was decided: in the row, and
+    in the events that say so, no more and no fewer."""
 
     async def scenario() -> None:
         async with bench() as b:
             approval_id = await state(b, idempotency)
+            before = len(await b.events()) if state is not absent else 0
             begun = await b.begin(policy(today))
             if expected == "waits":
                 assert isinstance(begun, Execution)
@@ -197,6 +212,9 @@ def test_cell(today: str, state: State, idempotency: str, expected: Say | str, s
                     assert answer.reason
             (step,) = await b.store.steps(execution_id)
             assert step.status == status
+            log = [event.type for event in await b.store.events(execution_id)][before:]
+            assert tuple(said for said in log if not said.startswith("execution.")) == events
+            assert (await check(b.store, execution_id)).fault == ""
 
     asyncio.run(scenario())
 

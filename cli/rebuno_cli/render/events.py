@@ -7,7 +7,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.journal.records import Event, Step
-from rebuno_cli.render.escape import escape, spelled, stored
+from rebuno_cli.render import outcomes
+from rebuno_cli.render.escape import escape, spelled
 from rebuno_cli.render.layout import Rows
 from rebuno_cli.render.records import STATUS_STYLE, stamp
 
@@ -24,19 +25,19 @@ _STYLES: Final = STATUS_STYLE | {
 _SAID: Final = ("rule_id", "reason", "failure_reason", "error", "decided_by", "rationale", "approval_id", "attempt")
 
 
-def events(rows: Sequence[Event]) -> Iterator[RenderableType]:
-    """A table of events."""
+def events(rows: Sequence[Event], steps: Mapping[str, Step]) -> Iterator[RenderableType]:
+    """A table of events, with what the steps were asked and what came of them."""
     if not rows:
         yield Text("no events")
         return
     yield Rows(
         ("event", "time", "type", "what"),
-        [(str(row.event_seq), stamp(row.occurred_at), kind(row), what(row, {})) for row in rows],
+        [(str(row.event_seq), stamp(row.occurred_at), kind(row), what(row, steps)) for row in rows],
     )
 
 
 def line(row: Event, steps: Mapping[str, Step]) -> Text:
-    """One event while it comes, with the arguments of the step that it is about."""
+    """One event while it comes, with what the step that it is about was asked, or came to."""
     return Text.assemble((row.occurred_at[11:19], "dim"), " ", kind(row), " ", what(row, steps))
 
 
@@ -53,7 +54,9 @@ def what(row: Event, steps: Mapping[str, Step]) -> str:
         words.append(spelled(target, 40))
     step = steps.get(str(payload.get("step_id", "")))
     if step is not None and "args_hash" in payload:
-        words.append(stored(step.args, _ARGS))
+        words.append(outcomes.asked(step.kind.value, step.args, _ARGS))
+    if step is not None and row.type in ("step.succeeded", "step.failed"):
+        words.append(outcomes.outcome(step, _ARGS))
     for name in _SAID:
         if (said := payload.get(name)) not in (None, ""):
             words.append(f"{name.removesuffix('_id')} {escape(str(said))}")

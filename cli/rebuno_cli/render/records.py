@@ -1,6 +1,6 @@
 """Shows executions: lists as tables, one of them as lines of names and values."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,8 +10,10 @@ from rich.text import Text
 from rebuno.journal.records import Execution, Step
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
-from rebuno_cli.render.escape import escape, stored
-from rebuno_cli.render.layout import Rows, fields
+from rebuno_cli.desk import Waiting
+from rebuno_cli.render import outcomes
+from rebuno_cli.render.escape import escape, spelled, stored
+from rebuno_cli.render.layout import Rows, fields, hanging
 
 STATUS_STYLE: Final = {
     "pending": "yellow",
@@ -26,6 +28,8 @@ STATUS_STYLE: Final = {
     "withdrawn": "dim",
 }
 _INPUT: Final = 80
+# So many steps of an execution are shown with it.
+_STEPS: Final = 20
 
 
 def executions(rows: Sequence[Execution]) -> Iterator[RenderableType]:
@@ -49,8 +53,10 @@ def executions(rows: Sequence[Execution]) -> Iterator[RenderableType]:
     )
 
 
-def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]:
-    """One execution and how its steps stand."""
+def execution(
+    row: Execution, steps: Sequence[Step], waits: Sequence[Waiting] = (), raised: Mapping[str, Any] | None = None
+) -> Iterator[RenderableType]:
+    """One execution, how its steps stand and what they came to, what it waits for, and what its handler raised."""
     tally: dict[str, int] = {}
     for step in steps:
         tally[step.status.value] = tally.get(step.status.value, 0) + 1
@@ -58,7 +64,13 @@ def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]
         ("execution", row.id),
         ("agent", escape(row.agent_id)),
         ("own id", escape(row.key or "")),
+        ("session", escape(row.session)),
+        ("behalf of", escape(row.on_behalf_of)),
+        ("made by", escape(row.created_by)),
+        ("continues", escape(row.continues)),
+        ("subagent", _spawned(row)),
         ("status", status(row.status.value)),
+        ("waits for", ", ".join(f"{escape(one.type)} {escape(one.id)}" for one in waits)),
         ("because", escape(row.failure_reason, 1000)),
         ("input", stored(row.input, _INPUT * 5)),
         ("output", stored(row.output, _INPUT * 5) if row.output is not None else ""),
@@ -69,17 +81,51 @@ def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]
         ("updated", when(row.updated_at)),
         ("deadline", when(row.deadline_at)),
         ("forked", f"from {row.forked_from} at event {row.fork_seq}" if row.forked_from else ""),
+        ("imported", f"at event {row.fork_seq}" if row.fork_seq and not row.forked_from else ""),
         ("policy", f"{row.digest} (pinned)" if row.pinned else row.digest),
         ("head", f"event {row.head_seq}, {row.head_hash.hex()}"),
     )
+    yield from outcomes.raised(raised, 0)
+    if steps:
+        yield Text()
+    if len(steps) > _STEPS:
+        yield Text(f"{len(steps) - _STEPS:,} steps before these; `rebuno exec trace` shows all", "dim")
+    for step in steps[-_STEPS:]:
+        yield _step(step)
+
+
+def _step(step: Step) -> RenderableType:
+    line = Text(f"{step.kind.value} ")
+    line.append(spelled(step.target, 40), "bold")
+    line.append(f" {outcomes.asked(step.kind.value, step.args, 40)}: ", "default")
+    line.append(step.status.value, STATUS_STYLE.get(step.status.value, ""))
+    if came := outcomes.outcome(step, _INPUT):
+        line.append(f": {came}", "default")
+    return hanging("- ", line)
+
+
+def _spawned(row: Execution) -> str:
+    if not row.spawned_execution_id:
+        return ""
+    step = f", step {escape(row.spawned_step_id[:12])}" if row.spawned_step_id else ""
+    return f"{escape(row.spawned_execution_id)}{step}"
 
 
 def execution_json(row: Execution) -> dict[str, Any]:
-    """One execution as JSON data."""
+    """One execution as JSON data: what a server says of it under the same names, and what a store knows besides."""
+    spawned = {"execution_id": row.spawned_execution_id, "step_id": row.spawned_step_id}
     return {
         "id": row.id,
         "agent_id": row.agent_id,
         "key": row.key,
+        "idempotency_key": row.key,
+        "session": row.session,
+        "on_behalf_of": row.on_behalf_of,
+        "created_by": row.created_by,
+        "subject_groups": [],
+        "parent_execution_id": row.continues or None,
+        "spawned_by": spawned if row.spawned_execution_id else None,
+        "restoration": None,
         "status": row.status.value,
         "input": identity.parse(row.input),
         "output": None if row.output is None else identity.parse(row.output),

@@ -11,6 +11,7 @@ from rebuno.kernel.kept_out import Counted, KeptOut
 from rebuno.kernel.parted import Parted
 from rebuno.kernel.story import Asked, Run, Story, Told, Went
 from rebuno.model.step import Kind
+from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import hanging
 from rebuno_cli.render.records import STATUS_STYLE, span, stamp
@@ -64,6 +65,7 @@ def story(told: Story) -> Iterator[RenderableType]:
             yield from _parted(run.parted)
     yield Text()
     yield _end(told)
+    yield from outcomes.raised(told.raised, 2)
 
 
 def _apart(execution: Execution) -> Iterator[RenderableType]:
@@ -102,12 +104,14 @@ def _step(step: Told, depth: int) -> Iterator[RenderableType]:
     sign = _SIGN[step.went]
     line = Text(f"{step.kind} ")
     line.append(spelled(step.target), "bold")
-    line.append(f" {stored(step.args, 80)}: ", "default")
+    line.append(f" {outcomes.asked(step.kind, step.args)}: ", "default")
     line.append(step.went.value, _STYLE[sign])
     if step.seconds is not None:
         line.append(f" in {span(step.seconds)}", "default")
     if step.why:
         line.append(f": {escape(step.why)}", "default")
+    elif came := outcomes.returned(step.kind, step.result):
+        line.append(f": {came}", "default")
     line.append(f" [{step.step_id[:12]}]", "dim")
     yield hanging(f"{sign} ", line, margin=margin, style=_STYLE[sign])
     decided = f"{step.verdict.replace('_', ' ')} by {escape(step.rule_id)}"
@@ -115,6 +119,7 @@ def _step(step: Told, depth: int) -> Iterator[RenderableType]:
         decided += f", because {escape(step.reason)}"
     for said in (decided, *map(_counted, step.limits), *_used(step), *map(_asked, step.asked), *_again(step)):
         yield hanging("", Text(said, "dim"), margin=margin + 2)
+    yield from outcomes.raised(step.raised, margin + 2)
     for inner in step.inner:
         yield from _step(inner, depth + 1)
 

@@ -1,6 +1,7 @@
 """What one group of batches does: moves the head in one statement, and finds out why where it could not."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Final
 
 import psycopg
@@ -154,6 +155,7 @@ class Changes:
             "steps": step_objects([copied_step_values(step) for step in copied.steps]),
             "approvals": approval_objects([copied_approval_values(question) for question in copied.approvals]),
             "dispatch": dispatch_object(copied.dispatch) if copied.dispatch is not None else None,
+            "places": [asdict(place) for place in copied.places],
         }
         added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
         if added is None or not added[0]:

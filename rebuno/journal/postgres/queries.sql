@@ -220,10 +220,12 @@ SELECT hash FROM rebuno.events WHERE execution_id = %(id)s AND event_seq = %(seq
 
 -- name: create
 -- Adds an execution and what comes with it, unless the agent has one under this key, or there is one with this id;
--- those that retention took count too.
+-- those that retention took count too. No step waits for the fork of a subagent. A step that takes a place at the same
+-- time takes it before these places or sees them.
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
-        execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json
+        execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json,
+        places json
     )
 ), added AS (
     INSERT INTO rebuno.executions
@@ -233,7 +235,8 @@ WITH given AS (
     SELECT x.id, x.agent_id, x.key, x.status, x.digest, x.failure_reason, x.attempt, x.owner, x.host, x.pid,
            x.lease_until, x.head_seq, x.head_hash, x.created_at, x.updated_at, x.deadline_at, x.pinned, x.forked_from,
            x.fork_seq, x.served, x.session, x.continues, x.spawned_execution_id, x.spawned_step_id, x.created_by,
-           x.on_behalf_of, false, x.ended_at
+           x.on_behalf_of,
+           x.spawned_execution_id <> '' AND x.spawned_step_id = '', x.ended_at
     FROM given AS g, json_populate_record(NULL::rebuno.executions, g.execution) AS x
     ON CONFLICT DO NOTHING
     RETURNING id
@@ -257,6 +260,16 @@ WITH given AS (
            x.rationale, x.created_at, x.decided_at, x.requested_seq, x.resolved_seq, x.bundle, x.approvers, x.quorum,
            x.votes, x.timeout_at, x.asserted_by
     FROM added, given AS g, json_populate_recordset(NULL::rebuno.approvals, g.approvals) AS x
+), placed AS (
+    INSERT INTO rebuno.spends (key, step_id, at)
+    SELECT x.key, x.step_id, x.at
+    FROM added, given AS g, json_populate_recordset(NULL::rebuno.spends, g.places) AS x
+    ON CONFLICT DO NOTHING
+), windowed AS (
+    INSERT INTO rebuno.windows AS w (key)
+    SELECT DISTINCT x.key FROM added, given AS g, json_populate_recordset(NULL::rebuno.spends, g.places) AS x
+    ORDER BY x.key
+    ON CONFLICT (key) DO UPDATE SET key = w.key
 )
 SELECT count(*) FROM added
 

@@ -76,6 +76,8 @@ class Changes:
             self._put_step(step.step_id, copied_step_values(step))
         for approval in copied.approvals:
             self._put_approval(approval.id, copied_approval_values(approval))
+        for place in copied.places:
+            self._execute(SQL["copy-place"], (place.key, place.step_id, place.at))
         if copied.dispatch is not None:
             self._execute(SQL["put-dispatch"], dispatch_values(copied.dispatch))
         self._moved[execution.id] = head

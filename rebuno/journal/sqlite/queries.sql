@@ -40,14 +40,16 @@ WHERE id = ?4 AND head_seq = ?5 AND head_hash = ?6
 SELECT head_seq, head_hash, status, attempt, owner FROM executions WHERE id = ?1
 
 -- name: add-execution
--- Adds an execution, unless one with this id, or of this agent under this key, is there or was.
+-- Adds an execution, unless one with this id, or of this agent under this key, is there or was. No step waits for the
+-- fork of a subagent.
 INSERT INTO executions (id, agent_id, key, status, digest, failure_reason, attempt, owner, host, pid, lease_until,
                         head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq,
                         served, session, continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of,
-                        ended_at)
+                        ended_at, told)
 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
        ?25, ?26,
-       iif(?4 IN ('completed', 'failed', 'cancelled'), ?15, 0.0)
+       iif(?4 IN ('completed', 'failed', 'cancelled'), ?15, 0.0),
+       ?23 <> '' AND ?24 = ''
 WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE id = ?1 OR (agent_id = ?2 AND key = ?3))
 ON CONFLICT DO NOTHING
 
@@ -255,6 +257,10 @@ SELECT at FROM spends WHERE key = ?1 ORDER BY at LIMIT 1 OFFSET ?2
 -- name: take-place
 -- Gives a step a place in a limit.
 INSERT INTO spends (key, step_id, at) VALUES (?1, ?2, ?3)
+
+-- name: copy-place
+-- Gives a copied step its place in a limit, if it has none.
+INSERT INTO spends (key, step_id, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING
 
 -- name: ended
 -- Whether an execution is there and has ended.

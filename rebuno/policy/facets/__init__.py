@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
+from rebuno.packaged import install
 from rebuno.policy.facets.reading import Facet, Surroundings
 from rebuno.policy.values import UNREADABLE
 
@@ -89,7 +90,7 @@ def _own(name: str) -> Facet:
         if found.name == name:
             return found
     extra, package = _EXTRAS[module]
-    help = f'install it: `pip install "rebuno-kernel[{extra}]"`'
+    help = f"install it (the extra `{extra}`): `{install(extra)}`"
     raise FacetError(f"`{name} of` needs the package `{package}`", help, missing=True)
 
 

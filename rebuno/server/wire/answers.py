@@ -1,6 +1,6 @@
 """The answers to clients and agents: what is written of each record, beside the model that describes it."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,6 +14,9 @@ from rebuno.server.wire.requests import (
     SpawnedBy,
 )
 from rebuno.server.wire.writing import Json, array, obj, raw, time
+
+# The traceback is for those who may read the events.
+_FAILURE: Final = ("type", "message", "file", "line", "function")
 
 StepStatusName: TypeAlias = Literal[
     "proposed", "awaiting_approval", "allowed", "executing", "succeeded", "failed", "denied", "cancelled"
@@ -60,6 +63,16 @@ class WaitingOut(Out):
     step_id: str
 
 
+class FailureOut(Out):
+    """The exception that a handler ended with; where it was raised, as far as that is known."""
+
+    type: str
+    message: str
+    file: str = ""
+    line: int = 0
+    function: str = ""
+
+
 class ExecutionOut(Out):
     """One run of an agent."""
 
@@ -84,9 +97,11 @@ class ExecutionOut(Out):
     deadline_at: str | None
     blocked_on: list[WaitingOut]
     head_hash: str
+    failure: FailureOut | None
 
 
-def execution(row: Execution, waiting: list[Waiting]) -> Json:
+def execution(row: Execution, waiting: list[Waiting], session: str, failure: dict[str, Any] | None) -> Json:
+    """An execution with what it waits for, the session that it belongs to, and what its handler raised."""
     spawned = row.spawned_execution_id
     return obj(
         id=row.id,
@@ -95,7 +110,7 @@ def execution(row: Execution, waiting: list[Waiting]) -> Json:
         input=raw(row.input),
         output=raw(row.output),
         failure_reason=row.failure_reason,
-        session=row.session,
+        session=session,
         idempotency_key=row.key or "",
         parent_execution_id=row.continues or None,
         forked_from=row.forked_from or None,
@@ -110,6 +125,7 @@ def execution(row: Execution, waiting: list[Waiting]) -> Json:
         deadline_at=time(row.deadline_at),
         blocked_on=[{"type": one.type, "id": one.id, "step_id": one.step_id} for one in waiting],
         head_hash=row.head_hash.hex(),
+        failure=None if failure is None else {key: failure[key] for key in _FAILURE if key in failure},
     )
 
 

@@ -66,11 +66,14 @@ class CreateExecution(Body):
 
 
 class Fork(Body):
-    """From which event on, in which session, and under which bundle of its own."""
+    """From which event on, in which session, and under which bundle of its own, or (`keep_policy`) the one that the
+    source began under. It is cancelled after so many seconds."""
 
     at_seq: int = Field(ge=1)
     session: str | None = None
     policy_bundle: str | None = None
+    keep_policy: bool | None = None
+    deadline_seconds: float | None = Field(default=None, gt=0)
 
 
 class Submit(Body):
@@ -118,9 +121,11 @@ class Complete(Body):
 
 
 class Fail(Body):
-    """Why an execution failed; `agent_error` where nothing says why."""
+    """Why an execution failed, `agent_error` where nothing says why, and what its handler raised: type, message, file,
+    line, function and traceback."""
 
     error: str | None = None
+    raised: Any = None
 
 
 class Metadata(Body):

@@ -147,4 +147,4 @@ def test_what_an_extra_brings(monkeypatch: pytest.MonkeyPatch) -> None:
     code, message, help = refused('every statement of args.q == "select"')
     _forget()
     assert (code, message) == ("facet-not-installed", "`statement of` needs the package `sqlglot`")
-    assert help == 'install it: `pip install "rebuno-kernel[sql]"`'
+    assert help == "install it (the extra `sql`): `pip install 'sqlglot<31,>=30'`"
