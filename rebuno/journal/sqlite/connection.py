@@ -10,8 +10,9 @@ from typing import Final
 
 import apsw
 
-from rebuno.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreForeign, StoreReadOnly, StoreUnreachable
 from rebuno.journal.migrate import migrations
+from rebuno.journal.own_files import check_file, check_folder, kind, make_file
 from rebuno.journal.sqlite.failures import named
 from rebuno.journal.sqlite.sql import SQL
 
@@ -49,12 +50,18 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
     Raises:
         StoreUnreachable: it is a directory or a link to itself, its folder is missing, or it does not exist and
             `create` is False.
+        StoreForeign: it is a pipe, a socket or a device, or what stands beside it is not the store's own.
         StoreReadOnly, StoreCorrupt, SchemaTooNew, StoreBusy: as they say. Nothing of another's file is changed.
     """
     _check_library(path)
     with named(path):
         new = path == MEMORY or _is_new(Path(path), path, create)
         may_write = path == MEMORY or _may_write(Path(path), path, create)
+        if path != MEMORY:
+            _check_beside(Path(path), path)
+            if new and may_write:
+                # SQLite would make it as the mask says, and its log and index after it.
+                make_file(Path(path).resolve())
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if may_write else apsw.SQLITE_OPEN_READONLY
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         try:
@@ -95,18 +102,35 @@ def _is_new(file: Path, path: str, create: bool) -> bool:
         raise StoreUnreachable(
             f"the store `{path}` cannot be found: its symbolic links go in a circle; name the file itself", path=path
         )
+    if file.is_symlink() and not file.exists():
+        raise StoreForeign(
+            f"the store `{path}` is a symbolic link to a file that does not exist; name the file itself", path=path
+        )
     folder = file.resolve().parent
     if not folder.is_dir():
         raise StoreUnreachable(f"the store `{path}` has no folder: `{folder}` does not exist; make it first", path=path)
     exists = file.exists()
     if not exists and not create:
         raise StoreUnreachable(f"there is no store at `{path}`; check the path", path=path)
+    if exists and not file.is_file():
+        raise StoreForeign(f"the store `{path}` is {kind(file.resolve())}, not a file; name a file", path=path)
     empty = exists and file.stat().st_size == 0
     if empty and (not create or (owners_folder(file).exists() and _stays_empty(file))):
         raise _emptied(path)
     if exists and _cut_off(file):
         raise StoreCorrupt(f"the store `{path}` is damaged; restore a copy (its last page is cut off)", path=path)
     return empty or not exists
+
+
+def _check_beside(file: Path, path: str) -> None:
+    """Refuses what stands under the names of the store's own files and is none of them. Raises `StoreForeign`."""
+    store = file.resolve()
+    try:
+        for end in ("-wal", "-shm", "-journal"):
+            check_file(_beside(file, end), store)
+        check_folder(owners_folder(file), store)
+    except StoreForeign as error:
+        raise StoreForeign(f"the store `{path}` cannot be used: {error}", path=path) from None
 
 
 def _may_write(file: Path, path: str, create: bool) -> bool:

@@ -10,7 +10,7 @@ from typing import Final, Self, TypeVar
 
 import apsw
 
-from rebuno.errors import StoreBusy, StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.errors import StoreBusy, StoreError, StoreForeign, StoreReadOnly, StoreUnreachable
 from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.chain import written
 from rebuno.journal.leases import Leases
@@ -184,11 +184,16 @@ def _owner(path: str | Path, serving: bool, *, holds: bool) -> Owner:
     owner: Owner | None = None
     other = None
     try:
-        owner = Owner(None if str(path) == MEMORY else owners_folder(Path(path)), holds=holds)
+        if str(path) == MEMORY:
+            owner = Owner(None)
+        else:
+            owner = Owner(owners_folder(Path(path)), holds=holds, store=Path(path).resolve())
         other = owner.claim("server") if serving else None
-    except OSError as error:
+    except (OSError, StoreForeign) as error:
         if owner is not None:
             owner.close()
+        if isinstance(error, StoreForeign):
+            raise StoreForeign(f"the store `{path}` cannot be used: {error}", path=str(path)) from None
         why = (error.strerror or "it cannot be made").lower()
         kind = StoreReadOnly if isinstance(error, PermissionError) else StoreUnreachable
         raise kind(f"the store `{path}` cannot keep its owner file: {why}", path=str(path)) from None
