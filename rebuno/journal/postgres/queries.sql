@@ -381,9 +381,14 @@ DELETE FROM rebuno.spends WHERE key = %(key)s AND at <= %(before)s
 
 -- name: place
 -- Whether a step has its place, how many are taken, and when the one was taken that must leave before there is room.
-SELECT count(*) FILTER (WHERE step_id = %(step_id)s), count(*),
-       (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at DESC OFFSET greatest(%(number)s - 1, 0) LIMIT 1)
-FROM rebuno.spends WHERE key = %(key)s
+SELECT EXISTS (SELECT 1 FROM rebuno.spends WHERE key = %(key)s AND step_id = %(step_id)s), w.taken,
+       CASE
+           WHEN w.taken < %(number)s OR %(number)s < 1 THEN NULL
+           WHEN w.taken - %(number)s < %(number)s THEN
+               (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at OFFSET w.taken - %(number)s LIMIT 1)
+           ELSE (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at DESC OFFSET %(number)s - 1 LIMIT 1)
+       END
+FROM rebuno.windows AS w WHERE w.key = %(key)s
 
 -- name: take-place
 -- Takes a place for a step.

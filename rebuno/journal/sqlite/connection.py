@@ -14,6 +14,7 @@ from rebuno.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreForeign, 
 from rebuno.journal.migrate import migrations
 from rebuno.journal.own_files import check_file, check_folder, kind, make_file
 from rebuno.journal.sqlite.failures import named
+from rebuno.journal.sqlite.marks import check_pair, first_mark
 from rebuno.journal.sqlite.sql import SQL
 
 MEMORY: Final = ":memory:"
@@ -62,6 +63,7 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
             if new and may_write:
                 # SQLite would make it as the mask says, and its log and index after it.
                 make_file(Path(path).resolve())
+            check_pair(Path(path).resolve(), path, vfs)
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if may_write else apsw.SQLITE_OPEN_READONLY
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         try:
@@ -71,7 +73,8 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
                 _check_current(version, path)
                 return connection
             _prepare(connection, path, patience.seconds)
-            _migrate(connection, path, new)
+            if _migrate(connection, path, new):
+                _settle(connection, patience)
         except BaseException:
             connection.close()
             raise
@@ -239,9 +242,20 @@ def _prepare(connection: apsw.Connection, path: str, patience: float) -> None:
     connection.pragma("cache_size", -16_000)
 
 
-def _migrate(connection: apsw.Connection, path: str, new: bool) -> None:
+def _settle(connection: apsw.Connection, patience: Patience) -> None:
+    """Copies the log of a store that was just made into the file, so that the file bears its mark."""
+    patience.hurried = True
+    try:
+        with suppress(apsw.Error):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    finally:
+        patience.hurried = False
+
+
+def _migrate(connection: apsw.Connection, path: str, new: bool) -> bool:
+    """Brings the schema up to date; whether there was something to do."""
     if _recognise(connection, path) == len(_MIGRATIONS):
-        return
+        return False
     connection.execute(SQL["begin"])
     try:
         # Another process may have been faster.
@@ -249,12 +263,18 @@ def _migrate(connection: apsw.Connection, path: str, new: bool) -> None:
         if found == 0 and not new and owners_folder(Path(path)).exists():
             # It was a store, and all that it held stood in its log of writes, which is gone.
             raise _emptied(path)
+        if found == len(_MIGRATIONS):
+            connection.execute(SQL["rollback"])
+            return False
         for migration in _MIGRATIONS[found:]:
             connection.execute(migration.sql)
             connection.pragma("user_version", migration.number)
         connection.pragma("application_id", APPLICATION_ID)
+        if path != MEMORY:
+            first_mark(connection, Path(path).resolve())
         connection.execute(SQL["commit"])
     except BaseException:
         if connection.in_transaction:
             connection.execute(SQL["rollback"])
         raise
+    return True

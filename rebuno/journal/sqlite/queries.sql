@@ -3,6 +3,18 @@
 SELECT application_id, user_version, schema_version
 FROM pragma_application_id, pragma_user_version, pragma_schema_version
 
+-- name: has-mark
+-- Whether the file is of a version that marks its logs.
+SELECT 1 FROM sqlite_schema WHERE name = 'log_mark'
+
+-- name: mark
+-- The mark of the log.
+SELECT mark FROM log_mark WHERE n = 1
+
+-- name: put-mark
+-- Puts it in the place of the one that is there.
+INSERT INTO log_mark (n, mark) VALUES (1, ?1) ON CONFLICT (n) DO UPDATE SET mark = ?1
+
 -- name: begin
 -- Takes the write lock at once: a transaction that reads first may be refused it later.
 BEGIN IMMEDIATE
@@ -246,11 +258,15 @@ SELECT 1 FROM spends WHERE key = ?1 AND step_id = ?2
 
 -- name: places
 -- How many places of a limit are taken.
-SELECT count(*) FROM spends WHERE key = ?1
+SELECT taken FROM place_counts WHERE key = ?1
 
 -- name: oldest-place
 -- When the place was taken that so many older ones precede.
 SELECT at FROM spends WHERE key = ?1 ORDER BY at LIMIT 1 OFFSET ?2
+
+-- name: newest-place
+-- When the place was taken that so many newer ones follow.
+SELECT at FROM spends WHERE key = ?1 ORDER BY at DESC LIMIT 1 OFFSET ?2
 
 -- name: take-place
 -- Gives a step a place in a limit.

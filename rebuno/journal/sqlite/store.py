@@ -19,6 +19,7 @@ from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.connection import MEMORY, Patience, connect, owners_folder
 from rebuno.journal.sqlite.jobs import Change, Keep, Stop
+from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.served import Served
 from rebuno.journal.sqlite.upkeep import Upkeep
@@ -55,8 +56,10 @@ class SQLiteStore(Served):
         self._leases = Leases(owner, clock)
         self._changes = Changes(connection, clock)
         self._upkeep = Upkeep(connection, clock, self._leases)
-        place = None if owner.file is None else Place(Path(path).resolve(), owner.file, path)
-        self._writer = Writer(connection, patience, self._changes, clock, path, place, renew_seconds)
+        file = None if owner.file is None else Path(path).resolve()
+        place = None if file is None or owner.file is None else Place(file, owner.file, path)
+        marks = Marks(connection, None if connection.readonly("main") else file, path)
+        self._writer = Writer(connection, patience, self._changes, clock, path, place, marks, renew_seconds)
         self._broadcast = Broadcast()
         self._closed = False
 
