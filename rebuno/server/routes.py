@@ -122,6 +122,7 @@ class Endpoint:
         """The route that Starlette serves."""
 
         async def endpoint(request: Request) -> Response:
+            auth.check_single(request.scope["headers"])
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.scope["headers"]}
             raw = await _read(request, headers)
             caller = await self._caller(server, request.scope, headers, raw)

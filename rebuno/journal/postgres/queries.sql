@@ -359,6 +359,7 @@ SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope
        decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
 FROM rebuno.approvals
 WHERE (%(id)s::text IS NULL OR execution_id = %(id)s) AND (%(status)s::text IS NULL OR status = %(status)s)
+  AND (%(after)s::text IS NULL OR n > (SELECT n FROM rebuno.approvals WHERE id = %(after)s))
 ORDER BY n LIMIT %(limit)s
 
 -- name: approvals-due

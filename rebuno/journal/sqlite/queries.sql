@@ -219,19 +219,22 @@ FROM approvals WHERE id = ?1
 -- All approvals.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
        decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
-FROM approvals ORDER BY n LIMIT ?1
+FROM approvals WHERE (?2 IS NULL OR n > (SELECT n FROM approvals WHERE id = ?2)) ORDER BY n LIMIT ?1
 
 -- name: approvals-by-status
 -- The approvals in one state.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
        decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
-FROM approvals WHERE status = ?1 ORDER BY n LIMIT ?2
+FROM approvals WHERE status = ?1 AND (?3 IS NULL OR n > (SELECT n FROM approvals WHERE id = ?3))
+ORDER BY n LIMIT ?2
 
 -- name: approvals-by-execution
 -- The approvals of one execution; an empty state takes all.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
        decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
-FROM approvals WHERE execution_id = ?1 AND (?2 IS NULL OR status = ?2) ORDER BY n LIMIT ?3
+FROM approvals
+WHERE execution_id = ?1 AND (?2 IS NULL OR status = ?2) AND (?4 IS NULL OR n > (SELECT n FROM approvals WHERE id = ?4))
+ORDER BY n LIMIT ?3
 
 -- name: approvals-due
 -- The questions that nobody answered in time, the most overdue first.

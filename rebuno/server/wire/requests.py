@@ -188,6 +188,8 @@ class ApprovalsQuery(Query):
 
     status: ApprovalStatusName | Literal["", "all"] = ""
     execution_id: str = ""
+    cursor: str = ""
+    limit: int = Field(default=200, ge=1)
 
 
 class DeleteQuery(Query):
