@@ -1,7 +1,9 @@
 """Places in limits: counted exactly, whoever writes them, and as fast with many as with few."""
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import apsw
 import psycopg
@@ -70,20 +72,25 @@ def test_a_limit_says_what_a_naive_count_says(asked: list[tuple[str, list[Spend]
     asyncio.run(scenario())
 
 
+def numbers(rows: Iterable[tuple[Any, ...]]) -> dict[str, int]:
+    """Rows of a key and a number."""
+    return {str(key): int(number) for key, number in rows}
+
+
 async def count(store: Store, url: str | None = None) -> tuple[dict[str, int], dict[str, int]]:
     """The places of each limit as they stand, and as they are counted."""
     places, counted = "SELECT key, count(*) FROM {}spends GROUP BY key", "SELECT key, taken FROM {} WHERE taken <> 0"
     if isinstance(store, SQLiteStore):
         connection = store._connection
         return (
-            dict(connection.execute(places.format("")).fetchall()),
-            dict(connection.execute(counted.format("place_counts")).fetchall()),
+            numbers(connection.execute(places.format("")).fetchall()),
+            numbers(connection.execute(counted.format("place_counts")).fetchall()),
         )
     assert url is not None
     with psycopg.connect(url) as other:
         return (
-            dict(other.execute(places.format("rebuno.").encode()).fetchall()),
-            dict(other.execute(counted.format("rebuno.windows").encode()).fetchall()),
+            numbers(other.execute(places.format("rebuno.").encode()).fetchall()),
+            numbers(other.execute(counted.format("rebuno.windows").encode()).fetchall()),
         )
 
 
@@ -135,8 +142,7 @@ async def test_a_process_of_an_earlier_version_is_counted_in_a_database_too(post
     with psycopg.connect(postgres, autocommit=True) as other:
         other.execute("INSERT INTO rebuno.spends (key, step_id, at) VALUES ('all', 'old', 1), ('more', 'old', 1)")
         other.execute("DELETE FROM rebuno.spends WHERE step_id IN ('s0', 's1')")
-        stand = dict(other.execute("SELECT key, count(*) FROM rebuno.spends GROUP BY key").fetchall())
-        counted = dict(other.execute("SELECT key, taken FROM rebuno.windows WHERE taken <> 0").fetchall())
+    stand, counted = await count(store, postgres)
     assert stand == counted == {"all": 2, "more": 1}
     assert await store.spend("s9", [Spend("all", 2, None)]) is not None
     assert await store.spend("s9", [Spend("all", 3, None)]) is None

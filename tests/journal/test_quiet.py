@@ -12,8 +12,8 @@ import pytest
 from rebuno.journal.sqlite import SQLiteStore, writer
 from rebuno.journal.sqlite.committer import Committer
 from rebuno.journal.sqlite.marks import Marks
-from rebuno.journal.sqlite.place import Place
-from rebuno.journal.sqlite.writer import LOOK_SECONDS, RENEW_SECONDS, Writer
+from rebuno.journal.sqlite.place import LOOK_SECONDS, Place
+from rebuno.journal.sqlite.writer import RENEW_SECONDS, Writer
 from tests.journal.builders import batch, in_loop, started, written
 
 # How long the store is quiet, in seconds of that clock.
