@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from rebuno.errors import (
     ConflictError,
@@ -40,6 +40,8 @@ from rebuno.policy.source import read
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
+
+T = TypeVar("T")
 
 # How often a running handler is asked whether its execution is still its own, in seconds.
 WATCH_SECONDS = 1.0
@@ -136,6 +138,22 @@ class Kernel:
             check_deadline(deadline)
         if on_divergence not in ("record", "block"):
             raise ValidationError(f"`on_divergence={on_divergence!r}` is neither `record` nor `block`")
+        return await _to_its_end(
+            self._run(handler, input, id=id, name=name, pin=pin, deadline=deadline, block=on_divergence == "block")
+        )
+
+    async def _run(
+        self,
+        handler: Callable[..., Any],
+        input: Any,
+        *,
+        id: str | None,
+        name: str,
+        pin: bool,
+        deadline: float | None,
+        block: bool,
+    ) -> Execution:
+        """`run`, in a task of its own that is cancelled once at most."""
         with self._running():
             text = identity.canonical(input, "input")
             if input is None and id is not None and executions.may_be_own(id):
@@ -150,7 +168,7 @@ class Kernel:
                 if isinstance(begun, records.Execution):
                     return await view(self.operator, begun, replayed)
                 id = id if id is not None else begun.execution.id
-                begun.block_diverged = on_divergence == "block"
+                begun.block_diverged = block
                 ended = await self._attempt(begun, bind(handler, identity.parse(text)))
                 replayed = begun.replayed
                 if ended is not None:
@@ -184,8 +202,6 @@ class Kernel:
         try:
             return await asyncio.shield(beginning)
         except asyncio.CancelledError:
-            # Where this wait is cut short as well, nobody looks at how it ended, and asyncio would complain of that.
-            beginning.add_done_callback(_look_at)
             # What is begun is on the disk: let it go again, or this very process would keep it.
             await asyncio.wait({beginning})
             if beginning.exception() is None and isinstance(begun := beginning.result(), Attempt):
@@ -215,8 +231,8 @@ class Kernel:
                 context.end()
                 # Nothing happens to a task that is done.
                 task.cancel()
-                await asyncio.wait({task})
-                await context.settle()
+                # INVARIANT: nothing of the attempt runs any more where its lease is let go.
+                await _to_its_end(_settled(task, context), once=False)
             if ours:
                 return await self._end(attempt, context, task)
             if not self._closing:
@@ -299,9 +315,29 @@ def _closed_under(ref: str) -> StoreError:
     return StoreError(f"the kernel was closed while it ran the execution `{ref}`; the same line again resumes it")
 
 
-def _look_at(task: "asyncio.Task[Any]") -> None:
-    if not task.cancelled():
-        task.exception()
+async def _to_its_end(work: Coroutine[Any, Any, T], *, once: bool = True) -> T:
+    """Awaits work in a task of its own. Cancelled, however often, it waits until that has ended, and is cancelled only
+    then; the work itself is cancelled `once`, or not at all: what it does to let go is never cut short."""
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            if cancelled is None and once:
+                task.cancel()
+            cancelled = cancelled or error
+    if cancelled is not None:
+        if not task.cancelled():
+            # Looked at, or asyncio would complain.
+            task.exception()
+        raise cancelled
+    return task.result()
+
+
+async def _settled(task: "asyncio.Task[Any]", context: ExecutionContext) -> None:
+    await asyncio.wait({task})
+    await context.settle()
 
 
 async def _ended(store: Store, execution_id: str) -> records.Execution | None:

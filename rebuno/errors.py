@@ -234,6 +234,11 @@ class StoreUnreachable(StoreError):
     deleted while it was open."""
 
 
+class StoreForeign(StoreError):
+    """A file beside the store is not its own: a link, a pipe, another user's, or the log of writes of another file; or
+    the store's file was replaced or written over. Nothing of it was changed."""
+
+
 class SchemaTooNew(StoreError):
     """The store was written by a newer version."""
 

@@ -27,6 +27,7 @@ def export(
         for line in lines(found):
             output.write_text(line.removesuffix("\n"), to=sys.stdout)
         return 0
-    files.replace(Path(file), "".join(lines(found)))
+    # It holds what the execution was given and what it found.
+    files.replace(Path(file), "".join(lines(found)), private=True)
     histories.summary(found, file, as_json=as_json)
     return 0

@@ -62,9 +62,9 @@ def lines(file: str, most: int) -> Iterator[bytes]:
         yield from iter(lambda: opened.readline(most), b"")
 
 
-def replace(path: Path, text: str) -> None:
+def replace(path: Path, text: str, *, private: bool = False) -> None:
     """Puts `text` as UTF-8 in the place of the file `path`, whose mode it keeps; links to it stay links. A pipe or a
-    device is written to.
+    device is written to. A new file is as the mask says, a `private` one for its owner alone.
 
     Raises:
         OSError: the folder or the disk takes no file; the old one is untouched.
@@ -80,7 +80,7 @@ def replace(path: Path, text: str) -> None:
         handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode("utf-8"))
-            os.fchmod(file.fileno(), _mode(place))
+            os.fchmod(file.fileno(), _mode(place, private))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, place)
@@ -92,10 +92,12 @@ def replace(path: Path, text: str) -> None:
         raise
 
 
-def _mode(place: Path) -> int:
+def _mode(place: Path, private: bool) -> int:
     try:
         return stat.S_IMODE(place.stat().st_mode)
     except FileNotFoundError:
+        if private:
+            return 0o600
         mask = os.umask(0)
         os.umask(mask)
         return 0o666 & ~mask

@@ -5,6 +5,7 @@ The lock is `flock`: it works between processes of one machine, containers inclu
 
 import fcntl
 import os
+import re
 import socket
 import stat
 import tempfile
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from rebuno.errors import StoreForeign
+from rebuno.journal.own_files import make_folder, mode_in, open_own
 from rebuno.journal.records import Holder
 
 
@@ -29,6 +32,9 @@ def this_host() -> str:
 
 # How long the file of a dead store is kept where it is the only sign of its death, in seconds: longer than any lease.
 KEEP_SECONDS: Final = 24 * 3600.0
+
+# How an owner file is called; it is empty. Whatever else is in the folder is somebody else's.
+_OWN_NAME: Final = re.compile(r"[0-9a-f]{32}\Z")
 
 
 def own_folder(name: str) -> Path | None:
@@ -54,15 +60,18 @@ class Owner:
     another user.
     """
 
-    def __init__(self, folder: Path | None, *, shared: bool = True, holds: bool = True) -> None:
-        """`holds`: whether it may hold leases, and needs a file. Raises `OSError` where that cannot be made."""
+    def __init__(
+        self, folder: Path | None, *, shared: bool = True, holds: bool = True, store: Path | None = None
+    ) -> None:
+        """`holds`: whether it may hold leases, and needs a file. `store`: the file whose mode says who may enter a
+        folder that is made. Raises `OSError` or `StoreForeign` where the file cannot be made."""
         self._shared = shared
         self.holder: Final = Holder(uuid4().hex, this_host(), os.getpid())
         self._folder = folder
         self._file: int | None = None
         self._roles: list[int] = []
         if folder is not None and holds:
-            folder.mkdir(exist_ok=True)
+            make_folder(folder, folder if store is None else store)
             self._sweep()
             self._file = self._locked_file(folder / self.holder.owner)
             _OPEN.add(self)
@@ -79,22 +88,22 @@ class Owner:
             return True
         if holder.host != self.holder.host:
             return None
-        if self._folder is None or Path(holder.owner).name != holder.owner:
+        if self._folder is None or not _OWN_NAME.match(holder.owner):
             return False if self._shared else None
         try:
             return _locked(self._folder / holder.owner, remove=self._shared)
         except FileNotFoundError:
             return False if self._shared else None
-        except PermissionError:
+        except (PermissionError, StoreForeign):
             return None
 
     def claim(self, role: str) -> str | None:
         """Takes a role for as long as this is open; None, or who has it. Of all whose files are in one folder one has
-        it, those in other containers too. Raises `OSError` where its file cannot be made."""
+        it, those in other containers too. Raises `OSError` or `StoreForeign` where its file cannot be made."""
         if self._folder is None:
             return None
         # Hidden: it is nobody's own file, and stays, for the next to take, who may be another user of the same group.
-        file = os.open(self._folder / f".{role}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o664)
+        file = _role_file(self._folder / f".{role}", mode_in(self._folder))
         self._roles.append(file)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -121,7 +130,7 @@ class Owner:
     def _locked_file(self, path: Path) -> int:
         # INVARIANT: a file under its final name is locked, so one that can be locked is a dead store's.
         hidden = path.with_name(f".{path.name}")
-        file = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        file = open_own(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode_in(path.parent))
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
             hidden.rename(path)
@@ -135,9 +144,17 @@ class Owner:
         assert self._folder is not None
         oldest = time.time() - KEEP_SECONDS
         for path in self._folder.iterdir():
-            with suppress(PermissionError, FileNotFoundError):
-                if not path.name.startswith(".") and (self._shared or path.stat().st_mtime < oldest):
+            if not _OWN_NAME.match(path.name):
+                continue
+            with suppress(PermissionError, FileNotFoundError, StoreForeign):
+                if self._shared or path.lstat().st_mtime < oldest:
                     _locked(path, remove=True)
+
+
+def _role_file(path: Path, mode: int) -> int:
+    with suppress(FileExistsError):
+        return open_own(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+    return open_own(path, os.O_RDWR)
 
 
 def _locked(path: Path, *, remove: bool) -> bool:
@@ -146,12 +163,14 @@ def _locked(path: Path, *, remove: bool) -> bool:
     Raises:
         PermissionError: it is closed to us.
         FileNotFoundError: it is not there.
+        StoreForeign: it is no owner file.
     """
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    file = open_own(path, os.O_RDONLY)
     try:
         # Shared: two that ask at once must not take each other for the owner.
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        if remove:
+        # Ours are empty.
+        if remove and os.fstat(file).st_size == 0:
             _remove(path)
     except BlockingIOError:
         return True

@@ -112,9 +112,9 @@ class Store(Protocol):
         ...
 
     async def approvals(
-        self, *, execution_id: str | None = None, status: str | None = None, limit: int = 1000
+        self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
     ) -> list[Approval]:
-        """Approvals, oldest first."""
+        """Approvals, oldest first, those asked for after the approval `after`; one that is not known has none."""
         ...
 
     async def approval(self, approval_id: str) -> Approval:

@@ -3,6 +3,7 @@ wakes what waited only for it; what nobody answers in time expires."""
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -12,6 +13,7 @@ from rebuno.journal.records import Approval, ApprovalWrite, Execution, Execution
 from rebuno.journal.store import Store
 from rebuno.kernel import contended, words
 from rebuno.kernel.attempt import load
+from rebuno.kernel.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.change import Changes
 from rebuno.kernel.closing import close
 from rebuno.kernel.grants import GrantScope
@@ -47,7 +49,8 @@ async def resolve(
     Raises:
         NotFoundError: there is no such approval.
         ForbiddenError: this person is not among the approvers.
-        ConflictError: it was answered already, by this person or for good, it is overdue, or its execution has ended.
+        ConflictError: it was answered already, by this person or for good, it is overdue, or its execution has ended or
+            passed its deadline.
         ValidationError: the name could be taken for another one, or there is no such scope here.
         StoreError
     """
@@ -58,6 +61,10 @@ async def resolve(
         _check_open(question)
         # INVARIANT: the row of the execution is read before what the vote rests on, so that a later change is `Stale`.
         execution = await store.execution(question.execution_id)
+        if 0 < execution.deadline_at <= store.now():
+            with suppress(ConflictError):
+                await cancel(store, execution.id, reason=DEADLINE_EXCEEDED)
+            raise ConflictError(f"the execution of the approval `{approval_id}` has passed its deadline")
         approvals = await questions(store, execution.id)
         question = approvals[approval_id]
         _check_open(question)

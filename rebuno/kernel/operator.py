@@ -90,13 +90,23 @@ class Operator:
         """What is kept of the exception that an execution's handler ended with, as `rebuno.model.raised` tells it."""
         return await failure(self._store, execution)
 
-    async def approvals(self, *, status: str | None = None, execution_id: str | None = None) -> list[Approval]:
-        """Questions to people, oldest first; what nobody answered in time is told as `expired`. Raises as
-        `executions` does."""
+    async def approvals(
+        self,
+        *,
+        status: str | None = None,
+        execution_id: str | None = None,
+        after: str | None = None,
+        limit: int = sys.maxsize,
+    ) -> list[Approval]:
+        """Questions to people, oldest first, at most `limit` of those asked after the one with the id `after`; what
+        nobody answered in time is told as `expired`. Raises as `executions` does, and `NotFoundError` where `after` is
+        no approval."""
         _check_filter(status=status, execution_id=execution_id)
         with suppress(StoreReadOnly):
             await approvals.expire_due(self._store)
-        return await self._store.approvals(status=status, execution_id=execution_id, limit=sys.maxsize)
+        if after is not None:
+            await self._store.approval(after)
+        return await self._store.approvals(status=status, execution_id=execution_id, after=after, limit=limit)
 
     async def approval(self, approval_id: str) -> Approval:
         """One question, else `NotFoundError`."""

@@ -9,7 +9,7 @@ from functools import partial
 from time import perf_counter
 from typing import Final
 
-from rebuno.errors import Stale
+from rebuno.errors import ConflictError, Stale
 from rebuno.journal.records import Dispatch, ExecutionWrite, NewEvent, Step, StepWrite
 from rebuno.kernel import limits, words
 from rebuno.kernel.change import Change, Identified
@@ -20,6 +20,7 @@ from rebuno.kernel.identify import identify
 from rebuno.kernel.known import settle
 from rebuno.kernel.queueing import discarded, queued
 from rebuno.kernel.served_attempt import ServedAttempt, check_owner
+from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
@@ -113,6 +114,7 @@ class _Request:
         """The first answer to a request that comes again."""
         attempt = self._attempt
         known = await attempt.store.step(step_id)
+        self._check_same(known)
         if known.status is StepStatus.EXECUTING and known.attempt == attempt.lease.attempt:
             return Answer(Say.PROCEED, step_id, rule_id=known.rule_id)
         if known.status is StepStatus.ALLOWED:
@@ -121,6 +123,20 @@ class _Request:
         if change is not None:
             await self._write(answer, change, step_id)
         return answer
+
+    def _check_same(self, known: Step) -> None:
+        """Refuses another step under a number that has its answer: it was never judged."""
+        asked = self._submission
+        if (asked.kind, asked.target, asked.parent_id, identity.args_hash(asked.args)) != (
+            known.kind.value,
+            known.target,
+            known.parent_id,
+            known.args_hash,
+        ):
+            raise ConflictError(
+                f"the submission number {self._number} belongs to another step, `{known.step_id}`; give each "
+                "submission its own number"
+            )
 
     async def _known(self, known: Step, idempotency: Idempotency) -> tuple[Answer, Change | None]:
         attempt = self._attempt

@@ -1,5 +1,6 @@
 """The served kernel: one replica's work for clients, agents and operators, over a store that others share."""
 
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -36,9 +37,16 @@ _LIVE: Final = (ExecutionStatus.PENDING, ExecutionStatus.RUNNING, ExecutionStatu
 class Serving(Clients, Agents):
     """One replica, with the operators' side. Every method may raise a `StoreError`."""
 
-    async def approvals(self, *, status: str | None = "pending", execution_id: str | None = None) -> Sequence[Approval]:
-        """Questions, oldest first; None: in every state."""
-        return await self._operator.approvals(status=status, execution_id=execution_id)
+    async def approvals(
+        self,
+        *,
+        status: str | None = "pending",
+        execution_id: str | None = None,
+        after: str | None = None,
+        limit: int = sys.maxsize,
+    ) -> Sequence[Approval]:
+        """Questions, oldest first; None: in every state. As `Operator.approvals`."""
+        return await self._operator.approvals(status=status, execution_id=execution_id, after=after, limit=limit)
 
     async def approval(self, approval_id: str) -> Approval:
         """One question, else `NotFoundError`."""

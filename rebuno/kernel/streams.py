@@ -30,6 +30,8 @@ class Streams:
     def __init__(self, store: ServedStore) -> None:
         self._store = store
         self._listening: dict[str, set[asyncio.Queue[Delta]]] = {}
+        # Of each execution that somebody listens to, the newest piece of each step.
+        self._newest: dict[str, dict[str, Delta]] = {}
 
     async def publish(self, execution_id: str, delta: Delta) -> None:
         """Hands a piece over. It may be lost."""
@@ -47,15 +49,24 @@ class Streams:
             rest.discard(queue)
             if not rest:
                 del self._listening[execution_id]
+                self._newest.pop(execution_id, None)
 
     async def run(self) -> None:
         """Hands on what any replica publishes, until it is cancelled."""
         async for text in self._store.listen():
             execution_id, step_id, seq, data = text.split(" ", 3)
-            for queue in self._listening.get(execution_id, ()):
+            if execution_id not in self._listening:
+                continue
+            delta = Delta(step_id, int(seq), data)
+            newest = self._newest.setdefault(execution_id, {})
+            # A store that lost its answer says it a second time.
+            if newest.get(step_id) == delta:
+                continue
+            newest[step_id] = delta
+            for queue in self._listening[execution_id]:
                 if queue.full():
                     queue.get_nowait()
-                queue.put_nowait(Delta(step_id, int(seq), data))
+                queue.put_nowait(delta)
 
 
 def check_length(delta: Delta) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from rebuno.errors import Stale
@@ -12,7 +13,8 @@ from rebuno.kernel.change import Change, Identified
 from rebuno.kernel.fresh import at_once, fresh
 from rebuno.kernel.identify import identify
 from rebuno.kernel.known import settle
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, Say, Submission, Unheard
+from rebuno.model.step import Idempotency
 
 # Who is told the answer, or the error that stands in its place; None: `submit` must be asked.
 Told = Callable[[Answer | BaseException | None], None]
@@ -67,6 +69,7 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
     Raises:
         ValidationError: the submission is malformed; nothing was recorded or counted.
         Terminated, LeaseSuperseded, StoreError: the attempt may not go on.
+        Unheard: the caller was cancelled when an at_most_once step had been started; it settles or releases it.
     """
     attempt.check()
     # INVARIANT: no await before the count, else parallel identical calls are numbered in the order of locks.
@@ -115,17 +118,43 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
                 attempt.bodies.discard(step.step_id)
                 continue
             except asyncio.CancelledError:
-                # The caller is gone before it heard the answer: no body runs, the step stays started with no outcome.
-                attempt.bodies.discard(step.step_id)
-                if answer.step_id:
-                    attempt.visit(step.step_id)
-                    committed.tell(partial(_unheard, attempt, step))
+                # The caller is gone before it heard the answer.
+                if wait and answer.say is Say.PROCEED and step.idempotency is Idempotency.ONCE:
+                    with suppress(Stale):
+                        await _written_at_last(attempt, step, committed)
+                        raise Unheard(step.step_id) from None
+                    attempt.bodies.discard(step.step_id)
+                    raise
+                _left(attempt, step, answer, committed)
                 raise
         elif answer.say is Say.BLOCKED:
             attempt.blocked = True
         if not wait or answer.due is None:
             return answer
         await turn.rest(attempt, answer.due)
+
+
+def _left(attempt: Attempt, step: Identified, answer: Answer, committed: Commit) -> None:
+    """No body runs, the step stays started with no outcome."""
+    attempt.bodies.discard(step.step_id)
+    if answer.step_id:
+        attempt.visit(step.step_id)
+        committed.tell(partial(_unheard, attempt, step))
+
+
+async def _written_at_last(attempt: Attempt, step: Identified, committed: Commit) -> None:
+    """Waits for a commit whose caller is gone. Raises `Stale` where nothing was recorded, and what a second
+    cancellation or the store raises."""
+    try:
+        await asyncio.shield(committed)
+    except Stale:
+        raise
+    except BaseException:
+        attempt.bodies.discard(step.step_id)
+        attempt.visit(step.step_id)
+        committed.tell(partial(_unheard, attempt, step))
+        raise
+    attempt.visit(step.step_id)
 
 
 def _write(attempt: Attempt, answer: Answer, change: Change) -> Commit | None:

@@ -1,7 +1,9 @@
 """Says whether an execution's log is whole, and its rows what the log says."""
 
+import asyncio
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,6 +11,7 @@ from rebuno.errors import ConflictError, ValidationError
 from rebuno.journal.records import Execution
 from rebuno.journal.store import Store
 from rebuno.kernel.audit import Audit
+from rebuno.policy.restore import keeps
 
 _PAGE: Final = 1000
 # How often a log that grows meanwhile is read again.
@@ -62,6 +65,7 @@ async def check(store: Store, execution_id: str, *, head: str = "") -> Verified:
 
 async def _audited(store: Store, execution: Execution, head: str) -> Verified:
     audit = Audit(execution)
+    digests = {execution.digest: None}
     known = 0
     after = 0
     while after < execution.head_seq and (page := await store.events(execution.id, after=after, limit=_PAGE)):
@@ -75,12 +79,23 @@ async def _audited(store: Store, execution: Execution, head: str) -> Verified:
     while not audit.fault and (rows := await store.steps(execution.id, after=after, limit=_PAGE)):
         for step in rows:
             audit.step(step)
+            digests[step.digest] = None
         after = rows[-1].decided_seq
     if not audit.fault:
         for approval in await store.approvals(execution_id=execution.id, limit=sys.maxsize):
             audit.approval(approval)
+            digests[approval.digest] = None
         audit.end()
-    found, fault = execution.head_hash.hex(), audit.fault
+    found, fault = execution.head_hash.hex(), audit.fault or await _bundles_fault(store, digests)
     if head and not fault and head != found:
         fault = f"the log has gone on since: that is the hash of event {known}" if known else "the head is another one"
     return Verified(execution.id, execution.head_seq, found, audit.steps, fault)
+
+
+async def _bundles_fault(store: Store, digests: Iterable[str]) -> str:
+    """What is wrong with the texts of the policies that decided: a trace and a replay under `pin` rest on them."""
+    for digest in filter(None, digests):
+        sources = await store.bundle(digest)
+        if sources is not None and await asyncio.to_thread(keeps, digest, sources) is False:
+            return f"the bundle kept under the digest `{digest[:12]}` is not the one that decided"
+    return ""

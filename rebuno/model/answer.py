@@ -1,5 +1,6 @@
 """The kernel's answer to one submission: what the caller must do now."""
 
+import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -48,3 +49,12 @@ class Submission:
     args: str
     idempotency: str
     parent_id: str = ""
+
+
+class Unheard(asyncio.CancelledError):
+    """Whoever submitted the step `step_id` was cancelled before it heard that its body may run. The step stands started
+    on the disk; its body must not run any more, and the caller settles or releases it."""
+
+    def __init__(self, step_id: str) -> None:
+        super().__init__()
+        self.step_id = step_id

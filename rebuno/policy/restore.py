@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rebuno.errors import BundleError
+from rebuno.policy.assemble import digest as stamp
+from rebuno.policy.assemble import packages_of
 from rebuno.policy.check import check
 from rebuno.policy.compile import from_trees, permissive
 from rebuno.policy.decide import Policy
 from rebuno.policy.diagnostics import Code, Diagnostic, Severity
 from rebuno.policy.link import link
 from rebuno.policy.source import NOWHERE, Source
-from rebuno.policy.syntax import Bundle
+from rebuno.policy.syntax import Bundle, File
 
 
 def restore(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
@@ -41,6 +43,29 @@ def restore(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
         help = "use the versions of rebuno and of the facet packages that the run began with, or run without `pin`"
         raise BundleError([Diagnostic(Code.UNREADABLE_FILE, message, NOWHERE, "", help)])
     return policy
+
+
+def keeps(digest: str, sources: Sequence[tuple[str, str]]) -> bool | None:
+    """Whether the kept (path, text) pairs are those of the policy with that digest; None where that cannot be said: a
+    package of facets that they use may have been another version then."""
+    if digest == permissive().digest:
+        return True
+    layers: list[tuple[Source, Sequence[File]]] = []
+    bundles: list[Bundle] = []
+    rest = list(sources)
+    while rest:
+        (path, text), *rest = rest
+        source = Source(text, path, _stem(path), Path(path).parent)
+        bundle, _ = link(source, dict(reversed(rest)))
+        if len(bundle.files) > len(rest):
+            return False
+        layers.append((source, bundle.files))
+        bundles.append(bundle)
+        del rest[: len(bundle.files)]
+    packages = packages_of(bundles)
+    if layers and stamp(layers, packages) == digest:
+        return True
+    return None if packages else False
 
 
 def _stem(path: str) -> str:

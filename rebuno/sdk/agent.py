@@ -72,9 +72,10 @@ class Agent:
         """Names the handler of all executions; for those who serve `app` themselves."""
         self._handler = handler
 
-    def run(self, handler: Callable[..., Any], *, host: str = "0.0.0.0", port: int = 5000) -> None:
+    def run(self, handler: Callable[..., Any], *, host: str = "127.0.0.1", port: int = 5000) -> None:
         """Serves the application until the process is told to stop (SIGINT, SIGTERM). Handlers that run then are
-        stopped, and resumed elsewhere when their leases have run out."""
+        stopped, and resumed elsewhere when their leases have run out. `host` is the address to listen at: this machine
+        alone unless it says otherwise (`0.0.0.0`: every address)."""
         import uvicorn
 
         self.bind(handler)

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import httpx2
 import pydantic
@@ -28,6 +28,10 @@ from rebuno.types import (
 )
 
 T = TypeVar("T", bound=BaseModel)
+
+
+# How many questions a server is asked for at a time.
+_PAGE: Final = 200
 
 
 class Client:
@@ -190,7 +194,16 @@ class Client:
 
     async def list_approvals(self, *, status: str = "pending", execution_id: str = "") -> list[Approval]:
         """Questions, oldest first; `status` may be `all`."""
-        return await self._many(Approval, route("approvals", status=status, execution_id=execution_id))
+        found: list[Approval] = []
+        while True:
+            cursor = found[-1].id if found else ""
+            page = await self._many(
+                Approval, route("approvals", status=status, execution_id=execution_id, cursor=cursor, limit=_PAGE)
+            )
+            found += page
+            # A server that knows no pages gives all at once.
+            if len(page) != _PAGE:
+                return found
 
     async def get_approval(self, approval_id: str) -> Approval:
         """One question."""

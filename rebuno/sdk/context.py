@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -23,8 +24,9 @@ from rebuno.errors import (
     text_of,
 )
 from rebuno.model import identity, raised
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, Say, Submission, Unheard
 from rebuno.sdk.arguments import all_detached
+from rebuno.sdk.calls import Call, Scope
 from rebuno.sdk.transport import Served, Transport
 
 logger: Final = logging.getLogger("rebuno.agent")
@@ -56,40 +58,7 @@ class BodyError(Exception):
         self.error = error
 
 
-class _Scope:
-    """The body that runs now: the parent of every step submitted in it."""
-
-    __slots__ = ("blocked", "context", "parent", "step_id")
-
-    def __init__(self, context: "ExecutionContext", step_id: str = "", parent: "_Scope | None" = None) -> None:
-        self.context = context
-        self.step_id = step_id
-        self.parent = parent
-        self.blocked = False
-
-
-class _Call:
-    """A submission that is under way, and whoever waits to hear of it. `task` carries out the `answer`, which it asks
-    for where there is none yet; it has not begun to until it is `running`."""
-
-    __slots__ = ("answer", "body", "context", "heard", "over", "running", "scope", "submission", "task")
-
-    def __init__(
-        self, submission: Submission, body: Callable[[], Any], scope: _Scope, heard: "asyncio.Future[Answer]"
-    ) -> None:
-        self.submission = submission
-        self.body = body
-        self.scope = scope
-        self.heard = heard
-        # What the body sees: the contextvars of the call.
-        self.context = contextvars.copy_context()
-        self.answer: Answer | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.running = False
-        self.over = False
-
-
-_scope: contextvars.ContextVar[_Scope | None] = contextvars.ContextVar("rebuno_scope", default=None)
+_scope: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("rebuno_scope", default=None)
 
 
 def current() -> "ExecutionContext | None":
@@ -147,12 +116,12 @@ class ExecutionContext:
         self._executor = executor
         self._loop = asyncio.get_running_loop()
         # Every submission that is under way, with the body that it may run.
-        self._under_way: set[_Call] = set()
+        self._under_way: set[Call] = set()
         # Those of them that are not submitted yet, or were cancelled and have not said so yet: what comes later has to
         # come after them.
-        self._starting: set[_Call] = set()
+        self._starting: set[Call] = set()
         # The bodies that wait for their subagents; set whenever one more does, or something under way has ended.
-        self._waiting: set[_Scope] = set()
+        self._waiting: set[Scope] = set()
         self._stirred = asyncio.Event()
         self._suspending = asyncio.Lock()
         self._replayed = 0
@@ -165,7 +134,7 @@ class ExecutionContext:
 
     async def run(self, handler: Callable[[], Any]) -> Any:
         """Runs the handler, in a thread if it is no coroutine function, with this context in force."""
-        _scope.set(_Scope(self))
+        _scope.set(Scope(self))
         return await self.call(handler)
 
     async def settle(self) -> None:
@@ -220,7 +189,7 @@ class ExecutionContext:
         if named:
             # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
             body = partial(body, **all_detached(args))
-        call = _Call(submission, body, scope, self._loop.create_future())
+        call = Call(submission, body, scope, self._loop.create_future())
         if self._starting or not self._transport.start(submission, partial(self._told, call)):
             self._submit(call)
         self._under_way.add(call)
@@ -230,11 +199,24 @@ class ExecutionContext:
             # Once: a second cancellation would interrupt what the body does to clean up.
             if not self.settling:
                 self._cancel(call)
+                if call.once:
+                    await self._over(call)
             raise
         return identity.reread(answer.result or "null") if answer.error is None else await _read(target, answer)
 
-    def _told(self, call: _Call, said: Answer | BaseException | None) -> None:
-        if call.over:
+    async def _over(self, call: Call) -> None:
+        """Waits until what became of a call is recorded, however often that wait is cancelled: the caller hears of its
+        cancellation all the same."""
+        while not call.over and not self.settling:
+            if call.ended is None:
+                call.ended = self._loop.create_future()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({call.ended})
+
+    def _told(self, call: Call, said: Answer | BaseException | None) -> None:
+        if call.left and not call.over:
+            self._leave(call, said if isinstance(said, Answer) else None)
+        elif call.over:
             # The caller is gone before it heard the answer: no body runs, the step stays started with no outcome.
             if isinstance(said, Answer):
                 self._transport.release(said.step_id)
@@ -247,43 +229,71 @@ class ExecutionContext:
             if not call.heard.done():
                 call.heard.set_exception(said)
 
-    def _submit(self, call: _Call) -> None:
+    def _submit(self, call: Call) -> None:
         self._starting.add(call)
         self._begin(call, None)
 
-    def _begin(self, call: _Call, answer: Answer | None) -> None:
+    def _begin(self, call: Call, answer: Answer | None) -> None:
         # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
         # Tasks start in the order in which they are made, so that identical calls are counted in the order of calls.
         call.answer = answer
         call.task = self._loop.create_task(self._carry(call), context=call.context)
 
-    def _end(self, call: _Call) -> None:
+    def _end(self, call: Call) -> None:
         call.over = True
         self._under_way.discard(call)
         self._starting.discard(call)
         self._stirred.set()
+        if call.ended is not None and not call.ended.done():
+            call.ended.set_result(None)
 
-    def _cancel(self, call: _Call) -> None:
+    def _leave(self, call: Call, answer: Answer | None) -> None:
+        """The caller is gone before the body began: it never does, and the step ends as cancelled."""
+        if answer is None or answer.say is not Say.PROCEED:
+            if answer is not None:
+                self._transport.release(answer.step_id)
+            self._end(call)
+        else:
+            call.task = self._loop.create_task(self._fail_unbegun(call, answer.step_id))
+
+    async def _fail_unbegun(self, call: Call, step_id: str) -> None:
+        try:
+            # What it fails with, the attempt keeps for whatever comes next.
+            with suppress(StoreError, LeaseSuperseded, Terminated):
+                await self._transport.fail(step_id, _CANCELLED)
+        finally:
+            self._end(call)
+
+    def _cancel(self, call: Call) -> None:
         if call.task is not None:
             call.task.cancel()
         if call.running and not call.over:
             self._starting.add(call)
+        elif call.once and not call.over and not self._ending:
+            call.left = True
+            self._starting.add(call)
+            call.heard.cancel()
+            if call.answer is not None:
+                self._leave(call, call.answer)
+            elif call.task is not None:
+                # It was never submitted.
+                self._end(call)
         elif not call.over:
             if call.answer is not None:
                 self._transport.release(call.answer.step_id)
             self._end(call)
             call.heard.cancel()
 
-    async def _carry(self, call: _Call) -> None:
+    async def _carry(self, call: Call) -> None:
         """Gets the answer for the one who waits, if it still does."""
         call.running = True
         self._starting.discard(call)
         heard = call.heard
         try:
-            answer = call.answer or await self._transport.submit(call.submission)
+            answer = call.answer or await self._submitted(call)
             # What comes back of a body is read like a replay, always.
             if answer.say is Say.PROCEED:
-                answer = await self._body(call, answer.step_id, _Scope(self, answer.step_id, call.scope))
+                answer = await self._body(call, answer.step_id, Scope(self, answer.step_id, call.scope))
             elif answer.say is not Say.REPLAY:
                 raise self._refused(call.scope, answer)
         except asyncio.CancelledError:
@@ -306,7 +316,17 @@ class ExecutionContext:
         finally:
             self._end(call)
 
-    def _refused(self, scope: _Scope, answer: Answer) -> Exception:
+    async def _submitted(self, call: Call) -> Answer:
+        try:
+            return await self._transport.submit(call.submission)
+        except Unheard as error:
+            if call.once and not self._ending and _asked_to_stop():
+                await self._transport.fail(error.step_id, _CANCELLED)
+            else:
+                self._transport.release(error.step_id)
+            raise
+
+    def _refused(self, scope: Scope, answer: Answer) -> Exception:
         match answer.say:
             case Say.DENIED:
                 return PolicyError(answer.reason, rule_id=answer.rule_id, step_id=answer.step_id)
@@ -317,9 +337,9 @@ class ExecutionContext:
             case _:
                 return self._block(scope, answer)
 
-    def _block(self, scope: _Scope, answer: Answer) -> Blocked:
+    def _block(self, scope: Scope, answer: Answer) -> Blocked:
         self.blocked = True
-        outer: _Scope | None = scope
+        outer: Scope | None = scope
         while outer is not None:
             outer.blocked = True
             outer = outer.parent
@@ -327,7 +347,7 @@ class ExecutionContext:
 
     # ------------------------------------------------------------ bodies
 
-    async def _body(self, call: _Call, step_id: str, scope: _Scope) -> Answer:
+    async def _body(self, call: Call, step_id: str, scope: Scope) -> Answer:
         target = call.submission.target
         _scope.set(scope)
         try:
@@ -344,7 +364,7 @@ class ExecutionContext:
                 self._transport.release(step_id)
                 raise
             if _asked_to_stop():
-                await self._transport.fail(step_id, _CANCELLED, wait=False)
+                await self._transport.fail(step_id, _CANCELLED, wait=call.once)
                 raise
             # Nobody cancelled this body: it waited for something that was cancelled, and failed like any other.
             return await self._failed(target, step_id, error)
@@ -421,9 +441,9 @@ class ExecutionContext:
 
     def _all_wait(self) -> bool:
         """Whether every body that is under way waits for its own subagent, or for a body inside it that does."""
-        waiting: set[_Scope] = set()
+        waiting: set[Scope] = set()
         for scope in self._waiting:
-            outer: _Scope | None = scope
+            outer: Scope | None = scope
             while outer is not None and outer.step_id:
                 waiting.add(outer)
                 outer = outer.parent

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
@@ -22,6 +22,7 @@ ANYONE: Final = "anyone"
 _SIGNATURE: Final = re.compile(r"v1=[0-9a-f]{64}")
 _SECONDS: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 _DISPATCH: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_HOST: Final = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?", re.ASCII)
 _ATTEMPT: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
@@ -120,7 +121,7 @@ class Tokens:
             # Any page that somebody opens on this machine could answer questions otherwise.
             if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
                 raise UnauthorizedError("a page in a browser has to send `Authorization: Bearer TOKEN`")
-            if _public(headers.get("host", "")):
+            if not _by_address(headers.get("host", "")):
                 raise UnauthorizedError("send `Authorization: Bearer TOKEN`, or call the server by its address")
             return Caller(ANYONE, ALL)
         scheme, _, token = given.partition(" ")
@@ -135,17 +136,35 @@ class Tokens:
         return Caller(key.name, frozenset(key.scopes))
 
 
-def _public(host: str) -> bool:
-    """Whether a `Host` is a name that can be bought. Whoever has one can have it lead here, and then a page of theirs
-    reads what it likes: to the browser it comes from there."""
-    name = host if host.startswith("[") else host.partition(":")[0]
-    if "." not in name or name.startswith("[") or name.endswith(".localhost"):
+def check_single(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuses a header of which two programs on the way may each take another one: who calls, and whom.
+
+    Raises:
+        ValidationError: `Host`, `Authorization` or one of an agent's comes twice.
+    """
+    seen: set[bytes] = set()
+    for name, _ in headers:
+        if name in (b"host", b"authorization") or name.startswith(b"rebuno-"):
+            if name in seen:
+                raise ValidationError(f"the header `{name.decode('latin-1')}` comes twice; send it once")
+            seen.add(name)
+
+
+def _by_address(host: str) -> bool:
+    """Whether a `Host` is an address as it is written, or `localhost`. Anyone who has a name, or gives one within a
+    network, can have it lead here, and then a page of theirs reads what it likes: to the browser it comes from there.
+    A number that some programs read as an address is no address."""
+    found = _HOST.fullmatch(host)
+    if found is None:
         return False
-    try:
-        ip_address(name)
-    except ValueError:
+    name = (found["name"] or "").lower().removesuffix(".")
+    if name == "localhost" or name.endswith(".localhost"):
         return True
-    return False
+    try:
+        address = ip_address(found["six"] or name)
+    except ValueError:
+        return False
+    return (address.version == 6) == (found["six"] is not None)
 
 
 def _hashed(token: str) -> bytes:

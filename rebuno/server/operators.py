@@ -19,6 +19,9 @@ logger: Final = logging.getLogger("rebuno.server")
 # How long a store may take to say that it is there, in seconds.
 READY_SECONDS: Final = 2.0
 
+# On a page. Its last id is the cursor of the next.
+_MOST_APPROVALS: Final = 200
+
 _AGENT: Final = "/v0/agents/{id}"
 _APPROVAL: Final = "/v0/approvals/{id}"
 _KEY: Final = "/v0/api-keys/{id}"
@@ -72,7 +75,12 @@ async def list_approvals(call: Call) -> Response:
     """List the questions to people"""
     query = call.query(requests.ApprovalsQuery)
     status = None if query.status == "all" else query.status or "pending"
-    rows = await call.serving.approvals(status=status, execution_id=query.execution_id or None)
+    rows = await call.serving.approvals(
+        status=status,
+        execution_id=query.execution_id or None,
+        after=query.cursor or None,
+        limit=min(query.limit, _MOST_APPROVALS) if query.limit > 0 else _MOST_APPROVALS,
+    )
     return said(array([await _approval(call, row) for row in rows]))
 
 

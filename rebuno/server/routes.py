@@ -134,6 +134,7 @@ class Endpoint:
 
         async def endpoint(request: Request) -> Response:
             request.scope[ROUTE] = self.path
+            auth.check_single(request.scope["headers"])
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.scope["headers"]}
             raw = await _read(request, headers)
             caller = await self._caller(server, request.scope, headers, raw)

@@ -142,6 +142,32 @@ async def test_a_deadline_that_passes_while_nobody_runs_is_noticed_by_the_next_r
     await store.close()
 
 
+@pytest.mark.parametrize(("seconds", "granted"), [(59.0, True), (60.0, False), (3600.0, False)])
+@pytest.mark.parametrize("verdict", ["grant", "deny"])
+@in_loop
+async def test_an_answer_after_the_deadline_is_refused(
+    tmp_path: Path, seconds: float, granted: bool, verdict: str
+) -> None:
+    """Nobody is told that something was granted which never happens; the execution is cancelled by then."""
+    clock = FixedClock()
+    store = await SQLiteStore.open(tmp_path / "store.db", clock=clock)
+    kernel = Kernel(store, compile_text(bundle("ask")), strict=False)
+    act = rebuno.tool("act")(lambda: "acted")
+    asked = await kernel.run(act, id="run", agent="agent", deadline=60)
+    clock.advance(seconds)
+    answer = getattr(kernel.operator, verdict)
+    if granted:
+        await answer(asked.approvals[0].id, decided_by="ana")
+        assert (await store.approval(asked.approvals[0].id)).status in ("granted", "denied")
+    else:
+        with pytest.raises(rebuno.ConflictError, match="deadline"):
+            await answer(asked.approvals[0].id, decided_by="ana")
+        found = await store.execution(asked.id)
+        assert (found.status, found.failure_reason) == ("cancelled", "deadline_exceeded")
+        assert (await store.approval(asked.approvals[0].id)).status == "withdrawn"
+    await store.close()
+
+
 @pytest.mark.parametrize("deadline", [0, -1, float("nan"), float("inf"), "5"])
 @in_loop
 async def test_a_deadline_is_a_number_of_seconds(tmp_path: Path, deadline: Any) -> None:

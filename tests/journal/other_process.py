@@ -8,6 +8,7 @@ import time
 
 import apsw
 
+from rebuno.errors import NotFoundError
 from rebuno.journal.opening import open_store
 from tests.journal.builders import batch, event, started, written
 
@@ -52,6 +53,18 @@ async def answer(where: str) -> None:
         say(str(await written(store, batch("e1", lease=lease))))
 
 
+async def more(where: str) -> None:
+    """Adds to an execution, which it makes where it is not there, and says each number, until it is killed."""
+    store = await open_store(where)
+    try:
+        await store.execution("e1")
+    except NotFoundError:
+        await started(store)
+    while True:
+        say(str(await written(store, batch("e1", event(text="x" * 3000)))))
+        await asyncio.sleep(0.002)
+
+
 async def lead(where: str) -> None:
     """Leads for an hour, or until it is told to close."""
     store = await open_store(where)
@@ -87,5 +100,5 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    deeds = (hold, leave, compute, answer, lead, lock, append)
+    deeds = (hold, leave, compute, answer, more, lead, lock, append)
     asyncio.run({deed.__name__: deed for deed in deeds}[sys.argv[1]](sys.argv[2]))

@@ -93,6 +93,27 @@ def test_only_its_own_agent_under_its_own_delivery_may_act(serve: Scenario) -> N
     serve(scenario)
 
 
+@pytest.mark.parametrize("other", ["target", "args", "kind"])
+@pytest.mark.parametrize("first", ["look", "pay"])
+def test_a_number_that_comes_with_another_step_is_refused(serve: Scenario, other: str, first: str) -> None:
+    """Its answer is not that of the first step: nobody has judged it. The first one still gets its own."""
+
+    async def scenario(w: World) -> None:
+        await w.agent(policy=ASKS)
+        run = await w.begin()
+        asked = await run.submit(first, number=1)
+        target = "send" if other == "target" else first
+        args = {"to": "eve"} if other == "args" else {}
+        kind = "local" if other == "kind" else "tool_call"
+        for replica in (run, run.on(w.replicas[-1])):
+            with pytest.raises(ConflictError, match="number 1 belongs to another step"):
+                await replica.submit(target, args, kind=kind, number=1)
+        assert await run.submit(first, number=1) == asked
+        assert len(await w.store.steps(run.id)) == 1
+
+    serve(scenario)
+
+
 def test_a_repeated_request_gets_its_first_answer_on_any_replica(serve: Scenario) -> None:
     """The same number is the same step; another number with the same content is another step."""
 

@@ -106,6 +106,22 @@ def test_a_head_is_a_hash(store: Path) -> None:
         _verified(store, "abc")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE bundle_sources SET text = replace(text, 'money', 'cash')",
+        "UPDATE bundle_sources SET text = text || ' '",
+        "UPDATE bundle_sources SET text = 'bundle other\ndefault deny\n'",
+        "UPDATE bundle_sources SET text = 'no rules at all'",
+        "UPDATE bundle_sources SET text = ''",
+        "INSERT INTO bundle_sources SELECT digest, 1, path, text FROM bundle_sources",
+    ],
+)
+def test_a_bundle_that_was_changed_behind_the_log_is_found(store: Path, tmp_path: Path, change: str) -> None:
+    """Traces, and replays of a pinned run, rest on its text."""
+    assert _verified(_changed(store, tmp_path, change)).fault.endswith("is not the one that decided")
+
+
 STEP = "UPDATE steps SET {} WHERE target = '{}'"
 
 

@@ -176,6 +176,20 @@ async def _raw(server: Running, one: Agent, sent: str, signed: str) -> httpx2.Re
     return await server.plain.get(httpx2.URL(f"{server.url}{sent}"), headers=headers)
 
 
+def test_a_header_that_comes_twice_is_refused_on_every_route() -> None:
+    """Also where no token is asked for, and where both say the same."""
+
+    async def scenario(server: Running) -> None:
+        token = server.http.headers["authorization"]
+        for endpoint in ENDPOINTS:
+            for name, values in (("Authorization", (token, token)), ("Rebuno-Agent-Id", ("agent", "other"))):
+                twice = [(name, value) for value in values]
+                answer = await server.plain.request(endpoint.method, _path(endpoint), headers=twice)
+                assert (answer.status_code, answer.json()["code"]) == (400, "validation_error"), endpoint.path
+
+    play(scenario)
+
+
 def test_a_kernel_for_trying_things_out_lets_everybody_in() -> None:
     """Who sends no token may do everything; one that is sent has to be known."""
 

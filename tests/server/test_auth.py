@@ -157,13 +157,34 @@ PAGES: list[tuple[str, dict[str, str], bool]] = [
     ("this machine's address", {"host": "127.0.0.1:8080"}, True),
     ("its newer address", {"host": "[::1]:8080"}, True),
     ("a name on this machine", {"host": "rebuno.localhost:8080"}, True),
-    ("a name in a network of containers", {"host": "rebuno:8080"}, True),
+    ("a name in capitals", {"host": "LOCALHOST."}, True),
+    ("another machine's address", {"host": "192.0.2.7"}, True),
+    ("a name in a network, which whoever answers for names gives", {"host": "rebuno:8080"}, False),
+    ("a single label", {"host": "evil"}, False),
+    ("a number", {"host": "2130706433"}, False),
+    ("a number in hexadecimal", {"host": "0x7f000001"}, False),
+    ("a short address", {"host": "127.1"}, False),
+    ("an octal one", {"host": "0177.0.0.1"}, False),
+    ("a name in brackets", {"host": "[evil.com]"}, False),
+    ("an old address in brackets", {"host": "[127.0.0.1]"}, False),
+    ("brackets with more behind them", {"host": "[::1].evil.com"}, False),
+    ("brackets that do not close", {"host": "[::1"}, False),
+    ("an address with a zone", {"host": "[fe80::1%25evil]"}, False),
+    ("a user before the host", {"host": "localhost@evil.com"}, False),
+    ("two in one", {"host": "localhost, evil.com"}, False),
+    ("a port that is none", {"host": "localhost:80.evil.com"}, False),
+    ("a space", {"host": " localhost"}, False),
+    ("a name that looks like this machine's", {"host": "notlocalhost"}, False),
+    ("another one", {"host": "localhost.evil.com"}, False),
+    ("letters of another script", {"host": "\u217docalhost"}, False),
+    ("nothing", {"host": ""}, False),
 ]
 
 
 @pytest.mark.parametrize(("reason", "headers", "let_in"), PAGES, ids=[row[0] for row in PAGES])
 def test_where_no_token_is_needed_pages_need_one(reason: str, headers: dict[str, str], let_in: bool) -> None:
     """Whoever opens a page of a stranger does not let the stranger in."""
+    headers = {"host": "127.0.0.1:8080", **headers}
     tokens = auth.Tokens(_Known(), "the bootstrap", require=False)
     if let_in:
         assert asyncio.run(tokens.caller(headers)).name == auth.ANYONE
@@ -172,6 +193,25 @@ def test_where_no_token_is_needed_pages_need_one(reason: str, headers: dict[str,
         asyncio.run(tokens.caller(headers))
     with_token = {**headers, "authorization": "Bearer the bootstrap"}
     assert asyncio.run(tokens.caller(with_token)).name == auth.BOOTSTRAP
+
+
+def test_a_request_without_a_host_needs_a_token() -> None:
+    """HTTP/1.0 knows none; nobody can say whom it means."""
+    tokens = auth.Tokens(_Known(), "the bootstrap", require=False)
+    with pytest.raises(UnauthorizedError):
+        asyncio.run(tokens.caller({}))
+
+
+@pytest.mark.parametrize(
+    "name", ["host", "authorization", "rebuno-agent-id", "rebuno-signature", "rebuno-timestamp", "rebuno-dispatch-id"]
+)
+@pytest.mark.parametrize("same", [True, False])
+def test_a_header_that_says_who_calls_comes_once(name: str, same: bool) -> None:
+    """What stands between may take the first one, and this server the last."""
+    pairs = [(name.encode(), b"one"), (b"accept", b"a"), (b"accept", b"b"), (name.encode(), b"one" if same else b"two")]
+    with pytest.raises(ValidationError, match=f"`{name}` comes twice"):
+        auth.check_single(pairs)
+    auth.check_single(pairs[:-1])
 
 
 TOKENS: list[tuple[str, bool, str | None, str | None]] = [
@@ -193,7 +233,7 @@ TOKENS: list[tuple[str, bool, str | None, str | None]] = [
 def test_operators_are_known_by_their_tokens(reason: str, require: bool, given: str | None, name: str | None) -> None:
     """A token is the bootstrap one, or a key's; else it is nobody's."""
     tokens = auth.Tokens(_Known(), "the bootstrap", require=require)
-    headers = {} if given is None else {"authorization": given}
+    headers = {"host": "localhost"} | ({} if given is None else {"authorization": given})
     if name is None:
         with pytest.raises(UnauthorizedError):
             asyncio.run(tokens.caller(headers))

@@ -372,6 +372,7 @@ SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope
        decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
 FROM rebuno.approvals
 WHERE (%(id)s::text IS NULL OR execution_id = %(id)s) AND (%(status)s::text IS NULL OR status = %(status)s)
+  AND (%(after)s::text IS NULL OR n > (SELECT n FROM rebuno.approvals WHERE id = %(after)s))
 ORDER BY n LIMIT %(limit)s
 
 -- name: approvals-due
@@ -394,9 +395,14 @@ DELETE FROM rebuno.spends WHERE key = %(key)s AND at <= %(before)s
 
 -- name: place
 -- Whether a step has its place, how many are taken, and when the one was taken that must leave before there is room.
-SELECT count(*) FILTER (WHERE step_id = %(step_id)s), count(*),
-       (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at DESC OFFSET greatest(%(number)s - 1, 0) LIMIT 1)
-FROM rebuno.spends WHERE key = %(key)s
+SELECT EXISTS (SELECT 1 FROM rebuno.spends WHERE key = %(key)s AND step_id = %(step_id)s), w.taken,
+       CASE
+           WHEN w.taken < %(number)s OR %(number)s < 1 THEN NULL
+           WHEN w.taken - %(number)s < %(number)s THEN
+               (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at OFFSET w.taken - %(number)s LIMIT 1)
+           ELSE (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at DESC OFFSET %(number)s - 1 LIMIT 1)
+       END
+FROM rebuno.windows AS w WHERE w.key = %(key)s
 
 -- name: take-place
 -- Takes a place for a step.

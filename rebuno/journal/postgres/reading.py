@@ -86,10 +86,10 @@ class Reading:
         return await self._rows(rows.event, "events", execution_id, id=execution_id, after=after, limit=limit)
 
     async def approvals(
-        self, *, execution_id: str | None = None, status: str | None = None, limit: int = 1000
+        self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
     ) -> list[Approval]:
-        """Approvals, oldest first."""
-        values: dict[str, Value] = {"id": execution_id, "status": status, "limit": limit}
+        """Approvals, oldest first, those asked for after the approval `after`; one that is not known has none."""
+        values: dict[str, Value] = {"id": execution_id, "status": status, "after": after, "limit": limit}
         return await self._rows(rows.approval, "approvals", execution_id, **values)
 
     async def approval(self, approval_id: str) -> Approval:

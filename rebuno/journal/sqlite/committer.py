@@ -14,6 +14,7 @@ from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
 from rebuno.journal.sqlite.jobs import Change
+from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.sql import SQL
 
 # How much of an average the newest is.
@@ -24,15 +25,26 @@ class Committer:
     """Commits to one connection; used by one thread at a time. `seconds` is what the last commits took on the average,
     and `path` the store's name in errors."""
 
-    def __init__(self, connection: apsw.Connection, changes: Changes, path: str, seconds: float) -> None:
+    def __init__(self, connection: apsw.Connection, changes: Changes, marks: Marks, path: str, seconds: float) -> None:
         self._connection = connection
         self._changes = changes
+        self._marks = marks
         self._path = path
         self.seconds = seconds
 
     def begin(self) -> None:
-        """Takes the write lock. Raises `apsw.BusyError` where another process keeps it for too long."""
+        """Takes the write lock.
+
+        Raises:
+            apsw.BusyError: another process keeps it for too long.
+            StoreForeign, StoreUnreachable: the file is not ours any more. No transaction is open.
+        """
         self._connection.execute(SQL["begin"])
+        try:
+            self._marks.begin()
+        except BaseException:
+            self.give_up()
+            raise
 
     def commit(self, group: Sequence[Change]) -> list[Answer] | None:
         """Runs the changes as if none of them could fail, and makes durable what they wrote. None where one of several
@@ -77,6 +89,7 @@ class Committer:
         self.begin()
         lost = [lease for lease in leases if not self._changes.renew(lease, now + LEASE_SECONDS)]
         self._connection.execute(SQL["commit"])
+        self._marks.committed()
         return lost
 
     def _end(self) -> None:
@@ -84,6 +97,7 @@ class Committer:
             start = time.perf_counter()
             self._connection.execute(SQL["commit"])
             self.seconds += NEWEST * (time.perf_counter() - start - self.seconds)
+            self._marks.committed()
         self._changes.keep()
 
     def _together(self, group: Iterable[Change]) -> list[Answer] | None:

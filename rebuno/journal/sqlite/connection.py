@@ -10,9 +10,11 @@ from typing import Final
 
 import apsw
 
-from rebuno.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreForeign, StoreReadOnly, StoreUnreachable
 from rebuno.journal.migrate import migrations
+from rebuno.journal.own_files import check_file, check_folder, kind, make_file
 from rebuno.journal.sqlite.failures import named
+from rebuno.journal.sqlite.marks import check_pair, first_mark
 from rebuno.journal.sqlite.sql import SQL
 
 MEMORY: Final = ":memory:"
@@ -49,12 +51,19 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
     Raises:
         StoreUnreachable: it is a directory or a link to itself, its folder is missing, or it does not exist and
             `create` is False.
+        StoreForeign: it is a pipe, a socket or a device, or what stands beside it is not the store's own.
         StoreReadOnly, StoreCorrupt, SchemaTooNew, StoreBusy: as they say. Nothing of another's file is changed.
     """
     _check_library(path)
     with named(path):
         new = path == MEMORY or _is_new(Path(path), path, create)
         may_write = path == MEMORY or _may_write(Path(path), path, create)
+        if path != MEMORY:
+            _check_beside(Path(path), path)
+            if new and may_write:
+                # SQLite would make it as the mask says, and its log and index after it.
+                make_file(Path(path).resolve())
+            check_pair(Path(path).resolve(), path, vfs)
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if may_write else apsw.SQLITE_OPEN_READONLY
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         try:
@@ -64,7 +73,8 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
                 _check_current(version, path)
                 return connection
             _prepare(connection, path, patience.seconds)
-            _migrate(connection, path, new)
+            if _migrate(connection, path, new):
+                _settle(connection, patience)
         except BaseException:
             connection.close()
             raise
@@ -95,18 +105,35 @@ def _is_new(file: Path, path: str, create: bool) -> bool:
         raise StoreUnreachable(
             f"the store `{path}` cannot be found: its symbolic links go in a circle; name the file itself", path=path
         )
+    if file.is_symlink() and not file.exists():
+        raise StoreForeign(
+            f"the store `{path}` is a symbolic link to a file that does not exist; name the file itself", path=path
+        )
     folder = file.resolve().parent
     if not folder.is_dir():
         raise StoreUnreachable(f"the store `{path}` has no folder: `{folder}` does not exist; make it first", path=path)
     exists = file.exists()
     if not exists and not create:
         raise StoreUnreachable(f"there is no store at `{path}`; check the path", path=path)
+    if exists and not file.is_file():
+        raise StoreForeign(f"the store `{path}` is {kind(file.resolve())}, not a file; name a file", path=path)
     empty = exists and file.stat().st_size == 0
     if empty and (not create or (owners_folder(file).exists() and _stays_empty(file))):
         raise _emptied(path)
     if exists and _cut_off(file):
         raise StoreCorrupt(f"the store `{path}` is damaged; restore a copy (its last page is cut off)", path=path)
     return empty or not exists
+
+
+def _check_beside(file: Path, path: str) -> None:
+    """Refuses what stands under the names of the store's own files and is none of them. Raises `StoreForeign`."""
+    store = file.resolve()
+    try:
+        for end in ("-wal", "-shm", "-journal"):
+            check_file(_beside(file, end), store)
+        check_folder(owners_folder(file), store)
+    except StoreForeign as error:
+        raise StoreForeign(f"the store `{path}` cannot be used: {error}", path=path) from None
 
 
 def _may_write(file: Path, path: str, create: bool) -> bool:
@@ -215,9 +242,20 @@ def _prepare(connection: apsw.Connection, path: str, patience: float) -> None:
     connection.pragma("cache_size", -16_000)
 
 
-def _migrate(connection: apsw.Connection, path: str, new: bool) -> None:
+def _settle(connection: apsw.Connection, patience: Patience) -> None:
+    """Copies the log of a store that was just made into the file, so that the file bears its mark."""
+    patience.hurried = True
+    try:
+        with suppress(apsw.Error):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    finally:
+        patience.hurried = False
+
+
+def _migrate(connection: apsw.Connection, path: str, new: bool) -> bool:
+    """Brings the schema up to date; whether there was something to do."""
     if _recognise(connection, path) == len(_MIGRATIONS):
-        return
+        return False
     connection.execute(SQL["begin"])
     try:
         # Another process may have been faster.
@@ -225,12 +263,18 @@ def _migrate(connection: apsw.Connection, path: str, new: bool) -> None:
         if found == 0 and not new and owners_folder(Path(path)).exists():
             # It was a store, and all that it held stood in its log of writes, which is gone.
             raise _emptied(path)
+        if found == len(_MIGRATIONS):
+            connection.execute(SQL["rollback"])
+            return False
         for migration in _MIGRATIONS[found:]:
             connection.execute(migration.sql)
             connection.pragma("user_version", migration.number)
         connection.pragma("application_id", APPLICATION_ID)
+        if path != MEMORY:
+            first_mark(connection, Path(path).resolve())
         connection.execute(SQL["commit"])
     except BaseException:
         if connection.in_transaction:
             connection.execute(SQL["rollback"])
         raise
+    return True

@@ -6,7 +6,10 @@ from typing import Final
 
 import apsw
 
+from rebuno.errors import StoreError
+from rebuno.journal.own_files import SAFE_FLAGS
 from rebuno.journal.sqlite.connection import Patience
+from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.sql import SQL
 
@@ -33,8 +36,9 @@ class Log:
     INVARIANT: `connection` is used by whoever holds the lock given to `tend`, and by nobody else.
     """
 
-    def __init__(self, connection: apsw.Connection, patience: Patience, place: Place | None) -> None:
+    def __init__(self, connection: apsw.Connection, patience: Patience, marks: Marks, place: Place | None) -> None:
         self._connection = connection
+        self._marks = marks
         self._patience = patience
         # A store in memory has none.
         self._path, self._identity = ("", None) if place is None else place.log
@@ -51,6 +55,7 @@ class Log:
         if pages < self._pages:
             # It begins at its start again: all of it had been copied.
             self._copy_at = LONG
+            self._marks.renewed()
         self._pages = pages
         return apsw.SQLITE_OK
 
@@ -64,17 +69,24 @@ class Log:
         return self._grows and used > _SHORT and used + _LEAST > self._size
 
     def tend(self, turn: AbstractContextManager[object]) -> None:
-        """Copies or grows the log, holding `turn` meanwhile. What fails is tried again later, or left."""
+        """Copies or grows the log, holding `turn` meanwhile. What fails is tried again later, or left; the next write
+        says so where the file is not ours any more."""
         if self._pages >= self._copy_at:
             self._copy_at = self._pages + _AGAIN
-            with turn, suppress(apsw.Error):
-                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            with turn, suppress(apsw.Error, StoreError):
+                self._marks.seal()
+                whole = False
+                try:
+                    long, done = self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    whole = long == done
+                finally:
+                    self._marks.copied(whole=whole)
         elif self._short_of_room():
             self._grow(turn)
 
     def _grow(self, turn: AbstractContextManager[object]) -> None:
         try:
-            with open(self._path, "r+b", buffering=0) as file:
+            with open(self._path, "r+b", buffering=0, opener=_safely) as file:
                 with turn:
                     self._append(file.fileno())
                 # Not within a commit, and while others commit.
@@ -99,6 +111,9 @@ class Log:
         finally:
             self._patience.hurried = False
         try:
+            if not self._marks.undisturbed():
+                # The next write looks what became of the file.
+                return
             end = os.fstat(file).st_size
             try:
                 for offset in range(end, end + _STRIDE, len(_ZEROS)):
@@ -110,3 +125,7 @@ class Log:
         finally:
             with suppress(apsw.Error):
                 self._connection.execute(SQL["rollback"])
+
+
+def _safely(path: str, flags: int) -> int:
+    return os.open(path, flags | SAFE_FLAGS)

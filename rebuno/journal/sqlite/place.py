@@ -26,11 +26,16 @@ class Place:
         """Raises `StoreUnreachable` where one of them is not there any more, or is another."""
         for path, opened in self._files.items():
             if _identity(path) != opened:
-                raise StoreUnreachable(
-                    f"the store `{self._shown}` was moved or deleted while it was open: `{path}` is not the file that "
-                    "it was; open it again where it is now",
-                    path=self._shown,
-                )
+                raise taken_away(self._shown, path)
+
+
+def taken_away(shown: str, path: str) -> StoreUnreachable:
+    """The error for a store of which a file is gone, or is another."""
+    return StoreUnreachable(
+        f"the store `{shown}` was moved or deleted while it was open: `{path}` is not the file that it was; open it "
+        "again where it is now",
+        path=shown,
+    )
 
 
 def _identity(path: str) -> tuple[int, int] | None:

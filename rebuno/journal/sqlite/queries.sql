@@ -3,6 +3,18 @@
 SELECT application_id, user_version, schema_version
 FROM pragma_application_id, pragma_user_version, pragma_schema_version
 
+-- name: has-mark
+-- Whether the file is of a version that marks its logs.
+SELECT 1 FROM sqlite_schema WHERE name = 'log_mark'
+
+-- name: mark
+-- The mark of the log.
+SELECT mark FROM log_mark WHERE n = 1
+
+-- name: put-mark
+-- Puts it in the place of the one that is there.
+INSERT INTO log_mark (n, mark) VALUES (1, ?1) ON CONFLICT (n) DO UPDATE SET mark = ?1
+
 -- name: begin
 -- Takes the write lock at once: a transaction that reads first may be refused it later.
 BEGIN IMMEDIATE
@@ -209,19 +221,22 @@ FROM approvals WHERE id = ?1
 -- All approvals.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
        decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
-FROM approvals ORDER BY n LIMIT ?1
+FROM approvals WHERE (?2 IS NULL OR n > (SELECT n FROM approvals WHERE id = ?2)) ORDER BY n LIMIT ?1
 
 -- name: approvals-by-status
 -- The approvals in one state.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
        decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
-FROM approvals WHERE status = ?1 ORDER BY n LIMIT ?2
+FROM approvals WHERE status = ?1 AND (?3 IS NULL OR n > (SELECT n FROM approvals WHERE id = ?3))
+ORDER BY n LIMIT ?2
 
 -- name: approvals-by-execution
 -- The approvals of one execution; an empty state takes all.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
        decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
-FROM approvals WHERE execution_id = ?1 AND (?2 IS NULL OR status = ?2) ORDER BY n LIMIT ?3
+FROM approvals
+WHERE execution_id = ?1 AND (?2 IS NULL OR status = ?2) AND (?4 IS NULL OR n > (SELECT n FROM approvals WHERE id = ?4))
+ORDER BY n LIMIT ?3
 
 -- name: approvals-due
 -- The questions that nobody answered in time, the most overdue first.
@@ -248,11 +263,15 @@ SELECT 1 FROM spends WHERE key = ?1 AND step_id = ?2
 
 -- name: places
 -- How many places of a limit are taken.
-SELECT count(*) FROM spends WHERE key = ?1
+SELECT taken FROM place_counts WHERE key = ?1
 
 -- name: oldest-place
 -- When the place was taken that so many older ones precede.
 SELECT at FROM spends WHERE key = ?1 ORDER BY at LIMIT 1 OFFSET ?2
+
+-- name: newest-place
+-- When the place was taken that so many newer ones follow.
+SELECT at FROM spends WHERE key = ?1 ORDER BY at DESC LIMIT 1 OFFSET ?2
 
 -- name: take-place
 -- Gives a step a place in a limit.

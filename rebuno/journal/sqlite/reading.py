@@ -80,14 +80,14 @@ class Reading:
         return await self._rows(rows.event, "events", execution_id, after, limit)
 
     async def approvals(
-        self, *, execution_id: str | None = None, status: str | None = None, limit: int = 1000
+        self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
     ) -> list[Approval]:
-        """Approvals, oldest first."""
+        """Approvals, oldest first, those asked for after the approval `after`; one that is not known has none."""
         if execution_id is not None:
-            return await self._rows(rows.approval, "approvals-by-execution", execution_id, status, limit)
+            return await self._rows(rows.approval, "approvals-by-execution", execution_id, status, limit, after)
         if status is not None:
-            return await self._rows(rows.approval, "approvals-by-status", status, limit)
-        return await self._rows(rows.approval, "approvals", limit)
+            return await self._rows(rows.approval, "approvals-by-status", status, limit, after)
+        return await self._rows(rows.approval, "approvals", limit, after)
 
     async def approval(self, approval_id: str) -> Approval:
         """The approval with this id, else `NotFoundError`."""

@@ -10,7 +10,7 @@ from typing import Final, Self, TypeVar
 
 import apsw
 
-from rebuno.errors import StoreBusy, StoreError, StoreReadOnly, StoreUnreachable
+from rebuno.errors import StoreBusy, StoreError, StoreForeign, StoreReadOnly, StoreUnreachable
 from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.chain import written
 from rebuno.journal.leases import Leases
@@ -19,6 +19,7 @@ from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.connection import MEMORY, Patience, connect, owners_folder
 from rebuno.journal.sqlite.jobs import Change, Keep, Stop
+from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.served import Served
 from rebuno.journal.sqlite.upkeep import Upkeep
@@ -55,8 +56,10 @@ class SQLiteStore(Served):
         self._leases = Leases(owner, clock)
         self._changes = Changes(connection, clock)
         self._upkeep = Upkeep(connection, clock, self._leases)
-        place = None if owner.file is None else Place(Path(path).resolve(), owner.file, path)
-        self._writer = Writer(connection, patience, self._changes, clock, path, place, renew_seconds)
+        file = None if owner.file is None else Path(path).resolve()
+        place = None if file is None or owner.file is None else Place(file, owner.file, path)
+        marks = Marks(connection, None if connection.readonly("main") else file, path)
+        self._writer = Writer(connection, patience, self._changes, clock, path, place, marks, renew_seconds)
         self._broadcast = Broadcast()
         self._closed = False
 
@@ -184,11 +187,16 @@ def _owner(path: str | Path, serving: bool, *, holds: bool) -> Owner:
     owner: Owner | None = None
     other = None
     try:
-        owner = Owner(None if str(path) == MEMORY else owners_folder(Path(path)), holds=holds)
+        if str(path) == MEMORY:
+            owner = Owner(None)
+        else:
+            owner = Owner(owners_folder(Path(path)), holds=holds, store=Path(path).resolve())
         other = owner.claim("server") if serving else None
-    except OSError as error:
+    except (OSError, StoreForeign) as error:
         if owner is not None:
             owner.close()
+        if isinstance(error, StoreForeign):
+            raise StoreForeign(f"the store `{path}` cannot be used: {error}", path=str(path)) from None
         why = (error.strerror or "it cannot be made").lower()
         kind = StoreReadOnly if isinstance(error, PermissionError) else StoreUnreachable
         raise kind(f"the store `{path}` cannot keep its owner file: {why}", path=str(path)) from None

@@ -67,11 +67,17 @@ class Upkeep:
         (taken,) = self._first("places", spend.key) or (0,)
         if taken < spend.number:
             return None
-        oldest = self._first("oldest-place", spend.key, taken - spend.number)
-        # Where no place is ever given out, there is no oldest.
-        if spend.window is None or oldest is None:
+        # Where no place is ever given out, none comes free.
+        if spend.window is None or spend.number < 1:
             return Full(spend, None)
-        return Full(spend, oldest[0] + spend.window)
+        # The place that must leave before there is room, from the end that is nearer.
+        older, newer = taken - spend.number, spend.number - 1
+        if older <= newer:
+            leaves = self._first("oldest-place", spend.key, older)
+        else:
+            leaves = self._first("newest-place", spend.key, newer)
+        assert leaves is not None
+        return Full(spend, leaves[0] + spend.window)
 
     def _first(self, query: str, *values: str | int) -> Row | None:
         row: Row | None = self._connection.execute(SQL[query], values).fetchone()

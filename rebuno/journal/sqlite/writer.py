@@ -22,6 +22,7 @@ from rebuno.journal.sqlite.connection import Patience
 from rebuno.journal.sqlite.failures import typed
 from rebuno.journal.sqlite.jobs import Change, Job, Keep, Read, Stop
 from rebuno.journal.sqlite.log import Log
+from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.place import LOOK_SECONDS, Place
 from rebuno.model.clock import Clock
 
@@ -54,6 +55,7 @@ class Writer:
         clock: Clock,
         path: str,
         place: Place | None,
+        marks: Marks,
         renew_seconds: float,
     ) -> None:
         # It knows who has it: a signal may come between the taking of a lock and the next line.
@@ -61,8 +63,9 @@ class Writer:
         self._process = os.getpid()
         self._connection = connection
         self._patience = patience
-        self._log = Log(connection, patience, place)
-        self._committer = Committer(connection, changes, path, SWIFT_SECONDS)
+        self._marks = marks
+        self._log = Log(connection, patience, marks, place)
+        self._committer = Committer(connection, changes, marks, path, SWIFT_SECONDS)
         # What the last brief reads took on the average, in seconds.
         self._read_seconds = 0.0
         # How often the event loop was asked to come, whether it is still to come or at work, and how often it had been
@@ -75,7 +78,7 @@ class Writer:
         self._path = path
         self._place = place
         self._look_at = 0.0
-        self._gone: StoreUnreachable | None = None
+        self._gone: StoreError | None = None
         self._renew_seconds = renew_seconds
         self._jobs: deque[Job] = deque()
         self._wake: SimpleQueue[None] = SimpleQueue()
@@ -170,7 +173,7 @@ class Writer:
                 if woken or not self._left_to_the_loop():
                     with self._turn:
                         self._run()
-                if self._log.due:
+                if self._log.due and self._gone is None:
                     self._log.tend(self._turn)
             with self._turn:
                 self._close(self._stop)
@@ -289,9 +292,15 @@ class Writer:
         try:
             self._place.check()
         except StoreUnreachable as error:
-            self._gone = error
-            for lease in self._leases:
-                lease.poison = lease.poison or error
+            with self._turn:
+                self._lose(error)
+
+    def _lose(self, error: StoreError) -> None:
+        """The files are not ours any more: nothing is written to them, not even by closing."""
+        self._gone = error
+        self._marks.leave()
+        for lease in self._leases:
+            lease.poison = lease.poison or error
 
     # ---------------------------------------------------------------- a group
 
@@ -311,7 +320,7 @@ class Writer:
                         return
                     found = self._committer.one_by_one(group)
                 answers += found
-            except (apsw.Error, StoreUnreachable) as error:
+            except (apsw.Error, StoreError) as error:
                 self._committer.give_up()
                 answers += self._committer.fail(group, error)
         except BaseException:
@@ -324,8 +333,15 @@ class Writer:
     def _begun(self, here: bool) -> bool:
         if self._gone is not None:
             raise self._gone
+        if here and not self._marks.undisturbed():
+            # To look what became of the file takes its time.
+            self._wake.put(None)
+            return False
         try:
             self._committer.begin()
+        except StoreError as error:
+            self._lose(error)
+            raise
         except apsw.BusyError:
             if not here:
                 raise
@@ -369,6 +385,9 @@ class Writer:
             return
         try:
             lost = self._committer.renew(self._leases, self._clock.now())
+        except StoreError as error:
+            self._lose(error)
+            return
         except apsw.Error:
             self._committer.give_up()
             self._renew_at = time.monotonic() + min(1.0, self._renew_seconds)
@@ -380,11 +399,24 @@ class Writer:
 
     def _close(self, stop: Stop) -> None:
         try:
+            if self._gone is None:
+                self._seal()
             self._connection.close()
         except apsw.Error as error:
             give([(stop.answer, None, typed(error, self._path))])
         else:
             give([(stop.answer, None, None)])
+
+    def _seal(self) -> None:
+        """Before the connection is closed, which may copy the log into the file."""
+        self._patience.hurried = True
+        try:
+            self._marks.seal()
+        except (apsw.Error, StoreError):
+            # Whoever has it locked closes it later, and the next to open it finds the log.
+            self._marks.leave()
+        finally:
+            self._patience.hurried = False
 
     def _refuse(self) -> None:
         error = StoreError(f"the store `{self._path}` is closed", path=self._path)

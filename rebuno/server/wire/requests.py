@@ -220,6 +220,8 @@ class ApprovalsQuery(Query):
 
     status: ApprovalStatusName | Literal["", "all"] = ""
     execution_id: OptionalId = ""
+    cursor: OptionalId = ""
+    limit: int = 200
 
 
 class DeleteQuery(Query):

@@ -1,0 +1,67 @@
+"""What is under way in one attempt of a handler: a submission with whoever waits for it, and the body that runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rebuno.model.answer import Answer, Submission
+from rebuno.model.step import Idempotency
+
+if TYPE_CHECKING:
+    from rebuno.sdk.context import ExecutionContext
+
+
+class Scope:
+    """The body that runs now: the parent of every step submitted in it."""
+
+    __slots__ = ("blocked", "context", "parent", "step_id")
+
+    def __init__(self, context: ExecutionContext, step_id: str = "", parent: Scope | None = None) -> None:
+        self.context = context
+        self.step_id = step_id
+        self.parent = parent
+        self.blocked = False
+
+
+class Call:
+    """A submission that is under way, and whoever waits to hear of it. `task` carries out the `answer`, which it asks
+    for where there is none yet; it has not begun to until it is `running`."""
+
+    __slots__ = (
+        "answer",
+        "body",
+        "context",
+        "ended",
+        "heard",
+        "left",
+        "over",
+        "running",
+        "scope",
+        "submission",
+        "task",
+    )
+
+    def __init__(
+        self, submission: Submission, body: Callable[[], Any], scope: Scope, heard: asyncio.Future[Answer]
+    ) -> None:
+        self.submission = submission
+        self.body = body
+        self.scope = scope
+        self.heard = heard
+        # What the body sees: the contextvars of the call.
+        self.context = contextvars.copy_context()
+        self.answer: Answer | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.running = False
+        self.over = False
+        # Whether the caller was cancelled before the body began, and waits until that is recorded; and what tells it.
+        self.left = False
+        self.ended: asyncio.Future[None] | None = None
+
+    @property
+    def once(self) -> bool:
+        """Whether its outcome must be on the disk before the caller sees it."""
+        return self.submission.idempotency == Idempotency.ONCE
