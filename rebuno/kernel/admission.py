@@ -171,6 +171,5 @@ def check_name(what: str, text: str) -> None:
 
 def check_deadline(seconds: object) -> None:
     """Refuses what is no number of seconds from now."""
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not (number and 0 < seconds < LONGEST_DEADLINE):
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds < LONGEST_DEADLINE:
         raise ValidationError(f"the deadline {seconds!r} is no number of seconds above 0")
