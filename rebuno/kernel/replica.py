@@ -13,6 +13,7 @@ from rebuno.kernel.aftermath import Aftermath
 from rebuno.kernel.dispatcher import Dispatcher, Send, Settings, Webhook
 from rebuno.kernel.operator import Operator
 from rebuno.kernel.policies import Policies
+from rebuno.kernel.readiness import Readiness
 from rebuno.kernel.registry import Registry
 from rebuno.kernel.served_attempt import ServedAttempt, check_owner
 from rebuno.kernel.streams import Streams
@@ -72,6 +73,7 @@ class Replica:
         self._registry = Registry(store)
         self._streams = Streams(store)
         self._operator = Operator(store)
+        self._readiness = Readiness(store)
         self._aftermath = Aftermath(store, self._wake)
         self._dispatcher = Dispatcher(
             store,

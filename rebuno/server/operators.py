@@ -126,10 +126,10 @@ async def health(call: Call) -> Response:
 
 
 async def ready(call: Call) -> Response:
-    """Whether the store answers too"""
+    """Whether the store takes writes"""
     try:
         async with asyncio.timeout(READY_SECONDS):
-            await call.serving.keys()
+            await call.serving.ready()
     except TimeoutError:
         # A store that is away is waited for, which whoever asks here does not.
         raise StoreBusy(f"the store did not answer within {READY_SECONDS:g} seconds") from None
