@@ -47,7 +47,7 @@ async def play(url: str, folder: Path, executions: int, faults: int, dice: rando
             store = stack.enter_context(before_postgres(url, chance=chance, ease=4))
         db = url if store is None else behind(url, store)
         environment = {"REBUNO_DB_URL": db, "REBUNO_BEARER_TOKEN": TOKEN}
-        arguments = ("rebuno_cli.main", "server", "--log-level", "error", "--port", str(port))
+        arguments: tuple[str, ...] = ("rebuno_cli.main", "server", "--log-level", "error", "--port", str(port))
         if loop != "uvloop":
             arguments = ("tests.acceptance.faulting.server", loop, str(port))
         server = Program(port, arguments, environment)
