@@ -1,5 +1,6 @@
 """What all tests share: a PostgreSQL server, and names of tools and time limits that are no other test's affair."""
 
+import logging
 import os
 from collections.abc import Iterator
 
@@ -9,6 +10,8 @@ import pytest
 from rebuno.sdk import tool
 from tests.postgres.binaries import binaries
 from tests.postgres.server import Server, database, emptied
+
+pytest_plugins = ["pytester"]
 
 # The URL of a server in which databases may be made, or `skip`.
 VARIABLE = "REBUNO_TEST_POSTGRES"
@@ -28,6 +31,33 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 def own_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test names its tools as it likes: the promises of another one's do not bind it."""
     monkeypatch.setattr(tool, "_registered", {})
+
+
+class _Complaints(logging.Handler):
+    """What event loops complain of, asyncio's and uvloop's: a fault in a callback, an exception that nobody fetched, a
+    task that was destroyed. They have no caller to be raised to, and say so in this log only."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self.said.append(f"{record.getMessage()} ({error!r})" if error is not None else record.getMessage())
+
+
+@pytest.fixture(autouse=True)
+def complaints() -> Iterator[list[str]]:
+    """Fails a test whose event loop called its exception handler; a test that means it to takes them out."""
+    heard = _Complaints()
+    log = logging.getLogger("asyncio")
+    log.addHandler(heard)
+    try:
+        yield heard.said
+    finally:
+        log.removeHandler(heard)
+    if heard.said:
+        pytest.fail("the event loop complained:\n" + "\n".join(heard.said))
 
 
 def which() -> str:

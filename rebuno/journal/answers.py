@@ -30,13 +30,20 @@ def give_here(answers: Sequence[Answer]) -> None:
 
 
 def settle(answers: Iterable[Answer]) -> None:
-    """Sets the futures. In the thread of their event loop."""
+    """Sets the futures. In the thread of their event loop.
+
+    INVARIANT: a fault in what one of them calls keeps no other from its answer; the loop is told of it.
+    """
     for future, value, error in answers:
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(value)
-        else:
-            future.set_exception(error)
-            # A deferred batch may have nobody waiting; its lease carries the error to the next call.
-            future.exception()
+        try:
+            if future.done():
+                continue
+            if error is None:
+                future.set_result(value)
+            else:
+                future.set_exception(error)
+                # A deferred batch may have nobody waiting; its lease carries the error to the next call.
+                future.exception()
+        except Exception as fault:
+            said = {"message": "a callback of an answer failed", "exception": fault, "future": future}
+            future.get_loop().call_exception_handler(said)

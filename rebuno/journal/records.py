@@ -389,25 +389,32 @@ class Commit(asyncio.Future[int]):
     def set_result(self, result: int) -> None:
         """As a future's; the listener hears of it."""
         super().set_result(result)
-        for told in self._told:
-            told(self)
+        self._call()
         if self._listener is not None and not self._listener.done():
             self._listener.set_result(result)
 
     def set_exception(self, exception: type | BaseException) -> None:
         """As a future's; the listener hears of it."""
         super().set_exception(exception)
-        for told in self._told:
-            told(self)
+        self._call()
         if self._listener is not None and not self._listener.done():
             self._listener.set_exception(exception)
 
     def cancel(self, msg: object = None) -> bool:
         """As a future's: whoever awaits this itself takes it along."""
         cancelled = super().cancel(msg)
-        for told in self._told if cancelled else ():
-            told(self)
+        if cancelled:
+            self._call()
         return cancelled
+
+    def _call(self) -> None:
+        # INVARIANT: a fault in one keeps nobody else waiting: as with a future's callbacks, the loop is told of it.
+        for told in self._told:
+            try:
+                told(self)
+            except Exception as fault:
+                said = {"message": "a callback of a commit failed", "exception": fault, "future": self}
+                self.get_loop().call_exception_handler(said)
 
 
 @dataclass(slots=True)

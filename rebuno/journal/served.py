@@ -108,6 +108,11 @@ class ServedStore(Store, Protocol):
         """What there is."""
         ...
 
+    async def ready(self) -> None:
+        """Returns once something was written and synced, by the way that changes take. Raises a `StoreError` where that
+        cannot be."""
+        ...
+
     async def notify(self, text: str) -> None:
         """Hands a text of at most 7,900 bytes to whoever listens now, in any process of a server. It may be lost."""
         ...

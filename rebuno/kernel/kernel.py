@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rebuno.errors import NotFoundError
+from rebuno.errors import LeaseSuperseded, NotFoundError, Stale
 from rebuno.journal.records import Commit, Execution, Step, StepWrite
 from rebuno.journal.store import Store
 from rebuno.kernel import executions, submit, words
@@ -70,19 +70,29 @@ class Kernel:
             row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         attempt.succeeded(row, value)
         if (committed := self._settle(attempt, row)) is not None:
-            # The commit goes on whatever becomes of the caller.
-            await committed.heard()
+            await self._heard(attempt, row, committed)
 
     async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
         """Records that a body failed, `error` as canonical JSON text of an object, and what it `raised` as that of what
         `rebuno.model.raised` tells. With `wait` False the commit is left to happen by itself."""
         row = self._running(attempt, step_id).ended(StepStatus.FAILED, error=error)
         if (committed := self._settle(attempt, row, raised)) is not None and wait:
-            await committed.heard()
+            await self._heard(attempt, row, committed)
 
     def release(self, attempt: Attempt, step_id: str) -> None:
         """A body ended and says nothing about its step, which stays started."""
         attempt.bodies.discard(step_id)
+
+    async def _heard(self, attempt: Attempt, row: Step, committed: Commit) -> None:
+        """Waits for the commit of an outcome, which goes on whatever becomes of the caller."""
+        try:
+            await committed.heard()
+        except Stale:
+            # Somebody settled the step meanwhile. What the log has grown by is no affair of the handler's.
+            found = await attempt.store.step(row.step_id)
+            if (found.status, found.result, found.error) != (row.status, row.result, row.error):
+                said = f"the step `{row.step_id}` was settled by another: it is {found.status.value}"
+                raise LeaseSuperseded(said) from None
 
     def _running(self, attempt: Attempt, step_id: str) -> Step:
         attempt.check()

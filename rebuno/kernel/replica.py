@@ -14,6 +14,7 @@ from rebuno.kernel.dispatcher import Dispatcher, Send, Settings
 from rebuno.kernel.observer import Observer
 from rebuno.kernel.operator import Operator
 from rebuno.kernel.policies import Policies
+from rebuno.kernel.readiness import Readiness
 from rebuno.kernel.registry import Registry
 from rebuno.kernel.served_attempt import ServedAttempt, check_owner
 from rebuno.kernel.streams import Streams
@@ -57,6 +58,7 @@ class Replica:
         self._registry = Registry(store)
         self._streams = Streams(store)
         self._operator = Operator(store)
+        self._readiness = Readiness(store)
         self._aftermath = Aftermath(store, self._wake, self._observer)
         self._dispatcher = Dispatcher(
             store,

@@ -145,6 +145,10 @@ class Serving(Clients, Agents):
         """Makes a key useless. `NotFoundError`."""
         await self._registry.revoke_key(key_id)
 
+    async def ready(self) -> None:
+        """Returns where the store takes writes."""
+        await self._readiness.check()
+
     async def counts(self) -> Counts:
         """What there is, for metrics."""
         return await self._store.counts()

@@ -137,11 +137,11 @@ async def health(call: Call) -> Response:
 
 
 async def ready(call: Call) -> Response:
-    """Whether the store answers too; 503 where it does not"""
+    """Whether the store takes writes; 503 where it does not"""
     try:
         # A store that is away is waited for, which this caller does not.
         async with asyncio.timeout(READY_SECONDS):
-            await call.serving.keys()
+            await call.serving.ready()
     except TimeoutError:
         logger.error("not ready: the store did not answer within %g seconds", READY_SECONDS)
     except StoreError as error:

@@ -1,6 +1,6 @@
 """The stores that the contract is tried on."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -9,6 +9,8 @@ import pytest
 from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.store import Store
+from tests.acceptance.faulting.loops import LOOPS
+from tests.acceptance.faulting.proxy import FaultProxy, before_postgres
 from tests.journal.builders import Opener
 
 
@@ -27,3 +29,17 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
             await store.close()
 
     return opened
+
+
+@pytest.fixture(params=list(LOOPS))
+def loop(request: pytest.FixtureRequest) -> str:
+    """The event loop that the store is opened in."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def losing(postgres: str) -> Iterator[FaultProxy]:
+    """A proxy before it."""
+    with before_postgres(postgres) as made:
+        yield made

@@ -7,8 +7,9 @@ from time import monotonic
 
 import pytest
 
-from rebuno.errors import LeaseSuperseded, Terminated
+from rebuno.errors import LeaseSuperseded, Stale, StoreError, StoreFull, StoreUnreachable, Terminated
 from rebuno.journal.records import Batch, ExecutionWrite, Spend
+from rebuno.journal.store import Store
 from rebuno.kernel import limits, words
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
@@ -243,3 +244,60 @@ async def test_a_cancelled_wait_is_forgotten(opener: Opener) -> None:
         await b.store.spend("another", [Spend(window(b), 1, 10)])
         assert (await act(b, 1)).say is Say.RATE_LIMITED
         assert [step.occurrence for step in await b.store.steps(b.attempt.execution.id)] == [0, 0]
+
+
+@pytest.mark.parametrize("error", [StoreFull("no room"), StoreUnreachable("away")], ids=["full", "away"])
+@in_loop
+async def test_a_park_whose_write_failed_is_not_remembered(
+    opener: Opener, error: StoreError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing on the disk says since when the step waits, so nothing in memory does; one that was written is kept."""
+    async with bench(opener) as b:
+        await b.begin(WAIT)
+        await act(b, 0)
+        parked_for_good = await act(b, 1)
+        assert parked_for_good.say is Say.PARKED
+        before = dict(b.attempt.parked or {})
+        assert len(before) == 1
+        write = type(b.store).write
+
+        def fails(store: Store, batch: Batch) -> None:
+            if any(event.type == "step.rate_limited" for event in batch.events):
+                batch.committed.set_exception(error)
+            else:
+                write(store, batch)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(b.store), "write", fails)
+            with pytest.raises(type(error)):
+                await act(b, 2)
+        # The callbacks of the commit have run by then.
+        await asyncio.sleep(0)
+        assert b.attempt.parked == before
+
+
+@in_loop
+async def test_a_park_that_is_stale_is_remembered_by_its_second_write(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log had grown: it is judged and written anew, and waits since then."""
+    async with bench(opener) as b:
+        await b.begin(WAIT)
+        await act(b, 0)
+        write, tried = type(b.store).write, list[Batch]()
+
+        def stale_once(store: Store, batch: Batch) -> None:
+            if any(event.type == "step.rate_limited" for event in batch.events):
+                tried.append(batch)
+                if len(tried) == 1:
+                    batch.committed.set_exception(Stale("it has grown"))
+                    asyncio.get_running_loop().call_soon(lambda: remembered.append(dict(b.attempt.parked or {})))
+                    return
+            write(store, batch)
+
+        remembered: list[dict[str, float]] = []
+        monkeypatch.setattr(type(b.store), "write", stale_once)
+        assert (await act(b, 1)).say is Say.PARKED
+        await asyncio.sleep(0)
+        assert (len(tried), remembered) == (2, [{}])
+        assert len(b.attempt.parked or {}) == 1

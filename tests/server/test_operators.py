@@ -253,7 +253,7 @@ def test_a_store_that_is_away_is_not_waited_for(monkeypatch: pytest.MonkeyPatch)
     async def scenario(server: Running) -> None:
         assert "rebuno_store_up 1.0" in (await server.plain.get("/metrics")).text.splitlines()
         with monkeypatch.context() as now:
-            now.setattr(Serving, "keys", away)
+            now.setattr(Serving, "ready", away)
             now.setattr(Serving, "counts", away)
             now.setattr(metrics, "_FRESH", 0.0)
             async with asyncio.timeout(10):

@@ -158,13 +158,17 @@ class Changes:
             "places": [asdict(place) for place in copied.places],
         }
         added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
-        if added is None or not added[0]:
-            found = connection.execute(SQL["head"], asked({"id": execution.id})).fetchone() if again else None
-            # With this very head it is the one of the call before, whose answer was lost.
-            if found is None or found[:2] != (head.seq, head.hash):
-                return False
-        self.offer(execution.id, head)
-        return True
+        if added is not None and added[0]:
+            self.offer(execution.id, head)
+            return True
+        return again and self._created(connection, execution.id, head, execution.created_at or at)
+
+    def _created(self, connection: Connection, execution_id: str, head: Head, at: float) -> bool:
+        """Whether an execution is the one of a call whose answer was lost, whatever was written to it since."""
+        if self._in_log(connection, execution_id, head):
+            return True
+        gone = asked({"id": execution_id, "at": at})
+        return connection.execute(SQL["buried-since"], gone).fetchone() is not None
 
     def renew(self, connection: Connection, lease: Lease, until: float) -> bool:
         """Extends a lease; False if the attempt does not have it any more."""
@@ -184,12 +188,17 @@ class Changes:
         return moved if answer else None
 
     def _row_head(self, connection: Connection, group: Group) -> tuple[Head, bool]:
-        """The execution's head, and whether it shows that the group is written already: then it is the group's own."""
+        """The execution's head, and whether the group is written already: then it is the group's own.
+
+        INVARIANT: the head is read before the events are looked for. A statement that was sent, and is carried out
+        after the head was read, moves it, so that whatever is built on this head fails; one that was carried out before
+        is found.
+        """
         execution_id = group.execution_id
+        row = connection.execute(SQL["head"], asked({"id": execution_id})).fetchone()
         for sent in group.sent:
             if self._carried_out(connection, group, sent):
                 return sent, True
-        row = connection.execute(SQL["head"], asked({"id": execution_id})).fetchone()
         if row is None:
             raise NotFoundError(f"there is no execution `{execution_id}`")
         seq, head_hash, status, attempt, owner = row
@@ -208,15 +217,18 @@ class Changes:
 
     def _carried_out(self, connection: Connection, group: Group, sent: Head) -> bool:
         if any(change.events for change in group.changes):
-            event = asked({"id": group.execution_id, "seq": sent.seq})
-            row = connection.execute(SQL["event-hash"], event).fetchone()
-            return row is not None and row[0] == sent.hash
+            return self._in_log(connection, group.execution_id, sent)
         # Without an event it can only be told by what it makes of the execution's row.
         row = connection.execute(SQL["head"], asked({"id": group.execution_id})).fetchone()
         write = group.row
         if row is None or write is None or row[:3] != (sent.seq, sent.hash, write.status.value):
             return False
         return write.attempt is None or row[3:] == (write.attempt, holder_values(write.holder)[0])
+
+    def _in_log(self, connection: Connection, execution_id: str, head: Head) -> bool:
+        """Whether the log was at this head once."""
+        rows = connection.execute(SQL["event-hash"], asked({"id": execution_id, "seq": head.seq})).fetchall()
+        return any(row[0] == head.hash for row in rows)
 
 
 def overtaken(group: Group) -> Stale:

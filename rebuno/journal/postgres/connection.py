@@ -16,17 +16,30 @@ OLDEST_SERVER: Final = 14
 _MIGRATIONS: Final = migrations(__package__)
 # A server that does not answer at all is given up after so many seconds; a URL may say otherwise.
 _CONNECT_SECONDS: Final = 10
+# For how long a server may owe an answer, besides what a statement may wait for a lock, in seconds.
+SILENCE: Final = 2.0
+# One whose client is silent within a transaction ends that after so many seconds, and gives back its locks: sooner than
+# another waits for them.
+_IDLE_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the store is. `name` is how errors call it: without the password."""
+    """Where the store is. `name` is how errors call it: without the password. `patience` is how many seconds a
+    connection waits for a lock, and `silence` for how many more the server may owe an answer."""
 
     conninfo: str
     name: str
+    patience: float
+    silence: float
+
+    @property
+    def bound(self) -> float:
+        """A server that owes an answer for so many seconds is lost."""
+        return self.patience + self.silence
 
 
-def target(url: str) -> Target:
+def target(url: str, patience: float, silence: float) -> Target:
     """What a `postgresql://` URL says.
 
     Raises:
@@ -51,7 +64,7 @@ def target(url: str) -> Target:
         "tcp_user_timeout": 20_000,
         **{key: value for key, value in parts.items() if value is not None},
     }
-    return Target(make_conninfo(**given), _named(parts))
+    return Target(make_conninfo(**given), _named(parts), patience, silence)
 
 
 def _readable(parts: dict[str, Any]) -> bool:
@@ -72,9 +85,8 @@ def _named(parts: dict[str, Any]) -> str:
     return f"postgresql://{where}/{database}"
 
 
-def connect(to: Target, patience: float) -> Connection:
-    """A connection that commits each statement, to a server that is fit for a store. `patience` is how many seconds it
-    waits for a lock. Blocks.
+def connect(to: Target) -> Connection:
+    """A connection that commits each statement, to a server that is fit for a store. Blocks.
 
     Raises:
         StoreUnreachable, StoreBusy: no connection can be had.
@@ -85,8 +97,9 @@ def connect(to: Target, patience: float) -> Connection:
         connection = Connection.connect(to.conninfo, autocommit=True)
     except psycopg.OperationalError as error:
         raise unreachable(error, to.name) from None
+    connection.bound = to.bound
     try:
-        _check(connection, to, patience)
+        _check(connection, to)
     except psycopg.Error as error:
         connection.close()
         raise typed(error, to.name) from error
@@ -96,8 +109,9 @@ def connect(to: Target, patience: float) -> Connection:
     return connection
 
 
-def _check(connection: Connection, to: Target, patience: float) -> None:
-    row = connection.execute(SQL["settings"], {"patience": str(round(patience * 1000))}).fetchone()
+def _check(connection: Connection, to: Target) -> None:
+    settings = {"patience": str(round(to.patience * 1000)), "idle": str(round(_IDLE_SECONDS * 1000))}
+    row = connection.execute(SQL["settings"], settings).fetchone()
     assert row is not None
     number, encoding, commit, read_only = row[:4]
     if number < OLDEST_SERVER * 10_000:
@@ -144,6 +158,8 @@ def migrate(connection: Connection, to: Target, *, create: bool) -> None:
             raise SchemaTooNew(found=found, known=len(_MIGRATIONS), path=to.name)
         if found == len(_MIGRATIONS):
             return
+        # It takes as long as it takes: there may be much to go through.
+        connection.bound, bound = None, connection.bound
         with connection.transaction():
             connection.execute(SQL["schema-lock"])
             connection.execute(SQL["schema-make"])
@@ -151,6 +167,7 @@ def migrate(connection: Connection, to: Target, *, create: bool) -> None:
             for migration in _MIGRATIONS[_version(connection) :]:
                 connection.execute(migration.sql)
                 connection.execute(SQL["schema-applied"], {"number": migration.number})
+        connection.bound = bound
     except psycopg.Error as error:
         if lost(error):
             raise unreachable(error, to.name) from None

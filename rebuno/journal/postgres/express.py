@@ -6,6 +6,7 @@ It saves two changes of threads a step. Whatever does not go through at once is 
 import asyncio
 import math
 import os
+import select
 import threading
 import time
 from collections import deque
@@ -31,6 +32,8 @@ _MOST_OWED: Final = 32
 _BUSY: Final = 2
 # After no connection could be had, none is asked for so long, in seconds.
 _GROW_SECONDS: Final = 5.0
+# How often one looks for answers that are overdue, in seconds.
+_LOOK_SECONDS: Final = 1.0
 
 
 # Made for every group: treat it as frozen.
@@ -44,9 +47,11 @@ class Outcome:
 
 
 class Line:
-    """A connection in pipeline mode, and the groups that it owes answers for, in their order.
+    """A connection in pipeline mode, and the groups that it owes answers for, in their order, with the times at which
+    they were sent.
 
-    INVARIANT: each statement is followed by a sync, so each is a transaction of its own.
+    INVARIANT: each statement is followed by a sync, so each is a transaction of its own. What has come is taken to its
+    end each time, be that an error: an event loop need not say a second time that a lost socket can be read.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -54,7 +59,11 @@ class Line:
         # The event loop's own: the library closes its socket as soon as it is lost, and another may get its number.
         self.file = os.dup(connection.pgconn.socket)
         self.lost = False
-        self.owed: deque[tuple[Group, Head]] = deque()
+        # Whether an answer has been owed for a while: then it gets no more to answer.
+        self.slow = False
+        self.owed: deque[tuple[Group, Head, float]] = deque()
+        self._poller = select.poll()
+        self._poller.register(self.file, select.POLLIN)
         self._answer: bool | psycopg.Error | None = None
         # The loop's thread and, while that computes, the watch.
         self._lock = threading.Lock()
@@ -63,7 +72,7 @@ class Line:
         """Sends a statement; whether some of it still has to be pushed. Raises `psycopg.Error`: the line is lost, which
         `receive` will tell to all."""
         with self._lock:
-            self.owed.append((group, moved))
+            self.owed.append((group, moved, time.monotonic()))
             pgconn = self.connection.pgconn
             pgconn.send_query_prepared(statement.name, given)
             pgconn.pipeline_sync()
@@ -75,16 +84,34 @@ class Line:
             return self.connection.pgconn.flush() != 0
 
     def receive(self) -> list[Outcome]:
-        """The answers that have come, or nobody knows any more."""
+        """The answers that have come, or nobody knows any more: also where one is owed for longer than the connection's
+        bound."""
         with self._lock:
             found: list[Outcome] = []
             try:
                 self._take(found)
+                while self._poller.poll(0):
+                    self._take(found)
+                if self._overdue():
+                    raise psycopg.OperationalError("the server does not answer")
             except psycopg.Error:
                 self.lost = True
-                found += [Outcome(group, moved, None) for group, moved in self.owed]
+                found += [Outcome(group, moved, None) for group, moved, _ in self.owed]
                 self.owed.clear()
             return found
+
+    @property
+    def owing_since(self) -> float:
+        """Since when the oldest answer is owed, on the monotonic clock (infinity: none is)."""
+        with self._lock:
+            return self._oldest()
+
+    def _oldest(self) -> float:
+        return self.owed[0][2] if self.owed else math.inf
+
+    def _overdue(self) -> bool:
+        bound = self.connection.bound
+        return bound is not None and time.monotonic() - self._oldest() > bound
 
     def _take(self, found: list[Outcome]) -> None:
         pgconn = self.connection.pgconn
@@ -95,7 +122,8 @@ class Line:
                 if pgconn.status == ConnStatus.BAD:
                     raise psycopg.OperationalError("the connection is lost")
             elif result.status == ExecStatus.PIPELINE_SYNC:
-                found.append(Outcome(*self.owed.popleft(), self._answer))
+                group, moved, _ = self.owed.popleft()
+                found.append(Outcome(group, moved, self._answer))
                 self._answer = None
             elif result.status in FATAL:
                 error = error_from_result(result)
@@ -126,6 +154,8 @@ class Express:
         self._opening = False
         self._grow_at = -math.inf
         self._closed = False
+        # Whether somebody will look for what is overdue.
+        self._looking = False
         # A connection that is made, and not a line yet: whoever takes it away under the lock has to close it.
         self._arriving: Connection | None = None
         self._lock = threading.Lock()
@@ -139,7 +169,7 @@ class Express:
         """Sends a group; False where a worker has to, as for another event loop than that which hears the answers."""
         if asyncio.get_running_loop() is not self._loop:
             return False
-        line = min(self._lines, key=lambda line: len(line.owed), default=None)
+        line = min((line for line in self._lines if not line.slow), key=lambda line: len(line.owed), default=None)
         if line is None or len(line.owed) >= _BUSY:
             self.grow()
         if line is None or line.lost or len(line.owed) >= _MOST_OWED:
@@ -154,26 +184,52 @@ class Express:
                 self._loop.add_writer(line.file, self._push, line)
         except psycopg.Error:
             self._loop.call_soon(self._receive, line)
+        if not self._looking:
+            self._looking = True
+            self._loop.call_later(_LOOK_SECONDS, self._look)
         return True
+
+    def _look(self) -> None:
+        """Takes what no event has told of, and gives up what is overdue."""
+        self._looking = False
+        for line in list(self._lines):
+            if line.owed:
+                self._receive(line)
+        before = time.monotonic() - _LOOK_SECONDS
+        for line in self._lines:
+            line.slow = line.owing_since < before
+        if not self._looking and any(line.owed for line in self._lines):
+            self._looking = True
+            self._loop.call_later(_LOOK_SECONDS, self._look)
+
+    @property
+    def owing_since(self) -> float:
+        """Since when the oldest answer is owed, on the monotonic clock (infinity: none is)."""
+        return min((line.owing_since for line in list(self._lines)), default=math.inf)
 
     def drain(self) -> None:
         """Takes the answers that have come while the event loop computes. From another thread."""
         for line in list(self._lines):
             found = line.receive()
             if line.lost:
-                self._loop.call_soon_threadsafe(self._drop, line)
+                # Where the loop is closed, nobody has the line any more.
+                with suppress(RuntimeError):
+                    self._loop.call_soon_threadsafe(self._drop, line)
             if found:
                 self._finish(found, False)
 
-    def close(self) -> None:
-        """Lets go of the connections."""
+    def close(self) -> list[Group]:
+        """Lets go of the connections; the groups that they still owe answers for."""
         with self._lock:
             self._closed = True
             arriving, self._arriving = self._arriving, None
         if arriving is not None:
             arriving.close()
+        owed: list[Group] = []
         for line in list(self._lines):
+            owed += [group for group, _, _ in line.owed]
             self._drop(line)
+        return owed
 
     def _receive(self, line: Line) -> None:
         if line not in self._lines:

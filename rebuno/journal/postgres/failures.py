@@ -8,6 +8,7 @@ from rebuno.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreR
 
 # By SQLSTATE, or by the two characters of its class; the longer one counts.
 _KINDS: Final[dict[str, tuple[type[StoreError], str]]] = {
+    "25P03": (StoreUnreachable, "has ended a transaction in which it heard nothing; try again"),
     "08": (StoreUnreachable, "cannot be reached; check that the server runs"),
     "57P": (StoreUnreachable, "cannot be reached: the server is stopping or starting; try again"),
     "25006": (StoreReadOnly, "may not be written; name the primary server, or look at `default_transaction_read_only`"),
@@ -34,7 +35,9 @@ UNFIT: Final = (ValueError, OverflowError, TypeError, KeyError)
 def lost(error: psycopg.Error) -> bool:
     """Whether the connection went with it, so that nobody knows what became of the statement."""
     state = error.sqlstate or ""
-    return state[:2] == "08" or state[:3] == "57P" or (not state and isinstance(error, psycopg.OperationalError))
+    # 25P03: this process was silent within a transaction for too long.
+    ended = state[:2] == "08" or state[:3] == "57P" or state == "25P03"
+    return ended or (not state and isinstance(error, psycopg.OperationalError))
 
 
 def conflict(error: psycopg.Error) -> bool:

@@ -1,8 +1,10 @@
 -- name: settings
--- What the server must be for a store on it, and how long this connection waits for a lock, in milliseconds.
+-- What the server must be for a store on it, how long this connection waits for a lock, and how long the server waits
+-- for this connection within a transaction, in milliseconds.
 SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
        current_setting('synchronous_commit'), current_setting('transaction_read_only') = 'on',
        set_config('lock_timeout', %(patience)s::text, false),
+       set_config('idle_in_transaction_session_timeout', %(idle)s::text, false),
        set_config('client_min_messages', 'warning', false)
 
 -- name: plan-once
@@ -215,8 +217,15 @@ SELECT head_seq, head_hash, status, attempt, owner
 FROM rebuno.executions WHERE id = %(id)s AND output_hash IS NULL
 
 -- name: event-hash
--- The hash of one event: whether a write whose answer was lost is in the log.
+-- The hash of one event, or of the last one of an execution that retention took: whether a write whose answer was lost
+-- is in the log.
 SELECT hash FROM rebuno.events WHERE execution_id = %(id)s AND event_seq = %(seq)s
+UNION ALL
+SELECT head_hash FROM rebuno.executions WHERE id = %(id)s AND head_seq = %(seq)s AND output_hash IS NOT NULL
+
+-- name: buried-since
+-- Whether an execution of this moment was there, and retention took it.
+SELECT 1 FROM rebuno.executions WHERE id = %(id)s AND created_at = %(at)s AND output_hash IS NOT NULL
 
 -- name: create
 -- Adds an execution and what comes with it, unless the agent has one under this key, or there is one with this id;
@@ -275,7 +284,8 @@ SELECT count(*) FROM added
 
 -- name: renew
 -- Extends a lease, if the attempt still has it and it is not over.
-UPDATE rebuno.executions SET lease_until = %(until)s
+-- A statement that comes late does not shorten it.
+UPDATE rebuno.executions SET lease_until = CASE WHEN %(until)s = 0 THEN 0 ELSE greatest(lease_until, %(until)s) END
 WHERE id = %(id)s AND attempt = %(attempt)s AND owner = %(owner)s AND lease_until > 0 AND ended_at = 0
 
 -- name: execution
@@ -459,6 +469,24 @@ RETURNING role
 -- name: resign
 -- Gives up all roles of a store.
 DELETE FROM rebuno.leaders WHERE owner = %(owner)s
+
+-- name: number-write
+-- Takes the number of a write, as a role that nobody has twice: one row, or none where it was written before.
+INSERT INTO rebuno.leaders (role, owner, until) VALUES (%(role)s, '', %(until)s)
+ON CONFLICT (role) DO NOTHING
+RETURNING role
+
+-- name: answer-write
+-- Keeps what a write came to.
+UPDATE rebuno.leaders SET owner = %(answer)s WHERE role = %(role)s
+
+-- name: numbered-write
+-- What a write came to whose answer was lost.
+SELECT owner FROM rebuno.leaders WHERE role = %(role)s
+
+-- name: forget-writes
+-- Forgets the numbers of writes that nobody sends again.
+DELETE FROM rebuno.leaders WHERE starts_with(role, %(begins)s) AND until < %(now)s
 
 -- name: add-sources
 -- Keeps the files of a policy; a second time is no change.

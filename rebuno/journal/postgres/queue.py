@@ -122,7 +122,10 @@ class Queue:
 
     def done(self, execution_id: str) -> None:
         """What was taken of an execution is answered."""
-        lane = self._lanes[execution_id]
+        lane = self._lanes.get(execution_id)
+        if lane is None:
+            # Everything was drained meanwhile.
+            return
         lane.taken = None
         self._behind.pop(execution_id, None)
         if not lane.changes:

@@ -1,30 +1,58 @@
 """What a served kernel asks of the store besides: see `ServedStore` for what the methods promise."""
 
 import asyncio
+import os
+import socket
+import time
 from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import psycopg
 
-from rebuno.errors import LeaseSuperseded, NotFoundError, Terminated
+from rebuno.errors import LeaseSuperseded, NotFoundError, StoreBusy, Terminated
 from rebuno.journal import rows
+from rebuno.journal.postgres import upkeep
+from rebuno.journal.postgres.claims import Claims
 from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.reading import Reading, T
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held, row_told, told
-from rebuno.journal.records import Agent, AgentPolicy, ApiKey, Counts, Dispatch, DispatchState, Execution, Lease
+from rebuno.journal.records import (
+    Agent,
+    AgentPolicy,
+    ApiKey,
+    Counts,
+    Dispatch,
+    DispatchState,
+    Execution,
+    Holder,
+    Lease,
+)
 from rebuno.journal.rows import Row
 from rebuno.journal.texts import names_text
 
 # How long to wait before the server is asked again for what was said meanwhile, in seconds.
 _AGAIN: Final = 0.5
+# After so many seconds without a word the server is asked whether it is there, and must answer within so many.
+_QUIET: Final = 30.0
+_ANSWER: Final = 10.0
+# A store that has owed the answer to a change for so long is not ready for another one, in seconds.
+_OWED: Final = 2.0
 
 
 class Served(Reading):
     """The part of the store that only a served kernel uses."""
 
     _conninfo: str
+    _claims: Claims
+
+    @property
+    def holder(self) -> Holder:
+        """Who this open store is, for the leases that it takes."""
+        raise NotImplementedError
 
     def now(self) -> float:
         """The server's time, in seconds since 1970."""
@@ -34,7 +62,7 @@ class Served(Reading):
 
     async def dispatches_due(self, now: float, again: float, *, limit: int) -> list[Dispatch]:
         """Dispatches whose time has come; this caller's until `again`."""
-        return await self._free(rows.dispatch, "dispatches-due", now=now, again=again, limit=limit)
+        return await self._ask(lambda connection: self._claims.due(connection, now, again, limit), "")
 
     async def dispatch(self, execution_id: str) -> Dispatch | None:
         """The dispatch of an execution, if it has one."""
@@ -96,7 +124,7 @@ class Served(Reading):
     async def put_agent(self, agent: Agent) -> Agent:
         """Adds an agent, or changes its URL, secret and lease; as it is then."""
         now = self.now()
-        await self._count(
+        await self._once(
             "put-agent",
             id=agent.id,
             webhook_url=agent.webhook_url,
@@ -111,7 +139,7 @@ class Served(Reading):
         self, agent_id: str, description: str | None, input_schema: str | None, output_schema: str | None
     ) -> bool:
         """Keeps what an agent says of itself. False where there is no such agent."""
-        count = await self._count(
+        count = await self._once(
             "describe-agent",
             id=agent_id,
             description=description,
@@ -131,13 +159,12 @@ class Served(Reading):
 
     async def delete_agent(self, agent_id: str) -> bool:
         """Removes an agent and its bundle. False where there is none."""
-        await self._count("drop-policy", agent_id=agent_id)
-        return await self._count("drop-agent", id=agent_id) == 1
+        await self._once("drop-policy", agent_id=agent_id)
+        return await self._once("drop-agent", id=agent_id) == 1
 
     async def put_policy(self, agent_id: str, text: str) -> int:
         """Keeps the text of an agent's bundle; the number of its version."""
-        (version,) = await self._free(_first, "put-policy", agent_id=agent_id, text=text)
-        return version
+        return await self._once("put-policy", agent_id=agent_id, text=text)
 
     async def policy(self, agent_id: str) -> AgentPolicy | None:
         """An agent's bundle."""
@@ -146,7 +173,7 @@ class Served(Reading):
 
     async def put_key(self, key: ApiKey) -> None:
         """Adds an API key, or changes it."""
-        await self._count(
+        await self._once(
             "put-key",
             id=key.id,
             name=key.name,
@@ -183,11 +210,27 @@ class Served(Reading):
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
-                    await connection.execute(SQL["listen"])
-                    async for notified in connection.notifies():
-                        yield told(notified.payload)
+                    async with _answering(connection):
+                        await connection.execute(SQL["listen"])
+                    while True:
+                        async for notified in connection.notifies(timeout=_QUIET):
+                            yield told(notified.payload)
+                        # A line that says nothing may be one that never will again.
+                        async with _answering(connection):
+                            await connection.execute(SQL["clock"])
             except psycopg.OperationalError:
                 await asyncio.sleep(_AGAIN)
+
+    # ---------------------------------------------------------------- readiness
+
+    async def ready(self) -> None:
+        """Writes something, by the workers; `StoreBusy` where another change has waited for its answer for long."""
+        since = self._workers.owing_since
+        if time.monotonic() - since > _OWED:
+            raise StoreBusy(
+                f"the store `{self.name}` has owed an answer for more than {_OWED:g} seconds", path=self.name
+            )
+        await self._ask(partial(upkeep.touch, owner=self.holder.owner, now=self.now()), "")
 
     # ---------------------------------------------------------------- the way to a worker
 
@@ -197,6 +240,28 @@ class Served(Reading):
 
     async def _count(self, query: str, **values: Any) -> int:
         return await self._ask(lambda connection: connection.execute(SQL[query], asked(values)).rowcount, "")
+
+    async def _once(self, query: str, **values: Any) -> int:
+        """What a change comes to that must not be carried out a second time, however often it is sent."""
+        return await self._ask(upkeep.Once(query, asked(values), self.now()), "")
+
+
+@asynccontextmanager
+async def _answering(connection: psycopg.AsyncConnection[Any]) -> AsyncGenerator[None, None]:
+    """Cuts the connection where what is asked in it is not answered in time, also where nobody waits any more: the
+    library goes on waiting for the end of a statement whose task was cancelled."""
+    line = os.dup(connection.pgconn.socket)
+
+    def cut() -> None:
+        with suppress(OSError), socket.socket(fileno=os.dup(line)) as made:
+            made.shutdown(socket.SHUT_RDWR)
+
+    timer = asyncio.get_running_loop().call_later(_ANSWER, cut)
+    try:
+        yield
+    finally:
+        timer.cancel()
+        os.close(line)
 
 
 def _mark(connection: Connection, values: dict[str, Any]) -> Row:
@@ -216,7 +281,3 @@ def _mark(connection: Connection, values: dict[str, Any]) -> Row:
 
 def _pair(row: Row) -> tuple[str, int]:
     return row[0], row[1]
-
-
-def _first(row: Row) -> int:
-    return int(row[0])

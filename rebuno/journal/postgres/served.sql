@@ -3,12 +3,12 @@
 SELECT id, execution_id, agent_id, state, attempt, failures, due_at FROM rebuno.dispatches WHERE execution_id = %(id)s
 
 -- name: dispatches-due
--- Puts off the dispatches that nobody has to wait for any more, and tells which they are. What another replica is
--- about to take is left to it.
+-- Puts off the dispatches that nobody has to wait for any more, and those that this store put off to an `unsure` time
+-- without hearing of it, and tells which they are. What another replica is about to take is left to it.
 UPDATE rebuno.dispatches SET due_at = %(again)s
 WHERE execution_id IN (
     SELECT d.execution_id FROM rebuno.dispatches AS d JOIN rebuno.executions AS e ON e.id = d.execution_id
-    WHERE d.due_at <= %(now)s AND e.status = 'running' AND e.lease_until <= %(now)s
+    WHERE (d.due_at <= %(now)s OR d.due_at = ANY(%(unsure)s::double precision[])) AND e.status = 'running' AND e.lease_until <= %(now)s
     ORDER BY d.due_at LIMIT %(limit)s
     FOR UPDATE OF d SKIP LOCKED)
 RETURNING id, execution_id, agent_id, state, attempt, failures, due_at

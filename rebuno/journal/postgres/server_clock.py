@@ -2,6 +2,10 @@
 
 import time
 from collections.abc import Callable
+from typing import Final
+
+# An answer that took longer says less than the clock knows already, in seconds.
+_LATE: Final = 1.0
 
 
 class ServerClock:
@@ -12,13 +16,18 @@ class ServerClock:
 
     def __init__(self) -> None:
         self._ahead = time.time() - time.monotonic()
+        self._asked = False
 
     def now(self) -> float:
         """Seconds since 1970 by the server's clock."""
         return time.monotonic() + self._ahead
 
     def ask(self, question: Callable[[], float]) -> None:
-        """Sets the clock by the answer, which is taken for the middle of the time that it took."""
+        """Sets the clock by the answer, which is taken for the middle of the time that it took; one that comes late is
+        of use to a clock only that was never set."""
         before = time.monotonic()
         answer = question()
-        self._ahead = answer - (before + time.monotonic()) / 2
+        after = time.monotonic()
+        if after - before < _LATE or not self._asked:
+            self._asked = True
+            self._ahead = answer - (before + after) / 2

@@ -17,21 +17,23 @@ T = TypeVar("T")
 
 _FIRST_PAUSE: Final = 0.01
 _LONGEST_PAUSE: Final = 0.5
+# So often a line may be lost before the patience begins: one that stalls uses up more than that by itself, and the
+# server is there.
+_LOSSES: Final = 2
 
 
 class Session:
-    """Used by one thread. `patience` is how many seconds it waits for a lock, and for a server that is away."""
+    """Used by one thread. It waits for a server that is away as long as for a lock."""
 
-    def __init__(self, to: Target, server_clock: ServerClock, patience: float) -> None:
+    def __init__(self, to: Target, server_clock: ServerClock) -> None:
         self._to = to
         self._clock = server_clock
-        self._patience = patience
         self._connection: Connection | None = None
 
     def open(self) -> Connection:
         """The connection, made if there is none. Raises a `StoreError` at once where none can be had."""
         if self._connection is None:
-            connection = connect(self._to, self._patience)
+            connection = connect(self._to)
             try:
                 self._clock.ask(lambda: clock(connection))
             except psycopg.Error as error:
@@ -57,7 +59,7 @@ class Session:
         Raises:
             StoreError: it cannot be done, or not within the patience.
         """
-        until, pause = None, _FIRST_PAUSE
+        until, pause, losses = None, _FIRST_PAUSE, 0
         while True:
             failure: StoreError
             try:
@@ -71,10 +73,12 @@ class Session:
                     failure = typed(error, self._to.name)
                     if connection.closed or lost(error):
                         self.close()
+                        losses += 1
+                        until = until if losses > _LOSSES else None
                     elif not conflict(error):
                         raise failure from error
             now = time.monotonic()
-            until = until or now + self._patience
+            until = until or now + self._to.patience
             if now >= until:
                 raise failure
             time.sleep(min(pause * random.uniform(0.5, 1.0), until - now))

@@ -9,13 +9,14 @@ from functools import partial
 from itertools import count
 from typing import Final, Self
 
-from rebuno.errors import StoreError
+from rebuno.errors import StoreError, StoreUnreachable
 from rebuno.journal.chain import written
 from rebuno.journal.leases import Leases
 from rebuno.journal.owners import Owner, own_folder
 from rebuno.journal.postgres import upkeep
 from rebuno.journal.postgres.changes import Changes
-from rebuno.journal.postgres.connection import connect, migrate, target
+from rebuno.journal.postgres.claims import Claims
+from rebuno.journal.postgres.connection import SILENCE, connect, migrate, target
 from rebuno.journal.postgres.group import Change
 from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.served import Served
@@ -52,14 +53,17 @@ class PostgresStore(Served):
         clock: Clock,
         connections: int,
         renew_seconds: float,
+        bound: float,
     ) -> None:
         self.name = name
+        self._bound = bound
         self._conninfo = conninfo
         self._clock = clock
         self._owner = _owner()
         self._process = os.getpid()
         self._leases = Leases(self._owner, clock)
         self._changes = Changes(clock, name)
+        self._claims = Claims()
         self._workers = Workers(
             session,
             first,
@@ -79,6 +83,7 @@ class PostgresStore(Served):
         *,
         create: bool = True,
         patience: float = 10.0,
+        silence: float = SILENCE,
         connections: int = CONNECTIONS,
         clock: Clock | None = None,
         renew_seconds: float = RENEW_SECONDS,
@@ -86,18 +91,19 @@ class PostgresStore(Served):
         """Opens the store at a `postgresql://` URL and brings its schema up to date.
 
         `create`: whether to make it where there is none. `patience`: seconds to wait for a lock, and for a server that
-        went away. `connections`: how many there are at most. `clock`: what rows are stamped with instead of the
-        server's. `renew_seconds`: how often kept leases are renewed.
+        went away. `silence`: for so many seconds more a server may owe an answer; then its connection is given up, and
+        what it owes is looked for. `connections`: how many there are at most. `clock`: what rows are stamped with
+        instead of the server's. `renew_seconds`: how often kept leases are renewed.
 
         Raises:
             StoreUnreachable, StoreReadOnly, StoreCorrupt, SchemaTooNew, StoreBusy, StoreError: they name the store,
                 without its password.
         """
-        to = target(url)
+        to = target(url, patience, silence)
         server_clock = ServerClock()
 
         def session() -> Session:
-            return Session(to, server_clock, patience)
+            return Session(to, server_clock)
 
         def begun() -> Session:
             made = session()
@@ -112,13 +118,14 @@ class PostgresStore(Served):
         return cls(
             session,
             first,
-            partial(connect, to, patience),
+            partial(connect, to),
             server_clock,
             conninfo=to.conninfo,
             name=to.name,
             clock=clock or server_clock,
             connections=connections,
             renew_seconds=renew_seconds,
+            bound=to.bound,
         )
 
     @property
@@ -196,10 +203,20 @@ class PostgresStore(Served):
         loop = asyncio.get_running_loop()
         resigned: asyncio.Future[None] = loop.create_future()
         stopped: asyncio.Future[None] = loop.create_future()
+        waiting: set[asyncio.Future[None]] = set()
         try:
-            self._workers.ask(Ask(partial(upkeep.resign, owner=self.holder.owner), resigned))
-            self._workers.stop(stopped)
-            await asyncio.wait({resigned, stopped})
+            # Where its threads have ended by a fault, that was told to everybody.
+            with suppress(StoreError):
+                self._workers.ask(Ask(partial(upkeep.resign, owner=self.holder.owner), resigned))
+                waiting.add(resigned)
+                self._workers.stop(stopped)
+                waiting.add(stopped)
+            late = await _left(waiting, self._bound)
+            if late:
+                # What is in doubt stays so: nobody may wait for ever for a server that does not answer.
+                self._workers.give_up(
+                    StoreUnreachable(f"the store `{self.name}` did not answer before it was closed", path=self.name)
+                )
             self._workers.close()
         finally:
             self._owner.close()
@@ -212,6 +229,11 @@ class PostgresStore(Served):
                 f"the store `{self.name}` was opened before this process was forked; open it in the child",
                 path=self.name,
             )
+
+
+async def _left(waiting: set["asyncio.Future[None]"], seconds: float) -> bool:
+    """Whether some of them are not set after so long."""
+    return bool(waiting) and bool((await asyncio.wait(waiting, timeout=seconds))[1])
 
 
 def _owner() -> Owner:

@@ -4,11 +4,19 @@ Each is a unit of work that may be repeated after it was done.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import uuid_utils
 
 from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held
 from rebuno.journal.records import Full, Spend, Tombstone
+
+# How the roles begin that stand for writes, and for how long one whose answer was lost is known, in seconds: much
+# longer than anybody sends it again.
+_WRITE: Final = "write "
+_KNOWN_SECONDS: Final = 3600.0
 
 
 def spend(connection: Connection, step_id: str, spends: Sequence[Spend], clock: Callable[[], float]) -> Full | None:
@@ -61,6 +69,39 @@ class Burial:
             return True
         # The answer to the call before may have been lost.
         return again and connection.execute(SQL["buried"], self._values).fetchone() is not None
+
+
+class Once:
+    """A statement that is carried out once, however often it is sent; called, it says how many rows it changed, or what
+    the one that it gives back holds.
+
+    INVARIANT: its number is written in its transaction, so that whoever finds the number finds what was changed; of two
+    that bear it the second waits for the first.
+    """
+
+    def __init__(self, query: str, values: dict[str, Any], now: float) -> None:
+        self._query = SQL[query]
+        self._values = values
+        self._now = now
+        self._role = f"{_WRITE}{uuid_utils.uuid7()}"
+
+    def __call__(self, connection: Connection) -> int:
+        with connection.transaction():
+            number = {"role": self._role, "until": self._now + _KNOWN_SECONDS}
+            if connection.execute(SQL["number-write"], number).fetchone() is None:
+                found = connection.execute(SQL["numbered-write"], {"role": self._role}).fetchone()
+                return int(found[0]) if found is not None else 0
+            done = connection.execute(self._query, self._values)
+            row = done.fetchone() if done.description else None
+            came_to = int(row[0]) if row is not None else done.rowcount
+            connection.execute(SQL["answer-write"], {"role": self._role, "answer": str(came_to)})
+            connection.execute(SQL["forget-writes"], {"begins": _WRITE, "now": self._now})
+        return came_to
+
+
+def touch(connection: Connection, owner: str, now: float) -> None:
+    """Writes something that nobody reads, to see that it can be."""
+    lead(connection, f"{_WRITE}ready {owner}", owner, now, _KNOWN_SECONDS)
 
 
 def lead(connection: Connection, role: str, owner: str, now: float, seconds: float) -> bool:

@@ -1,6 +1,7 @@
 """The threads that speak to the server: a few workers with a connection each, and one that watches the time."""
 
 import asyncio
+import logging
 import math
 import threading
 import time
@@ -25,6 +26,8 @@ from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
 from rebuno.journal.postgres.work import Ask, answers_of, failed
 from rebuno.journal.records import Lease
+
+logger: Final = logging.getLogger("rebuno.store")
 
 RENEW_SECONDS: Final = 10.0
 # More workers than this are not needed: the event loop's own thread does most of the writing.
@@ -77,6 +80,8 @@ class Workers:
         self._alive = 0
         self._stopping = False
         self._grow_at = -math.inf
+        # Why nothing is taken any more, where that is not that the store was closed.
+        self._fault: StoreError | None = None
         self._ended: asyncio.Future[None] | None = None
         self._renewal: Ask | None = None
         self._start(first)
@@ -113,12 +118,22 @@ class Workers:
     def _send(self, changes: list[Change]) -> None:
         group = Group(changes, self._changes.now())
         if any(change.batch.refusal() for change in changes) or not self._express.send(group):
-            with self._lock:
-                self._hand(group)
+            self._hand_all([group])
 
-    def _hand(self, group: Group) -> None:
-        self._queue.hand(group)
-        self._wake()
+    def _hand_all(self, groups: list[Group]) -> None:
+        """Leaves groups to the workers; where none lives, nobody will ever write them."""
+        with self._lock:
+            left = [] if self._alive else groups
+            if not left:
+                for group in groups:
+                    self._queue.hand(group)
+                    self._wake()
+        give([failed(change, self._closed()) for group in left for change in group.changes])
+
+    @property
+    def owing_since(self) -> float:
+        """Since when the oldest answer to a change is owed, on the monotonic clock (infinity: none is)."""
+        return self._express.owing_since
 
     def keep(self, lease: Lease) -> None:
         """Renews a lease from now on."""
@@ -146,16 +161,35 @@ class Workers:
             self._wake_all()
             self._time.notify()
 
+    def give_up(self, error: StoreError) -> None:
+        """Answers what waits with an error, and takes nothing any more."""
+        with self._lock:
+            self._fault = self._fault or error
+            self._stopping = True
+            changes, asks = self._queue.drain()
+            leases, self._leases = self._leases, []
+            self._wake_all()
+            self._time.notify()
+        for lease in leases:
+            lease.poison = lease.poison or error
+        answers = [failed(change, error) for change in changes]
+        give(answers + [(ask.answer, None, error) for ask in asks if ask.answer is not None])
+
     def close(self) -> None:
         """After the stop: lets go of what the event loop's thread has."""
-        self._express.close()
+        owed = self._express.close()
+        give([failed(change, self._closed()) for group in owed for change in group.changes])
 
     def _check(self) -> None:
         if self._stopping or not self._alive:
             raise self._closed()
 
     def _closed(self) -> StoreError:
-        return StoreError(f"the store `{self._name}` is closed", path=self._name)
+        return self._fault or StoreError(f"the store `{self._name}` is closed", path=self._name)
+
+    def _faulty(self, fault: BaseException) -> StoreError:
+        """What is told of a fault of ours."""
+        return StoreError(f"the store `{self._name}` met a fault of its own: {fault!r:.200}", path=self._name)
 
     def _wake(self) -> None:
         if self._queue.runnable > self._idle and self._alive < self._size and time.monotonic() >= self._grow_at:
@@ -185,9 +219,15 @@ class Workers:
                         case _:
                             at = self._changes.now()
                             self._write(session, [Group(changes, at) for changes in work], self._written)
+        except BaseException as fault:
+            # Nobody knows what is written and what is not.
+            logger.exception("a thread of the store ended by a fault")
+            self.give_up(self._faulty(fault))
         finally:
-            session.close()
-            self._leave()
+            try:
+                session.close()
+            finally:
+                self._leave()
 
     def _connected(self, session: Session) -> bool:
         """Whether this worker is of use: another one does the work where the server has no connection for it."""
@@ -223,6 +263,11 @@ class Workers:
             error = failure
         except UNFIT as failure:
             error = unfit(failure, self._name)
+        except Exception as failure:
+            logger.exception("the store met a fault of its own")
+            error = self._faulty(failure)
+            # Nobody knows what it left the connection in.
+            session.close()
         finally:
             if ask is self._renewal:
                 self._renewal = None
@@ -233,17 +278,25 @@ class Workers:
         self, session: Session, groups: list[Group], how: Callable[[Session, list[Group]], list[Answer]]
     ) -> None:
         answers: list[Answer] = []
+        error = self._closed()
         try:
             answers = how(session, groups)
+        except Exception as fault:
+            logger.exception("the store met a fault of its own")
+            error = self._faulty(fault)
+            # Nobody knows what it left the connection in.
+            session.close()
         finally:
-            # A fault of ours ends the thread; nobody may wait for it for ever.
-            answers = answers or [failed(change, self._closed()) for group in groups for change in group.changes]
-            with self._lock:
-                self._done(groups)
-                # This thread takes one itself.
-                if self._queue.runnable > 1:
-                    self._tokens.put(None)
-            give(answers)
+            # A fault of ours may end the thread; nobody may wait for it for ever.
+            answers = answers or [failed(change, error) for group in groups for change in group.changes]
+            try:
+                with self._lock:
+                    self._done(groups)
+                    # This thread takes one itself.
+                    if self._queue.runnable > 1:
+                        self._tokens.put(None)
+            finally:
+                give(answers)
 
     def _done(self, groups: Iterable[Group]) -> None:
         for group in groups:
@@ -285,6 +338,15 @@ class Workers:
 
     def _finished(self, outcomes: list[Outcome], in_loop: bool) -> None:
         """Or in the watch's thread, while the loop computes."""
+        try:
+            self._take(outcomes, in_loop)
+        except Exception as fault:
+            logger.exception("the store met a fault of its own")
+            error = self._faulty(fault)
+            self.give_up(error)
+            give([failed(change, error) for outcome in outcomes for change in outcome.group.changes])
+
+    def _take(self, outcomes: list[Outcome], in_loop: bool) -> None:
         written: list[Group] = []
         following: list[list[Change]] = []
         for outcome in outcomes:
@@ -297,11 +359,9 @@ class Workers:
                 written.append(group)
             elif isinstance(answer, psycopg.Error) and not (conflict(answer) or settled(answer) or known(answer)):
                 group.failure = typed(answer, self._name)
+        self._hand_all([outcome.group for outcome in outcomes if outcome.group.numbers is None])
         with self._lock:
             self._done(written)
-            for outcome in outcomes:
-                if outcome.group.numbers is None:
-                    self._hand(outcome.group)
             for group in written:
                 changes = self._queue.take_lane(group.execution_id)
                 if changes is not None:
@@ -314,8 +374,7 @@ class Workers:
             if in_loop:
                 self._send(changes)
             else:
-                with self._lock:
-                    self._hand(Group(changes, self._changes.now()))
+                self._hand_all([Group(changes, self._changes.now())])
 
     def _leave(self) -> None:
         answers: list[Answer] = []
@@ -324,6 +383,9 @@ class Workers:
             self._tokens.put(None)
             if not self._alive:
                 error = self._closed()
+                for lease in self._leases if self._fault else ():
+                    # Nobody renews it any more.
+                    lease.poison = lease.poison or error
                 changes, asks = self._queue.drain()
                 answers = [failed(change, error) for change in changes]
                 answers += [(ask.answer, None, error) for ask in asks if ask.answer is not None]
@@ -334,6 +396,14 @@ class Workers:
     # ---------------------------------------------------------------- the watch's thread
 
     def _watch(self) -> None:
+        try:
+            self._look_after()
+        except BaseException as fault:
+            # Without it a deferred change would wait for ever, and leases run out under their attempts.
+            logger.exception("the thread of the store that watches the time ended by a fault")
+            self.give_up(self._faulty(fault))
+
+    def _look_after(self) -> None:
         """Lets deferred changes go in time, while the event loop computes too, and has the leases renewed."""
         with self._lock:
             while not self._stopping and self._alive:

@@ -30,6 +30,10 @@ class Served(Reading):
         """The time by the clock that this store stamps its rows with, in seconds since 1970."""
         raise NotImplementedError
 
+    async def lead(self, role: str, seconds: float) -> bool:
+        """Whether this open store does the work of `role` for so many seconds."""
+        raise NotImplementedError
+
     # ---------------------------------------------------------------- dispatches
 
     async def dispatches_due(self, now: float, again: float, *, limit: int) -> list[Dispatch]:
@@ -134,6 +138,10 @@ class Served(Reading):
         dispatches = dict(await self._rows(_pair, "count-dispatches"))
         queued, claimed = (dispatches.get(state.value, 0) for state in (DispatchState.QUEUED, DispatchState.CLAIMED))
         return Counts(tuple(executions), queued, claimed)
+
+    async def ready(self) -> None:
+        """Writes something, by the writer's own way."""
+        await self.lead("ready", 0.0)
 
     # ---------------------------------------------------------------- streams
 

@@ -1,6 +1,7 @@
 """Takes what is queued for the connection, commits it as one group, and only then answers: in a thread of its own, or
 in the event loop's where the disk is so swift that handing over costs more than a commit."""
 
+import logging
 import math
 import os
 import threading
@@ -25,6 +26,8 @@ from rebuno.journal.sqlite.log import Log
 from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.place import LOOK_SECONDS, Place
 from rebuno.model.clock import Clock
+
+logger: Final = logging.getLogger("rebuno.store")
 
 RENEW_SECONDS: Final = 10.0
 # How long a batch may wait for the next of its execution.
@@ -93,6 +96,8 @@ class Writer:
         self._renew_at = time.monotonic() + renew_seconds
         self._stop: Stop | None = None
         self._ended = False
+        # Why, where that is not that it was stopped.
+        self._fault: StoreError | None = None
         threading.Thread(target=self._work, name="rebuno-sqlite", daemon=True).start()
 
     def submit(self, job: Job) -> None:
@@ -177,10 +182,18 @@ class Writer:
                     self._log.tend(self._turn)
             with self._turn:
                 self._close(self._stop)
+        except BaseException as fault:
+            logger.exception("the thread of the store `%s` ended by a fault", self._path)
+            said = f"the thread of the store `{self._path}` ended by a fault: {fault!r:.200}; open the store again"
+            self._fault = StoreError(said, path=self._path)
         finally:
             # Also where a fault of ours ends the thread: nobody may wait for it for ever.
             self._ended = True
             self._refuse()
+            if self._fault is not None:
+                # Other processes wait for its locks.
+                with self._turn, suppress(apsw.Error):
+                    self._connection.close()
 
     def _run(self) -> None:
         """Takes all that is queued, and does it."""
@@ -194,8 +207,10 @@ class Writer:
             give(answers)
         if self._reads:
             answers = []
-            self._read(answers)
-            give(answers)
+            try:
+                self._read(answers)
+            finally:
+                give(answers)
         if self._leases and now >= self._renew_at:
             self._renew()
 
@@ -325,7 +340,8 @@ class Writer:
                 answers += self._committer.fail(group, error)
         except BaseException:
             # What became of the group, only the file knows.
-            self._committer.give_up()
+            with suppress(apsw.Error):
+                self._committer.give_up()
             cut_off = StoreError(f"the store `{self._path}` was interrupted in a write", path=self._path)
             give(self._committer.fail(group, cut_off))
             raise
@@ -419,17 +435,28 @@ class Writer:
             self._patience.hurried = False
 
     def _refuse(self) -> None:
-        error = StoreError(f"the store `{self._path}` is closed", path=self._path)
-        waiting: list[Change | Read | Stop] = [
-            *self._ready,
-            *chain.from_iterable(self._deferred.values()),
-            *self._reads,
-        ]
-        if self._stop is not None:
-            waiting.append(self._stop)
-        with suppress(IndexError):
-            while True:
-                job = self._jobs.popleft()
-                if not isinstance(job, Keep):
-                    waiting.append(job)
+        """Tells everybody who waits, and every attempt, that nothing is done any more."""
+        error = self._fault or StoreError(f"the store `{self._path}` is closed", path=self._path)
+        # INVARIANT: the event loop may be at work meanwhile; what it has taken, it answers.
+        with self._turn:
+            waiting: list[Change | Read | Stop] = [
+                *self._ready,
+                *chain.from_iterable(self._deferred.values()),
+                *self._reads,
+            ]
+            self._ready, self._deferred, self._reads = [], {}, []
+            if self._stop is not None:
+                waiting.append(self._stop)
+            with suppress(IndexError):
+                while True:
+                    job = self._jobs.popleft()
+                    if not isinstance(job, Keep):
+                        waiting.append(job)
+            leases, self._leases = self._leases, []
+        for lease in leases if self._fault is not None else ():
+            # Nobody renews it any more.
+            lease.poison = lease.poison or self._fault
+        for job in waiting:
+            if isinstance(job, Change) and job.part is not None:
+                job.part[0].failed(error)
         give([(job.answer, None, error) for job in waiting])

@@ -99,12 +99,21 @@ class Program:
             self._process.kill()
             await self._process.wait()
 
+    async def stop(self, seconds: float) -> bool:
+        """SIGTERM: whether it has put everything in order and ended within so many seconds."""
+        if self._process is None or self._process.returncode is not None:
+            return False
+        self._process.terminate()
+        with suppress(TimeoutError):
+            return await asyncio.wait_for(self._process.wait(), seconds) == 0
+        return False
+
 
 async def play(url: str, folder: Path, executions: int, kills: int) -> Count:
     """All executions to their ends, with so many kills spread over them."""
     count = Count(executions=executions)
     ledger = folder / "ledger"
-    *ports, port = _free_ports(REPLICAS + 1)
+    *ports, port = free_ports(REPLICAS + 1)
     async with AsyncExitStack() as stack:
 
         async def started(port: int, *arguments: str, **environment: str) -> Program:
@@ -122,7 +131,7 @@ async def play(url: str, folder: Path, executions: int, kills: int) -> Count:
         await again(lambda: client.set_policy(NAME, BUNDLE))
         known = {"REBUNO_URL": address, "REBUNO_AGENT_SECRET": SECRET, LEDGER: str(ledger)}
         await started(port, "tests.acceptance.replicating.agent", str(port), **known)
-        person = asyncio.create_task(_answer(client))
+        person = asyncio.create_task(answer(client))
         room, ended = asyncio.Semaphore(ABREAST), asyncio.Semaphore(0)
         killing = asyncio.create_task(_kill(replicas, kills, ended, count))
         try:
@@ -178,7 +187,7 @@ async def _run(client: rebuno.Client, n: int, room: asyncio.Semaphore, ended: as
         count.said.append(f"{begun.id} has {succeeded} of {len(steps)} steps and the output {done.output}")
 
 
-async def _answer(client: rebuno.Client) -> None:
+async def answer(client: rebuno.Client) -> None:
     """A person who agrees to everything, a moment after being asked."""
     while True:
         for question in await again(client.list_approvals):
@@ -208,7 +217,7 @@ def look_through(ledger: Path, count: Count) -> None:
             count.said.append(f"{execution_id} began {target}{args} {times} times")
 
 
-def _free_ports(wanted: int) -> list[int]:
+def free_ports(wanted: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(wanted)]
     ports: list[int] = [one.getsockname()[1] for one in sockets]
     for one in sockets:
