@@ -97,6 +97,9 @@ class Facet:
 
     `find` gives the values of this facet that stand in a free text, for `FACET of … in` a `known` with `input`; None
     where the facet cannot be looked for in a text.
+
+    `ahead` is for a facet that takes milliseconds for a long text: it reads one in any thread and keeps what it finds,
+    so that `read` of the same text soon after takes none.
     """
 
     name: str
@@ -112,3 +115,4 @@ class Facet:
     network: Callable[[str, Surroundings], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None
     find: Callable[[str, Surroundings], Iterable[Any]] | None = None
+    ahead: Callable[[str], object] | None = None

@@ -72,6 +72,7 @@ FACETS: Final = (
         read=_reader(_commands),
         literal=_command_literal,
         many=True,
+        ahead=read_script,
         pattern=_command_pattern,
     ),
     Facet(
@@ -82,6 +83,7 @@ FACETS: Final = (
         read=_reader(_programs),
         literal=_program_literal,
         many=True,
+        ahead=read_script,
     ),
     Facet(
         name="redirect",
@@ -91,6 +93,7 @@ FACETS: Final = (
         read=_reader(_targets),
         literal=path.literal,
         many=True,
+        ahead=read_script,
         pattern=path.pattern,
         network=path.literal,
     ),

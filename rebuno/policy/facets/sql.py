@@ -121,6 +121,7 @@ FACETS: Final[tuple[Facet, ...]] = (
             literal=_statement,
             many=True,
             lower=True,
+            ahead=_read,
         ),
         Facet(
             name="table",
@@ -131,6 +132,7 @@ FACETS: Final[tuple[Facet, ...]] = (
             literal=_table,
             many=True,
             lower=True,
+            ahead=_read,
         ),
         Facet(
             name="written_table",
@@ -141,6 +143,7 @@ FACETS: Final[tuple[Facet, ...]] = (
             literal=_table,
             many=True,
             lower=True,
+            ahead=_read,
         ),
         Facet(
             name="function",
@@ -151,6 +154,7 @@ FACETS: Final[tuple[Facet, ...]] = (
             literal=_function,
             many=True,
             lower=True,
+            ahead=_read,
         ),
     )
     if find_spec("sqlglot")

@@ -18,6 +18,9 @@ from rebuno.policy.facets.sql_written import targets
 from rebuno.policy.values import valid
 
 MAX_BYTES: Final = 65_536
+# sqlglot takes some 30 microseconds a token, and a text is read once for each dialect. A bound on tokens and not on
+# time, so that the same text is read alike on every machine and at every replay.
+MAX_TOKENS: Final = 4_096
 MAX_DEPTH: Final = 16  # of brackets and `case`, and signs in a row
 # Each with whether it knows names in backticks.
 _DIALECTS: Final = (("", False), ("postgres", False), ("mysql", True), ("sqlite", True))
@@ -105,13 +108,13 @@ class Script:
     functions: frozenset[Name]
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def script(text: str) -> Script | None:
     """What the text does; None where it cannot be told.
 
-    That is: more than 65,536 bytes, more than 16 nested brackets, no statement at all, what sqlglot cannot read
-    or keeps as it stands, comments that some servers run, bodies in another language, and whatever the general
-    reading and those for PostgreSQL, MySQL and SQLite do not agree on.
+    That is: more than 65,536 bytes or 4,096 tokens, more than 16 nested brackets, no statement at all, what sqlglot
+    cannot read or keeps as it stands, comments that some servers run, bodies in another language, and whatever the
+    general reading and those for PostgreSQL, MySQL and SQLite do not agree on.
     """
     if not valid(text) or len(text.encode()) > MAX_BYTES or "\0" in text:
         return None
@@ -202,6 +205,8 @@ def _statement(tree: exp.Expr, written: dict[int, str], found: _Found) -> None:
 
 
 def _look_over(text: str, tokens: list[Token]) -> None:
+    if len(tokens) > MAX_TOKENS:
+        raise UnclearError("too many tokens")
     _look_at_signs(text, tokens)
     # INVARIANT: sqlglot calls itself for each bracket, `case` and sign; within this bound it needs some 400 frames, so
     # that the answer does not depend on how deep the caller stands.
