@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from rebuno.errors import ForbiddenError, ValidationError
 from rebuno.kernel.serving import Delta
-from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
@@ -24,7 +23,7 @@ async def submit(call: Call) -> Response:
     """Submit a step"""
     asked = call.body(requests.Submit)
     submission = Submission(
-        asked.kind, asked.target, identity.canonical(asked.args, "args"), asked.idempotency, asked.parent_step_id or ""
+        asked.kind, asked.target, call.canonical(asked.args, "args"), asked.idempotency, asked.parent_step_id or ""
     )
     answer = await call.serving.submit(
         call.caller.agent_id, call.id, call.dispatch(), submission, asked.submission or 0
@@ -45,7 +44,7 @@ async def complete_step(call: Call) -> Response:
         call.id,
         call.dispatch(),
         call.path["step_id"],
-        identity.canonical(body.result, "result"),
+        call.canonical(body.result, "result"),
     )
     return said(answers.settled(settled, call.path["step_id"]))
 
@@ -54,9 +53,9 @@ async def fail_step(call: Call) -> Response:
     """Report that a step's body failed"""
     error = call.body(requests.StepError).error
     if not isinstance(error, dict):
-        error = {"message": error if isinstance(error, str) else identity.canonical(error, "error")}
+        error = {"message": error if isinstance(error, str) else call.canonical(error, "error")}
     settled = await call.serving.fail_step(
-        call.caller.agent_id, call.id, call.dispatch(), call.path["step_id"], identity.canonical(error, "error")
+        call.caller.agent_id, call.id, call.dispatch(), call.path["step_id"], call.canonical(error, "error")
     )
     return said(answers.settled(settled, call.path["step_id"]))
 
@@ -85,8 +84,8 @@ async def suspend(call: Call) -> Response:
 async def complete(call: Call) -> Response:
     """End an execution with an output"""
     body = call.body(requests.Complete)
-    state = identity.canonical(body.state, "state") if "state" in body.model_fields_set else None
-    output = identity.canonical(body.output, "output")
+    state = call.canonical(body.state, "state") if "state" in body.model_fields_set else None
+    output = call.canonical(body.output, "output")
     await call.serving.complete(call.caller.agent_id, call.id, call.dispatch(), output, state)
     call.note("execution completed")
     return nothing()
@@ -108,7 +107,7 @@ async def set_metadata(call: Call) -> Response:
     schemas = body.input_schema, body.output_schema
     if any(schema is not None and not isinstance(schema, dict | bool) for schema in schemas):
         raise ValidationError("a JSON Schema is an object")
-    taken, given = (None if one is None else identity.canonical(one, "schema") for one in schemas)
+    taken, given = (None if one is None else call.canonical(one, "schema") for one in schemas)
     await call.serving.set_metadata(call.id, description=body.description, input_schema=taken, output_schema=given)
     return nothing()
 
