@@ -1,6 +1,7 @@
 """Reads long texts before a decision, which nothing else can run beside, so that it takes no time for them."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
@@ -34,7 +35,9 @@ def read(readers: Iterable[Reader], args: str) -> None:
         return
     for text in _texts(value):
         for reader in readers:
-            reader(text)
+            # What it fails on it fails on again in the decision, which tells of it.
+            with suppress(Exception):
+                reader(text)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -1,11 +1,12 @@
 """What every facet is made of: how it reads a JSON value, what it gives, and how that compares."""
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from rebuno.policy.syntax import Op
-from rebuno.policy.values import Tri
+from rebuno.policy.values import UNREADABLE, Tri
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,26 @@ class Surroundings:
 
 
 NOWHERE: Final = Surroundings()
+
+
+class _Failures(threading.local):
+    def __init__(self) -> None:
+        self.by_facet: dict[str, str] = {}
+
+
+_FAILURES: Final = _Failures()
+
+
+def failed(facet: str, error: str) -> Any:
+    """What a reader gives that failed on a value: nothing that can be read. An explanation says that it was the
+    reader's fault; `error` is the name of the exception, which the caller has logged."""
+    _FAILURES.by_facet[facet] = error
+    return UNREADABLE
+
+
+def failures() -> dict[str, str]:
+    """The facets whose readers failed in this thread since this was last cleared, each with the exception's name."""
+    return _FAILURES.by_facet
 
 
 class Reading:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import Facet, Reading, Surroundings, failed
 from rebuno.policy.globs import GlobError, glob
 from rebuno.policy.syntax import Op
 from rebuno.policy.values import UNREADABLE, Tri, shown, valid
@@ -54,33 +54,37 @@ class Table(Reading):
         return ".".join(self.parts)
 
 
-def _read(value: Any) -> Any:
+def _read(value: Any, facet: str = "") -> Any:
     from rebuno.policy.facets import sql_tree
 
-    return sql_tree.script(value) if type(value) is str else None
+    script = sql_tree.script(value) if type(value) is str else None
+    if isinstance(script, sql_tree.Failed):
+        failed(facet, script.error)
+        return None
+    return script
 
 
 def statements(value: Any, _: Surroundings) -> Any:
     """The types of the statements in a text of SQL, those that change data inside others too, as lower-case words."""
-    script = _read(value)
+    script = _read(value, "statement")
     return UNREADABLE if script is None else sorted(script.statements)
 
 
 def tables(value: Any, _: Surroundings) -> Any:
     """The tables that a text of SQL names, subqueries included; the names that a `with` gives are none."""
-    script = _read(value)
+    script = _read(value, "table")
     return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.tables)]
 
 
 def written_tables(value: Any, _: Surroundings) -> Any:
     """The tables that the statements in a text of SQL change, create or drop."""
-    script = _read(value)
+    script = _read(value, "written_table")
     return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.written)]
 
 
 def functions(value: Any, _: Surroundings) -> Any:
     """The functions that a text of SQL calls, as they are written."""
-    script = _read(value)
+    script = _read(value, "function")
     return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.functions)]
 
 

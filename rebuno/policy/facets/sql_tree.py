@@ -1,5 +1,6 @@
 """What a text of SQL does and touches, where every dialect that is asked reads it alike."""
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -91,10 +92,7 @@ _BEFORE_VALUE: Final = words(
     "returning select set then using values when where"
 )
 
-# Its own errors, and those of Python's that a parser of its size may let through on texts that are no SQL.
-_FAILURES: Final = (
-    SqlglotError, ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
-)  # fmt: skip
+logger: Final = logging.getLogger("rebuno.policy.facets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +106,15 @@ class Script:
     functions: frozenset[Name]
 
 
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """sqlglot failed on the text with an exception of this name: its fault, and not the text's."""
+
+    error: str
+
+
 @lru_cache(maxsize=256)
-def script(text: str) -> Script | None:
+def script(text: str) -> Script | Failed | None:
     """What the text does; None where it cannot be told.
 
     That is: more than 65,536 bytes or 4,096 tokens, more than 16 nested brackets, no statement at all, what sqlglot
@@ -127,8 +132,11 @@ def script(text: str) -> Script | None:
             if found is not None and read != found:
                 return None
             found = read
-    except _FAILURES:
+    except SqlglotError:
         return None
+    except Exception as error:
+        logger.exception("sqlglot failed on a text of SQL, which counts as unreadable")
+        return Failed(type(error).__name__)
     return replace(found, statements=found.statements | {"explain"}) if found and explained else found
 
 

@@ -47,7 +47,7 @@ def compare(oracle: Callable[[str], Seen | None], seed: int, made: int) -> Count
     while counts.made < made:
         counts.made += 1
         script, seen = sql_tree.script(text), None
-        if script is not None:
+        if isinstance(script, Script):
             counts.sure += 1
             seen = oracle(text)
             if seen is not None:

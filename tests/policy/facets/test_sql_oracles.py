@@ -28,7 +28,7 @@ def test_what_a_reader_leaves_out_is_found(oracle: Callable[[str], Seen | None],
     text = "delete from users where f(a)"
     seen, script = oracle(text), sql_tree.script(text)
     assert seen is not None
-    assert script is not None
+    assert isinstance(script, sql_tree.Script)
     assert list(missing(seen, script)) == []
     assert len(list(missing(seen, replace(script, **{lost: frozenset()})))) == 1
 
