@@ -29,6 +29,12 @@ def server(
     grace: Annotated[
         float, typer.Option("--grace", metavar="SECONDS", min=0, help="How long requests may take at a shutdown.")
     ] = 20.0,
+    max_values: Annotated[
+        int, typer.Option("--max-values", metavar="N", min=100, help="So many values a body may hold.")
+    ] = 100_000,
+    max_digits: Annotated[
+        int, typer.Option("--max-digits", metavar="N", min=20, help="So many digits a number in a body may have.")
+    ] = 4_300,
     otel: Annotated[
         bool, typer.Option("--otel", help="Send each request as a span; OTEL_EXPORTER_OTLP_ENDPOINT says where to.")
     ] = False,
@@ -40,6 +46,7 @@ def server(
     REBUNO_BEARER_TOKEN, since others can see a command line. The log is JSON, one object a line, on standard error.
     """
     from rebuno.kernel.serving import Settings
+    from rebuno.model.bounds import Bounds
     from rebuno.server.config import Config
     from rebuno_cli.render import logs, output
 
@@ -53,6 +60,7 @@ def server(
         webhooks=tuple(allow_webhook or ()),
         manifest=config,
         settings=Settings(max_attempts=max_attempts, deliveries=deliveries, retention=_seconds(retention)),
+        bounds=Bounds(digits=max_digits, values=max_values),
         grace=grace,
         traced=otel,
     )

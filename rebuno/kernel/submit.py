@@ -11,6 +11,7 @@ from rebuno.kernel import limits
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.change import Change, Identified
 from rebuno.kernel.fresh import at_once, fresh
+from rebuno.kernel.heavy import LONG, is_heavy, read_ahead
 from rebuno.kernel.identify import identify
 from rebuno.kernel.known import settle
 from rebuno.model.answer import Answer, Say, Submission, Unheard
@@ -29,6 +30,8 @@ def start(attempt: Attempt, submission: Submission, told: Told) -> bool:
         StoreError: the store takes nothing any more.
     """
     if not (attempt.undisturbed() and attempt.at_end()):
+        return False
+    if len(submission.args) > LONG and is_heavy(attempt, submission.args):
         return False
     step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
     settled = at_once(attempt, step, limits.Turn())
@@ -100,6 +103,8 @@ def _uncount(attempt: Attempt, step: Identified) -> None:
 async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
     turn = limits.Turn()
     while True:
+        if len(step.args) > LONG:
+            await read_ahead(attempt, step.args)
         known = await attempt.known(step.step_id)
         attempt.check()
         if known is None:

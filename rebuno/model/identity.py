@@ -16,6 +16,7 @@ import orjson
 
 from rebuno.errors import NotJSON, ValidationError
 from rebuno.model.bigint import SAFE_DIGITS, from_digits, to_digits
+from rebuno.model.bounds import STRING, Bounds
 
 MAX_DEPTH: Final = 128
 MAX_BYTES: Final = 10 * 1024 * 1024
@@ -172,19 +173,18 @@ def _write_string(value: str, path: str) -> str:
 
 # ---------------------------------------------------------------- reading
 
-# INVARIANT: matches at every quote (an unclosed string reaches to the end), or the search would be quadratic.
-_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _STEP: Final = tuple(1 if byte in b"[{" else -1 if byte in b"]}" else 0 for byte in range(256))
 
 
-def parse(text: str | bytes, most: int = MAX_BYTES) -> Any:
+def parse(text: str | bytes, most: int = MAX_BYTES, bounds: Bounds | None = None) -> Any:
     """The value of a JSON text (bytes: UTF-8), as strict as `canonical` is.
 
     Raises:
-        ValidationError: it is no JSON, repeats a key, is over `most` bytes (10 MiB) or 128 levels, or holds NaN, an
-            infinity, a number that overflows a double, or a lone surrogate.
+        ValidationError: it is no JSON, repeats a key, is over `most` bytes (10 MiB), 128 levels or `bounds` (None: it
+            is no stranger's, and may hold what fits), or holds NaN, an infinity, a number that overflows a double, or
+            a lone surrogate.
     """
     try:
         data, text = (text, text.decode()) if isinstance(text, bytes) else (text.encode(), text)
@@ -194,6 +194,8 @@ def parse(text: str | bytes, most: int = MAX_BYTES) -> Any:
         raise ValidationError(f"a lone surrogate at offset {error.start}, which is no character") from None
     if len(data) > most:
         raise ValidationError(f"{len(data):,} bytes of JSON, and at most {most:,} are taken")
+    if bounds is not None:
+        bounds.check(data)
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _depth(data) > MAX_DEPTH:
         raise ValidationError(f"JSON nested more than {MAX_DEPTH} levels deep")
     try:
@@ -239,7 +241,7 @@ def scan(text: str) -> None:
 
 
 def _depth(data: bytes) -> int:
-    brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
+    brackets = STRING.sub(b"", data).translate(None, _NO_BRACKETS)
     return max(accumulate(_STEP[byte] for byte in brackets), default=0)
 
 

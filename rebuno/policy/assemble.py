@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from rebuno.errors import BundleError
 from rebuno.model.decision import DEFAULT, LOCAL, Decision, Verdict
 from rebuno.model.step import Kind
 from rebuno.policy import syntax
+from rebuno.policy.ahead import facets_in
 from rebuno.policy.conditions import Names, TooLargeError, all_of, compile_expr
 from rebuno.policy.decide import Layer, Ruling
 from rebuno.policy.diagnostics import Code, Diagnostic
@@ -49,17 +49,7 @@ def packages_of(bundles: Iterable[syntax.Bundle]) -> tuple[str, ...]:
     """The packages, by name and version, that the facets in these trees come from."""
     if not packaged():
         return ()
-    used: set[str] = set()
-    stack: list[Any] = [bundle.statements for bundle in bundles]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, tuple):
-            stack.extend(node)
-        elif is_dataclass(node):
-            if isinstance(node, syntax.Operand | syntax.At):
-                used.update(name.text for name in node.facets)
-            stack.extend(getattr(node, field.name) for field in fields(node))
-    return packages(used)
+    return packages(facets_in(bundles))
 
 
 def from_tree(bundle: syntax.Bundle, source: Source, stamp: str = "") -> Layer:

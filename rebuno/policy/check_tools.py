@@ -16,7 +16,7 @@ from rebuno.policy.values import shown
 # Facets that read texts only.
 _OF_TEXT: Final = frozenset(
     {"path", "name", "extension", "host", "scheme", "port", "address", "domain", "link", "email", "command", "program",
-     "redirect", "statement", "table"}
+     "redirect", "statement", "table", "written_table", "function"}
 )  # fmt: skip
 # Arguments that a warning names.
 _NAMED: Final = 3

@@ -1,7 +1,7 @@
 """The hot path: from one submission's facts to the decision that was made when the bundles were compiled."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -27,7 +27,7 @@ class Policy(ABC):
     and `layers` the policies of the single bundles.
     """
 
-    __slots__ = ("bundles", "digest", "layers", "name", "sources")
+    __slots__ = ("bundles", "digest", "layers", "name", "readers", "sources")
 
     def __init__(
         self, name: str, digest: str, sources: Sequence[Source], bundles: Sequence[Bundle], layers: "Sequence[Layer]"
@@ -37,6 +37,7 @@ class Policy(ABC):
         self.sources = tuple(sources)
         self.bundles = tuple(bundles)
         self.layers = tuple(layers)
+        self.readers: tuple[Callable[[str], object], ...] | None = None  # see `ahead`
 
     @abstractmethod
     def decide(self, facts: Facts) -> Decision:

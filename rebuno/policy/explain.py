@@ -9,6 +9,7 @@ from rebuno.policy import syntax
 from rebuno.policy.decide import Layer, Policy, strictest
 from rebuno.policy.explain_tests import ANSWERS, Evaluator, answer_of, combined, in_turn
 from rebuno.policy.explain_words import one_line
+from rebuno.policy.facets.reading import failures
 from rebuno.policy.facts import Facts
 from rebuno.policy.obligations import obligation_of
 from rebuno.policy.subjects import about, patterns
@@ -21,6 +22,7 @@ def explain(policy: Policy, facts: Facts) -> Trace:
     Rules after the deciding one are listed as not reached. It counts in `facts.tests` exactly what `decide` counts. Of
     several layers the trace is that of the one whose verdict wins, with all of them in `layers`.
     """
+    failures().clear()
     traces = [_layer(layer, facts) for layer in policy.layers]
     if len(traces) == 1:
         return traces[0]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Facet, Reading
+from rebuno.policy.facets.reading import Facet, Reading, failures
 from rebuno.policy.syntax import Bundle, Op, Span
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, absent, is_json, shown
 
@@ -72,6 +72,10 @@ def note(value: Any) -> str:
 def unreadable(chain: Sequence[Facet]) -> str:
     """Why a value that no facet could read is maybe."""
     if chain:
+        for facet in chain:
+            if facet.name in failures():
+                error = failures()[facet.name]
+                return f"was not read: the reader of `{facet.name} of` failed ({error}), which is no fault of the value"
         return f"cannot be read: `{chain[-1].name} of` takes {chain[-1].of}"
     return f"is {state(UNREADABLE)}"
 

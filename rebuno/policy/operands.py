@@ -1,5 +1,6 @@
 """What an operand gives: the values at its paths, read through its facets; and what a facet makes of the other side."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -7,10 +8,12 @@ from typing import Any, Final
 
 from rebuno.policy import facets, syntax
 from rebuno.policy.facets.placed import Placed, unplaced
-from rebuno.policy.facets.reading import Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import Facet, Reading, Surroundings, failed
 from rebuno.policy.paths import elements, many, one
 from rebuno.policy.syntax import Op
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, absent, given
+
+logger: Final = logging.getLogger("rebuno.policy.facets")
 
 # What a place on the right side of these is: a part of the value, not a value.
 _PARTS: Final = frozenset({Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS, Op.LIKE})
@@ -94,11 +97,14 @@ def through(chain: Sequence[Facet], values: list[Any], around: Surroundings) -> 
                 found.append(UNREADABLE)
             elif absent(value) and not (facet.sees_empty and type(value) is list):
                 found.append(MISSING)
-            elif facet.many:
-                read = facet.read(value, around)
-                found.extend(read) if type(read) is list else found.append(read)
             else:
-                found.append(facet.read(value, around))
+                try:
+                    read = facet.read(value, around)
+                except Exception as error:
+                    # INVARIANT: no input makes evaluation raise, no matter who wrote the facet.
+                    logger.exception("the reader of `%s of` failed; what it was given counts as unreadable", facet.name)
+                    read = failed(facet.name, type(error).__name__)
+                found.extend(read) if facet.many and type(read) is list else found.append(read)
         values = found
     return values
 

@@ -26,7 +26,7 @@ async def submit(call: Call) -> Response:
     submission = Submission(
         asked.kind,
         asked.target,
-        identity.canonical(asked.args, "args"),
+        call.canonical(asked.args, "args"),
         asked.idempotency or "safe_to_retry",
         asked.parent_step_id or "",
     )
@@ -49,7 +49,7 @@ async def complete_step(call: Call) -> Response:
         call.id,
         call.dispatch(),
         call.step_id,
-        identity.canonical(body.result, "result"),
+        call.canonical(body.result, "result"),
     )
     return said(answers.settled(settled, call.step_id))
 
@@ -58,16 +58,17 @@ async def fail_step(call: Call) -> Response:
     """Report that a step's body failed"""
     error = call.body(requests.StepError).error
     if not isinstance(error, dict):
-        error = {"message": error if isinstance(error, str) else identity.canonical(error, "error")}
+        error = {"message": error if isinstance(error, str) else call.canonical(error, "error")}
     # It is kept in the log, and no part of what the handler gets.
     kept = raised.checked(error.get(raised.KEY))
-    error = {key: value for key, value in error.items() if key != raised.KEY}
+    if raised.KEY in error:
+        error = {key: value for key, value in error.items() if key != raised.KEY}
     settled = await call.serving.fail_step(
         call.caller.agent_id,
         call.id,
         call.dispatch(),
         call.step_id,
-        identity.canonical(error, "error"),
+        call.canonical(error, "error"),
         "" if kept is None else identity.canonical(kept),
     )
     return said(answers.settled(settled, call.step_id))
@@ -97,8 +98,8 @@ async def suspend(call: Call) -> Response:
 async def complete(call: Call) -> Response:
     """End an execution with an output"""
     body = call.body(requests.Complete)
-    state = identity.canonical(body.state, "state") if "state" in body.model_fields_set else None
-    output = identity.canonical(body.output, "output")
+    state = call.canonical(body.state, "state") if "state" in body.model_fields_set else None
+    output = call.canonical(body.output, "output")
     await call.serving.complete(call.caller.agent_id, call.id, call.dispatch(), output, state)
     call.note("execution completed")
     return nothing()
@@ -121,7 +122,7 @@ async def set_metadata(call: Call) -> Response:
     schemas = body.input_schema, body.output_schema
     if any(schema is not None and not isinstance(schema, dict | bool) for schema in schemas):
         raise ValidationError("a JSON Schema is an object")
-    taken, given = (None if one is None else identity.canonical(one, "schema") for one in schemas)
+    taken, given = (None if one is None else call.canonical(one, "schema") for one in schemas)
     await call.serving.set_metadata(call.id, description=body.description, input_schema=taken, output_schema=given)
     return nothing()
 

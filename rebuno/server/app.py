@@ -14,6 +14,7 @@ from starlette.routing import Route
 from rebuno.errors import RebunoError
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.serving import Serving, Settings
+from rebuno.model.bounds import Bounds
 from rebuno.policy.source import Source
 from rebuno.server import agents, clients, openapi, operators
 from rebuno.server.auth import Tokens
@@ -34,6 +35,7 @@ def assemble(
     layers: Sequence[Source] = (),
     allowed: AllowList | None = None,
     settings: Settings | None = None,
+    bounds: Bounds | None = None,
 ) -> Server:
     """One replica over a store. Without a valid token nobody is let in, unless it is `open_to_all`: then who sends none
     may do everything. The rest is as `Serving` and `AllowList` say.
@@ -44,7 +46,7 @@ def assemble(
     metrics = Metrics()
     serving = Serving(store, layers=layers, permissive=permissive, settings=settings, observer=metrics)
     tokens = Tokens(serving, bearer_token, require=not open_to_all)
-    return Server(serving, tokens, metrics, allowed if allowed is not None else AllowList())
+    return Server(serving, tokens, metrics, allowed if allowed is not None else AllowList(), bounds or Bounds())
 
 
 @cache

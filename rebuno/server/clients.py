@@ -6,7 +6,6 @@ from starlette.responses import Response
 
 from rebuno.errors import ForbiddenError
 from rebuno.journal.records import Execution
-from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.server.auth import Scope
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said
@@ -30,7 +29,7 @@ async def create(call: Call) -> Response:
     spawned = body.spawned_by
     row = await call.serving.create(
         agent_id=body.agent_id,
-        input=identity.canonical(body.input, "input"),
+        input=call.canonical(body.input, "input"),
         session=body.session or "",
         parent_execution_id=body.parent_execution_id or "",
         key=body.idempotency_key or "",

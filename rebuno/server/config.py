@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from rebuno.errors import ValidationError
 from rebuno.kernel.serving import Settings
+from rebuno.model.bounds import Bounds
 
 SHORTEST_TOKEN = 16
 
@@ -13,7 +14,8 @@ class Config:
     """`db` is a path or URL. `bearer_token` lets its bearer do everything; where a server is `open_to_all`, so may who
     sends no token. `layers` are the paths of bundles for all agents, the outermost first; `permissive` allows agents
     without a bundle what these allow. `webhooks` are the URLs below which agents may be (none: any), `manifest` the
-    path of one. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds. Where
+    path of one. `bounds` are those of a
+    body. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds. Where
     it is `traced`, each request is a span of OpenTelemetry."""
 
     db: str
@@ -26,6 +28,7 @@ class Config:
     webhooks: tuple[str, ...] = ()
     manifest: str = ""
     settings: Settings = field(default_factory=Settings)
+    bounds: Bounds = field(default_factory=Bounds)
     grace: float = 20.0
     traced: bool = False
 

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -14,9 +16,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from rebuno.errors import NotFoundError, ValidationError
+from rebuno.errors import NotFoundError, NotJSON, ValidationError
+from rebuno.kernel.heavy import beside
 from rebuno.kernel.serving import Dispatched, Serving
 from rebuno.model import identity
+from rebuno.model.bounds import Bounds
 from rebuno.server import auth
 from rebuno.server.auth import Caller, Scope, Tokens
 from rebuno.server.failures import TooLargeError, answer
@@ -52,13 +56,14 @@ class Server:
     tokens: Tokens
     metrics: Metrics
     allowed: AllowList
+    bounds: Bounds = field(default_factory=Bounds)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Call:
     """One request, its caller known and its body read."""
 
-    __slots__ = ("caller", "headers", "path", "query_string", "raw", "server", "told")
+    __slots__ = ("_read", "caller", "headers", "path", "query_string", "raw", "server", "told")
 
     def __init__(
         self, server: Server, scope: Mapping[str, Any], headers: Mapping[str, str], caller: Caller, raw: bytes
@@ -69,6 +74,7 @@ class Call:
         self.path: dict[str, str] = scope["path_params"]
         self.query_string: bytes = scope["query_string"]
         self.raw = raw
+        self._read: tuple[Any, dict[int, str]] | None = None
         self.told: dict[str, str] | None = scope.get(TOLD)
 
     @property
@@ -100,7 +106,27 @@ class Call:
 
     def body(self, model: type[T]) -> T:
         """The body as this model; `ValidationError` where it is none. No body at all is an empty object."""
-        return _fit(model, identity.parse(self.raw) if self.raw.strip() else {}, "the body")
+        return _fit(model, self._value(), "the body")
+
+    def _value(self) -> Any:
+        if self._read is not None:
+            return self._read[0]
+        return identity.parse(self.raw, bounds=self.server.bounds) if self.raw.strip() else {}
+
+    async def read_beside(self) -> None:
+        """Reads a long body beside the event loop, with the canonical texts of its fields; `body` and `canonical` then
+        find them.
+
+        Raises:
+            ValidationError: as `body`.
+        """
+        if len(self.raw) > LONG_BODY:
+            self._read = await beside(partial(_read_long, self.raw, self.server.bounds))
+
+    def canonical(self, value: object, root: str) -> str:
+        """A field of the body as canonical JSON. Raises `NotJSON`, which names the path from `root` on."""
+        text = self._read[1].get(id(value)) if self._read is not None else None
+        return identity.canonical(value, root) if text is None else text
 
     def query(self, model: type[T]) -> T:
         """The query as this model; `ValidationError` where it is none."""
@@ -139,6 +165,7 @@ class Endpoint:
             raw = await _read(request, headers)
             caller = await self._caller(server, request.scope, headers, raw)
             call = Call(server, request.scope, headers, caller, raw)
+            await call.read_beside()
             if call.told is not None:
                 call.told |= self._told(call)
             if numbered:
@@ -207,7 +234,20 @@ async def _read(request: Request, headers: Mapping[str, str]) -> bytes:
     return b"".join(pieces)
 
 
+# Bytes. Shorter bodies take some milliseconds at most.
+LONG_BODY: Final = 65_536
 _TOO_LARGE: Final = f"a body has at most {identity.MAX_BYTES:,} bytes"
+
+
+def _read_long(raw: bytes, bounds: Bounds) -> tuple[Any, dict[int, str]]:
+    # A field that is no canonical JSON is left to the one who asks for its text.
+    value = identity.parse(raw, bounds=bounds) if raw.strip() else {}
+    texts: dict[int, str] = {}
+    for part in value.values() if isinstance(value, dict) else ():
+        if isinstance(part, str | list | dict):
+            with suppress(NotJSON):
+                texts[id(part)] = identity.canonical(part)
+    return value, texts
 
 
 def _query(raw: bytes) -> dict[str, str]:

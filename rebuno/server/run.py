@@ -50,6 +50,7 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
                 layers=layers,
                 allowed=allowed,
                 settings=config.settings,
+                bounds=config.bounds,
             )
             if manifest is not None:
                 await manifest.apply(server.serving, allowed)

@@ -4,16 +4,15 @@ A package adds one through an entry point of the group `rebuno.facets` whose nam
 `iban = "bank_facets:IBAN"`, where `IBAN` is a `Facet`. See `docs/facets/README.md`.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from typing import Final
 
 from rebuno.packaged import install
-from rebuno.policy.facets.reading import Facet, Surroundings
-from rebuno.policy.values import UNREADABLE
+from rebuno.policy.facets.reading import Facet
 
 GROUP: Final = "rebuno.facets"
 
@@ -23,7 +22,7 @@ _MODULES: Final = {
     "url": ("host", "scheme", "port", "address", "link"),
     "email": ("domain", "email"),
     "shell": ("command", "program", "redirect"),
-    "sql": ("statement", "table"),
+    "sql": ("statement", "table", "written_table", "function"),
     "date": ("date",),
     "number": ("number",),
     "text": ("text", "size"),
@@ -104,18 +103,7 @@ def _load(one: Packaged) -> Facet:
     if not isinstance(found, Facet) or found.name != name:
         message = f"`{one.package}` promises a facet `{name}`, and `{one.entry.value}` is none of that name"
         raise FacetError(message, "tell the package's author")
-    return replace(found, read=_guarded(found.read))
-
-
-def _guarded(read: Callable[[Any, Surroundings], Any]) -> Callable[[Any, Surroundings], Any]:
-    # INVARIANT: no input makes evaluation raise, whoever wrote the facet; what it fails on it could not read.
-    def guarded(value: Any, around: Surroundings) -> Any:
-        try:
-            return read(value, around)
-        except Exception:
-            return UNREADABLE
-
-    return guarded
+    return found
 
 
 def packages(used: Iterable[str]) -> tuple[str, ...]:

@@ -1,11 +1,12 @@
 """What every facet is made of: how it reads a JSON value, what it gives, and how that compares."""
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from rebuno.policy.syntax import Op
-from rebuno.policy.values import Tri
+from rebuno.policy.values import UNREADABLE, Tri
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,26 @@ class Surroundings:
 
 
 NOWHERE: Final = Surroundings()
+
+
+class _Failures(threading.local):
+    def __init__(self) -> None:
+        self.by_facet: dict[str, str] = {}
+
+
+_FAILURES: Final = _Failures()
+
+
+def failed(facet: str, error: str) -> Any:
+    """What a reader gives that failed on a value: nothing that can be read. An explanation says that it was the
+    reader's fault; `error` is the name of the exception, which the caller has logged."""
+    _FAILURES.by_facet[facet] = error
+    return UNREADABLE
+
+
+def failures() -> dict[str, str]:
+    """The facets whose readers failed in this thread since this was last cleared, each with the exception's name."""
+    return _FAILURES.by_facet
 
 
 class Reading:
@@ -147,6 +168,9 @@ class Facet:
 
     `find` gives the values of this facet that stand in a free text, for `FACET of … in` a `known` with `input`; None
     where the facet cannot be looked for in a text. A value that may be another one comes as `Doubtful`.
+
+    `ahead` is for a facet that takes milliseconds for a long text: it reads one in any thread and keeps what it finds,
+    so that `read` of the same text soon after takes none.
     """
 
     name: str
@@ -163,3 +187,4 @@ class Facet:
     network: Callable[[str, Surroundings], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None
     find: Callable[[str, Surroundings], Iterable[Any]] | None = None
+    ahead: Callable[[str], object] | None = None

@@ -74,6 +74,7 @@ FACETS: Final = (
         read=_reader(_commands),
         literal=_command_literal,
         many=True,
+        ahead=read_script,
         pattern=_command_pattern,
     ),
     Facet(
@@ -84,6 +85,7 @@ FACETS: Final = (
         read=_reader(_programs),
         literal=_program_literal,
         many=True,
+        ahead=read_script,
     ),
     Facet(
         name="redirect",
@@ -93,6 +95,7 @@ FACETS: Final = (
         read=_reader(_targets),
         literal=path.literal,
         many=True,
+        ahead=read_script,
         pattern=path.pattern,
         network=path.literal,
     ),
