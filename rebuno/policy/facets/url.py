@@ -7,7 +7,7 @@ from typing import Any, Final
 from rebuno.policy.facets.hosts import address_literal, host_literal, in_network, network_literal, under_domain
 from rebuno.policy.facets.links import find_links
 from rebuno.policy.facets.reading import Facet, Surroundings
-from rebuno.policy.facets.urls import Url, read_url, usual
+from rebuno.policy.facets.urls import Url, plain_text, read_url, usual
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, type_name
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
@@ -89,6 +89,8 @@ def _address_literal(value: Any, around: Surroundings) -> str:
 def _link_literal(value: Any, around: Surroundings) -> str:
     text = _text(value, '`"https://corp.example/a"`')
     url = read_url(text)
+    if url is None and plain_text(text):
+        return text
     if url is None:
         raise ValueError(f'`{text}` is no URL that all programs read alike; write it like `"https://corp.example/a"`')
     return usual(text, url)
