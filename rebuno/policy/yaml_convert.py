@@ -3,6 +3,9 @@
 Arguments are compared there as texts: a string as it is, anything else as its JSON. `text of` says the same of strings,
 numbers and truth values. Of a list, an object or null it does not, so there an allow rule does not match, a deny rule
 does, and an approval rule leaves the step to whatever is strictest.
+
+A key with dots is a way into nested objects, and may be an argument's own name. A deny or approval rule matches if one
+of the two does; an allow rule only if both do, where both are there.
 """
 
 import json
@@ -82,18 +85,15 @@ def _rule(rule: Rule, later: set[int], ids: _Ids) -> str:
     place = f"# Rule {_quoted(rule.id)}, line {rule.line}."
     odd = [_odd(argument) for argument in rule.arguments]
     guarded = ""
-    match = rule.decision != "allow"
+    doubted = rule.decision != "allow"
     if rule.decision == "require_approval" and odd:
-        match = max(later) <= 1
-        if not match and min(later) == 0:
+        doubted = max(later) <= 1
+        if not doubted and min(later) == 0:
             guarded = _guard(rule, ids.give(f"{rule.id}-unreadable"), place)
-    tests = [
-        f"({odd[at]} or {_all(_tests(argument))})" if match else f"{_plain(argument)} and {_all(_tests(argument))}"
-        for at, argument in enumerate(rule.arguments)
-    ]
+    tests = [_matched(argument, rule.decision, doubted) for argument in rule.arguments]
     comments, clauses = _clauses(rule)
     conditions = [*_conditions(rule), *tests]
-    if rule.decision == "require_approval" and odd and not match:
+    if rule.decision == "require_approval" and odd and not doubted:
         # Where the arguments are no object every test of theirs is in doubt, and doubt asks.
         conditions.insert(0, "args is object")
     when = [f"when {' and '.join(conditions)}"] if conditions else []
@@ -113,7 +113,7 @@ def _rule(rule: Rule, later: set[int], ids: _Ids) -> str:
 def _guard(rule: Rule, name: str, place: str) -> str:
     # What the rule would say of such a value is not known, and something stricter may come after it.
     odd = [_odd(argument) for argument in rule.arguments]
-    tests = [f"({odd[at]} or {_all(_tests(argument))})" for at, argument in enumerate(rule.arguments)]
+    tests = [_matched(argument, rule.decision, True) for argument in rule.arguments]
     conditions = [*_conditions(rule), *(tests if len(tests) > 1 else []), f"({' or '.join(odd)})"]
     return (
         f"{place} A list, an object or null cannot be compared as it does.\nrule {name} {{\ndeny {_subject(rule)}\n"
@@ -139,8 +139,27 @@ def _conditions(rule: Rule) -> list[str]:
     return found
 
 
-def _tests(argument: Argument) -> list[str]:
-    text = f"any text of {_path(argument)}"
+def _matched(argument: Argument, decision: str, doubted: bool) -> str:
+    """Whether an argument is as a rule wants it. `doubted`: so is one that cannot be compared."""
+    ways = [_name(argument.key), *([_way(argument.steps)] if argument.steps else [])]
+    if doubted:
+        return f"({' or '.join((_odd(argument), *(_all(_tests(argument, way)) for way in ways)))})"
+    plain = [f"{way} is not list and {way} is not object and {_all(_tests(argument, way))}" for way in ways]
+    if not argument.steps:
+        return plain[0]
+    name, way = plain
+    if decision != "allow":
+        objects = [f"{_way(argument.steps[:end])} is object" for end in range(1, len(argument.steps))]
+        return f"(({name}) or ({' and '.join([*objects, way])}))"
+    # INVARIANT: an allow rule asks for both where both are there. A key of null is there, which `missing` does not see.
+    first, last = _way(argument.steps[:1]), _quoted(argument.steps[-1])
+    unnamed = f"no text of args == {_quoted(argument.key)}"
+    no_way = f"{first} missing or no text of {first} == {last}"
+    return f"(({unnamed} and {way}) or ({name} and ({no_way} or ({way}))))"
+
+
+def _tests(argument: Argument, way: str) -> list[str]:
+    text = f"any text of {way}"
     found = []
     if argument.equals is not None:
         found.append(f"{text} == {_quoted(argument.equals)}")
@@ -158,23 +177,24 @@ def _all(tests: list[str]) -> str:
 
 
 def _odd(argument: Argument) -> str:
-    path = _path(argument)
-    return f"{path} is list or {path} is object or {path} is null"
+    ways = [_name(argument.key), *([_way(argument.steps)] if argument.steps else [])]
+    return " or ".join(f"{way} is list or {way} is object or {way} is null" for way in ways)
 
 
-def _plain(argument: Argument) -> str:
-    path = _path(argument)
-    return f"{path} is not list and {path} is not object"
+def _name(key: str) -> str:
+    return _way((key,))
 
 
-def _path(argument: Argument) -> str:
-    return f"args.{argument.key}" if _NAME.fullmatch(argument.key) else f"args[{_quoted(argument.key)}]"
+def _way(steps: tuple[str, ...]) -> str:
+    return "args" + "".join(f".{step}" if _NAME.fullmatch(step) else f"[{_quoted(step)}]" for step in steps)
 
 
 def _clauses(rule: Rule) -> tuple[list[str], list[str]]:
     comments: list[str] = []
     clauses: list[str] = []
     asks = rule.decision == "require_approval"
+    if rule.judged:
+        comments.append("# It says `judge`: a person decides instead, since a model's answer cannot be recomputed.")
     if rule.rate_limit and rule.decision == "deny":
         comments.append("# Its `rate_limit` is left out: nothing passes that could be counted.")
     elif rule.rate_limit:
