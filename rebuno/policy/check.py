@@ -16,8 +16,9 @@ from rebuno.policy.formulas import Formulas
 from rebuno.policy.source import NOWHERE
 
 
-def check(bundle: s.Bundle) -> list[Diagnostic]:
-    """Every error and warning of a bundle, in the order of the file.
+def check(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
+    """Every error and warning of a bundle, in the order of the file. Without `warn` the dearer warnings are left
+    out, for where only errors count.
 
     Of a bundle that is not whole only what can be said about its parts: no warning that a missing part might settle.
     """
@@ -45,8 +46,9 @@ def check(bundle: s.Bundle) -> list[Diagnostic]:
         check_size(bundle, order, report)
     if bundle.whole and _closed(bundle) and not report.failed:
         formulas = Formulas(bundle)
-        check_reach(bundle, formulas, report)
-        check_warnings(bundle, formulas, report)
+        check_reach(bundle, formulas, report, warn=warn)
+        if warn:
+            check_warnings(bundle, formulas, report)
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)

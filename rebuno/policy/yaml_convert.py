@@ -16,6 +16,7 @@ from rebuno.policy.format import format_bundle
 from rebuno.policy.names import FIXED_IDS
 from rebuno.policy.source import Source
 from rebuno.policy.yaml_bundle import SUFFIXES, Argument, Bundle, Rule, read_bundle
+from rebuno.policy.yaml_rules import CONVERTED
 from rebuno.policy.yaml_words import duration, glob
 
 _KINDS: Final = {"tool_call": "tool", "llm_call": "llm", "local": "local"}
@@ -27,12 +28,13 @@ _ODD_ID: Final = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 
 
 def as_rules(source: Source) -> Source:
-    """The bundle as rules of our language: converted where its path ends in `.yaml` or `.yml`, else as it is.
+    """The bundle as rules of our language, not laid out: converted where its path ends in `.yaml` or `.yml`, else as it
+    is.
 
     Raises:
         BundleError: a YAML bundle has errors.
     """
-    return to_rbp(source) if source.path.endswith(SUFFIXES) else source
+    return _converted(source) if source.path.endswith(SUFFIXES) else source
 
 
 def to_rbp(source: Source) -> Source:
@@ -42,12 +44,17 @@ def to_rbp(source: Source) -> Source:
     Raises:
         BundleError: the YAML bundle has errors.
     """
+    made = _converted(source)
+    return Source(format_bundle(Source(made.text)), made.path, made.stem)
+
+
+def _converted(source: Source) -> Source:
     bundle = read_bundle(source)
     ids = _Ids()
-    text = f"# From a YAML bundle.\nbundle {_Ids().give(source.stem)}\ndefault {bundle.default}\n"
-    for number, rule in enumerate(bundle.rules):
-        text += _rule(rule, _later(bundle, number), ids)
-    return Source(format_bundle(Source(text)), f"{source.path} (as rules)", source.stem)
+    head = f"# From a YAML bundle.\nbundle {_Ids().give(source.stem)}\ndefault {bundle.default}\n"
+    later = _later(bundle)
+    rules = (_rule(rule, stricter, ids) for rule, stricter in zip(bundle.rules, later, strict=True))
+    return Source(head + "".join(rules), f"{source.path}{CONVERTED}", source.stem)
 
 
 class _Ids:
@@ -55,29 +62,35 @@ class _Ids:
 
     def __init__(self) -> None:
         self.given: set[str] = set()
+        self.last: dict[str, int] = {}
 
     def give(self, wanted: str) -> str:
         """The id that comes closest to what is wanted."""
         base = _ODD_ID.sub("-", wanted)
         if base in FIXED_IDS or base.startswith("__") or not _NAME.match(base):
             base = f"rule-{base.lstrip('_-')}"
-        found, number = base, 1
+        found, number = base, self.last.get(base, 1)
         while found in self.given:
             number += 1
             found = f"{base}-{number}"
+        self.last[base] = number
         self.given.add(found)
         return found
 
 
-def _later(bundle: Bundle, number: int) -> set[int]:
-    """How strict what comes after a rule may be."""
-    kind = bundle.rules[number].kind
-    found = {_STRICTNESS[rule.decision] for rule in bundle.rules[number + 1 :]}
-    if kind != "local":
-        found.add(_STRICTNESS[bundle.default])
-    if kind in ("local", ""):  # such a step is allowed whatever the default says
-        found.add(_STRICTNESS["allow"])
-    return found
+def _later(bundle: Bundle) -> list[set[int]]:
+    """How strict what comes after each rule may be."""
+    found: list[set[int]] = []
+    decisions: set[int] = set()
+    for rule in reversed(bundle.rules):
+        later = set(decisions)
+        if rule.kind != "local":
+            later.add(_STRICTNESS[bundle.default])
+        if rule.kind in ("local", ""):  # such a step is allowed whatever the default says
+            later.add(_STRICTNESS["allow"])
+        found.append(later)
+        decisions.add(_STRICTNESS[rule.decision])
+    return found[::-1]
 
 
 def _rule(rule: Rule, later: set[int], ids: _Ids) -> str:
