@@ -15,6 +15,7 @@ RebunoError
 ├── Blocked (step_id, approval_id)    a person must decide first; the attempt ends
 ├── Terminated                        the execution has ended
 ├── BundleError (diagnostics)         a bundle with errors gives no policy
+├── DuplicateTool (name, first, second)  two tools come to one name; a `ValueError` too
 ├── NetworkError                      the kernel cannot be reached
 ├── NotJSON (path)                    a value that JSON cannot hold; a `TypeError` too
 ├── Stale                             the log has grown past what a write rests on; the kernel reads again
@@ -186,6 +187,17 @@ class BundleError(RebunoError):
         count = len(self.diagnostics)
         lines = "\n".join(f"  {d}" for d in self.diagnostics)
         super().__init__(f"{count} error{'s' if count != 1 else ''}:\n{lines}")
+
+
+class DuplicateTool(RebunoError, ValueError):
+    """Two tools come to one name, and policy and the journal know a tool by its name. `first` and `second` say in words
+    where the two come from."""
+
+    def __init__(self, name: str, first: str, second: str, help: str) -> None:
+        super().__init__(f"two tools come to the name `{name}`: {first}, and {second}; {help}")
+        self.name = name
+        self.first = first
+        self.second = second
 
 
 class NetworkError(RebunoError):

@@ -4,16 +4,22 @@ Nothing of an MCP client is imported here: whatever lists tools and calls them b
 `mcp.Client` first of all.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
-from rebuno.errors import RebunoError, text_of
+from rebuno.errors import DuplicateTool, RebunoError, text_of
 from rebuno.model.step import Idempotency
 from rebuno.sdk.context import OutcomeUnknownError
-from rebuno.sdk.tool import wrap_tool
+from rebuno.sdk.origins import brief, server_origin
+from rebuno.sdk.tool import wrapped
 
 # What clients say where the server gave no answer: the connection closed, the time was up.
 _UNANSWERED: Final = frozenset({-32000, -32001})
+
+# INVARIANT: without a dot, so that the name of a tool tells its server; without `__`, which stands for the dot where
+# a host takes none.
+_SERVER: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_)){0,63}", re.ASCII)
 
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
@@ -26,20 +32,30 @@ def wrap_mcp_tools(
     descriptors: Iterable[Any],
     *,
     call: Call,
+    server: str = "",
     prefix: str = "",
     idempotency: str | None = None,
     to_result: Callable[[Any], Any] | None = None,
     trust_annotations: bool = False,
 ) -> list[Callable[..., Any]]:
-    """`wrap_mcp_tool` for each of a list: `wrap_mcp_tools((await client.list_tools()).tools, call=client.call_tool)`.
+    """`wrap_mcp_tool` for each of a list: `wrap_mcp_tools((await client.list_tools()).tools, call=client.call_tool,
+    server="mail")`.
 
     Raises:
+        DuplicateTool: as `wrap_mcp_tool`, and where two of the list have one name.
         ValueError: as `wrap_mcp_tool`.
     """
+    descriptors = list(descriptors)
+    names = [_field(descriptor, "name") for descriptor in descriptors]
+    for at, name in enumerate(names):
+        if name and name in names[:at]:
+            first, second = (f"number {number + 1} of the list" for number in (names.index(name), at))
+            raise DuplicateTool(brief(str(name)), first, second, "ask the server's author")
     return [
         wrap_mcp_tool(
             descriptor,
             call=call,
+            server=server,
             prefix=prefix,
             idempotency=idempotency,
             to_result=to_result,
@@ -53,6 +69,7 @@ def wrap_mcp_tool(
     descriptor: Any,
     *,
     call: Call,
+    server: str = "",
     prefix: str = "",
     idempotency: str | None = None,
     to_result: Callable[[Any], Any] | None = None,
@@ -62,8 +79,8 @@ def wrap_mcp_tool(
 
     `descriptor` is what the server says of it, an object or a dict with `name`, `description`, `inputSchema` (or
     `input_schema`). `call(name, args)` calls it on the server by its bare name. Policies, the journal and the model
-    know it as `<prefix>_<name>`, or by the bare name without a prefix. Arguments that are None and not required are
-    left out before policy sees them.
+    know it as `<server>.<name>`; with `prefix` instead of `server` as `<prefix>_<name>`, and without both by the bare
+    name. Arguments that are None and not required are left out before policy sees them.
 
     `idempotency` is `at_most_once` unless given: what the server says of its tools is no more than a hint. With
     `trust_annotations` its `readOnlyHint` or `idempotentHint` makes a tool `safe_to_retry`.
@@ -74,9 +91,17 @@ def wrap_mcp_tool(
     handler gets a `ToolError` with the server's text. Where there is no answer its `reason` is `indeterminate`.
 
     Raises:
-        ValueError: the tool has no name, the idempotency is unknown, or the name is registered with another one.
+        DuplicateTool: another tool has this name: of another server, of another prefix, or of the agent's own. The same
+            tool of the same server again, as after a reconnect, is no other tool.
+        ValueError: the tool has no name, the server's name is none, both `server` and `prefix` are given, the
+            idempotency is unknown, or the name is registered with another one.
     """
     name = _field(descriptor, "name") or ""
+    if server and prefix:
+        raise ValueError("give `server` or `prefix`, not both")
+    if server and not _SERVER.fullmatch(server):
+        wanted = "write at most 64 letters, digits, `-` and single `_`"
+        raise ValueError(f"`{brief(server)}` is no name of a server; {wanted}")
     schema = _field(descriptor, "input_schema", "inputSchema") or {}
     required = frozenset(schema.get("required") or ())
     if idempotency is None:
@@ -97,11 +122,13 @@ def wrap_mcp_tool(
             raise MCPToolError(_text(result) or f"the tool `{name}` reports an error without a text")
         return result
 
-    return wrap_tool(
-        f"{prefix}_{name}" if prefix and name else name,
+    whole = name and (f"{server}.{name}" if server else f"{prefix}_{name}" if prefix else name)
+    return wrapped(
+        whole,
         invoke,
+        server_origin(name, call, server=server, prefix=prefix),
         description=_field(descriptor, "description") or "",
-        args_schema=schema,
+        schema=schema,
         idempotency=idempotency,
         to_result=to_result or _plain,
         transform_args=lambda args: {key: value for key, value in args.items() if value is not None or key in required},

@@ -17,13 +17,19 @@ def convert(
 ) -> int:
     """Write a YAML bundle of the published kernel as an .rbp bundle with the same verdicts, or stricter ones.
 
-    Exit code 0, or 2 when the YAML bundle has errors.
+    What is read otherwise than there is told on standard error. Exit code 0, or 2 when the YAML bundle has errors.
     """
+    import sys
+
     from rebuno.policy.source import read
+    from rebuno.policy.yaml_bundle import read_bundle
     from rebuno.policy.yaml_convert import to_rbp
     from rebuno_cli.render import output
 
-    text = to_rbp(read(bundle)).text
+    source = read(bundle)
+    text = to_rbp(source).text
+    for warning in read_bundle(source).warnings:
+        output.write_text(str(warning), to=sys.stderr)
     if out:
         files.replace(Path(out), text)
     if as_json:

@@ -57,16 +57,18 @@ def node_of(data: Any, span: Span) -> Node:
     return Node(data, span, {})
 
 
-def read_yaml(source: Source, code: str = CODE, wanted: str = "write `cases:` and a list of cases") -> Node:
+def read_yaml(
+    source: Source, code: str = CODE, wanted: str = "write `cases:` and a list of cases", *, times: int = 1
+) -> Node:
     """The one document in a YAML text. `code` is that of what is found, `wanted` says what an empty file should hold.
 
     Raises:
-        BundleError: it is no YAML, repeats a key, holds what JSON cannot, or is over 1 MiB, 200,000 nodes or 128
-            levels.
+        BundleError: it is no YAML, repeats a key, holds what JSON cannot, or is over `times` 1 MiB, `times` 200,000
+            nodes, or 128 levels.
     """
-    reader = _Reader(source.path, code, wanted)
-    if len(source.text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise reader.error("the file is larger than 1 MiB", Span(1, 1, 1, 1, 0, 0), "split it")
+    reader = _Reader(source.path, code, wanted, times * MAX_NODES)
+    if len(source.text.encode("utf-8", "surrogatepass")) > times * MAX_BYTES:
+        raise reader.error(f"the file is larger than {times} MiB", Span(1, 1, 1, 1, 0, 0), "split it")
     try:
         return reader.document(yaml.parse(source.text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
@@ -115,7 +117,8 @@ class _Open:
 
 
 class _Reader:
-    def __init__(self, path: str, code: str, wanted: str) -> None:
+    def __init__(self, path: str, code: str, wanted: str, most: int) -> None:
+        self.most = most
         self.path = path
         self.code = code
         self.wanted = wanted
@@ -133,8 +136,8 @@ class _Reader:
             if node is None:
                 continue
             self.nodes += node.size if isinstance(event, yaml.AliasEvent) else 1
-            if self.nodes > MAX_NODES:
-                raise self.error(f"the file holds more than {MAX_NODES:,} values", node.span, "split it")
+            if self.nodes > self.most:
+                raise self.error(f"the file holds more than {self.most:,} values", node.span, "split it")
             if self.open:
                 self.add(node)
             elif found is not None:

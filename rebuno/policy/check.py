@@ -17,8 +17,9 @@ from rebuno.policy.formulas import Formulas
 from rebuno.policy.source import NOWHERE
 
 
-def check(bundle: s.Bundle) -> list[Diagnostic]:
-    """Every error and warning of a bundle, in the order of the file.
+def check(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
+    """Every error and warning of a bundle, in the order of the file. Without `warn` the dearer warnings are left
+    out, for where only errors count.
 
     A statement with an error hides no finding about another: what the statements say together is asked of those that
     have none. Of a bundle that is not whole there is no warning that a missing part might settle.
@@ -46,8 +47,9 @@ def check(bundle: s.Bundle) -> list[Diagnostic]:
     check_size(_sound(bundle, report), order, report)
     rest = _sound(bundle, report)
     formulas = Formulas(rest)
-    check_reach(rest, formulas, report)
-    check_warnings(rest, formulas, report, placed=_placed(bundle))
+    check_reach(rest, formulas, report, warn=warn)
+    if warn:
+        check_warnings(rest, formulas, report, placed=_placed(bundle))
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)

@@ -28,8 +28,8 @@ class _Ruling:
     always: bool
 
 
-def check_reach(bundle: s.Bundle, formulas: Formulas, report: Report) -> None:
-    """Reports rules that never decide, and warns of exceptions that stand on the wrong side of what they except.
+def check_reach(bundle: s.Bundle, formulas: Formulas, report: Report, *, warn: bool = True) -> None:
+    """Reports rules that never decide, and with `warn` exceptions that stand on the wrong side of what they except.
 
     The bundle has no error so far.
     """
@@ -40,7 +40,7 @@ def check_reach(bundle: s.Bundle, formulas: Formulas, report: Report) -> None:
         hiding = _hiding(ruling, earlier, formulas.around)
         if hiding is not None:
             _unreachable(ruling, hiding, report)
-        else:
+        elif warn:
             _order(ruling, earlier, formulas, report)
         (earlier.always if ruling.always else earlier.asking).add(ruling)
 

@@ -47,7 +47,7 @@ def compile_policy(sources: Sequence[Source]) -> Policy:
     sources, found = _as_rules(sources)
     for source in sources:
         bundle, mistakes = link(source)
-        found += [d for d in (*mistakes, *check(bundle)) if d.severity is Severity.ERROR]
+        found += [d for d in (*mistakes, *check(bundle, warn=False)) if d.severity is Severity.ERROR]
         bundles.append(bundle)
     found += _same_names(bundles)
     if found:

@@ -11,7 +11,8 @@ from rebuno.policy.diagnostics import Diagnostic, Severity
 from rebuno.policy.link import BUNDLE, link
 from rebuno.policy.parse import parse
 from rebuno.policy.source import Source, read
-from rebuno.policy.yaml_convert import as_rules
+from rebuno.policy.yaml_bundle import SUFFIXES
+from rebuno.policy.yaml_convert import to_rbp
 
 _WIDTH: Final = 100  # characters of a line of values
 
@@ -26,7 +27,9 @@ def inline(path: str | Path) -> str:
     Raises:
         BundleError: the bundle has errors, or the text would be larger than a bundle may be.
     """
-    source = as_rules(read(path))
+    source = read(path)
+    if source.path.endswith(SUFFIXES):
+        source = to_rbp(source)
     bundle, found = link(source)
     _refuse([*found, *check(bundle)])
     values = {line.name.text: line.value for line in bundle.statements if isinstance(line, s.Let)}

@@ -20,8 +20,10 @@ from rebuno.policy.names import ROOTS
 from rebuno.policy.source import Source
 from rebuno.policy.surface import Lines, comments, refused
 from rebuno.policy.syntax_errors import explain
+from rebuno.policy.yaml_rules import CONVERTED, read_rules
 
 LARGEST: Final = 1 << 20  # bytes of a bundle
+LARGEST_CONVERTED: Final = 1 << 26  # bytes of the rules that a YAML bundle is read as
 DEEPEST: Final = 100  # parentheses and `not` around a test
 
 _VERDICTS: Final = {"ALLOW": "allow", "DENY": "deny", "APPROVAL": "require_approval"}
@@ -44,13 +46,16 @@ def _parsed(source: Source) -> tuple[s.Bundle, tuple[Diagnostic, ...]]:
     text = source.text.removeprefix("\ufeff")
     lines = Lines(text, source.path)
     size = len(text.encode("utf-8", "surrogatepass"))
-    if size > LARGEST:
-        message = f"the file has {size:,} bytes; at most {LARGEST:,} are read"
+    converted = source.path.endswith(CONVERTED)
+    largest = LARGEST_CONVERTED if converted else LARGEST
+    if size > largest:
+        message = f"the file has {size:,} bytes; at most {largest:,} are read"
         found = Diagnostic(Code.FILE_TOO_BIG, message, lines.span(0, 0), source.path, "split it into layers")
         return s.Bundle(source.stem, (), path=source.path, text=text, whole=False), (found,)
     clean, findings = refused(lines, source.path, MOST + 1)
     reading = _Reading(clean, lines, source.path, findings)
-    statements = reading.all()
+    quickly = read_rules(clean, lines) if converted and not findings else None
+    statements = reading.all() if quickly is None else quickly
     name = next((line.name.text for line in statements if isinstance(line, s.BundleLine)), source.stem)
     bundle = s.Bundle(
         name,

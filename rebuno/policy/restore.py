@@ -32,7 +32,7 @@ def restore(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
         (path, text), *rest = rest
         source = Source(text, path, _stem(path), Path(path).parent)
         bundle, mistakes = link(source, dict(reversed(rest)))
-        found += [d for d in (*mistakes, *check(bundle)) if d.severity is Severity.ERROR]
+        found += [d for d in (*mistakes, *check(bundle, warn=False)) if d.severity is Severity.ERROR]
         pairs.append((bundle, source))
         del rest[: len(bundle.files)]
     if found:

@@ -3,31 +3,50 @@
 `yaml_convert` writes them as rules of our own language.
 """
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 import re2
 
 from rebuno.errors import BundleError
 from rebuno.policy.cases_yaml import Node, read_yaml
-from rebuno.policy.diagnostics import Code, Report, ordered
+from rebuno.policy.diagnostics import Code, Diagnostic, Report, Severity, ordered
 from rebuno.policy.names import did_you_mean
 from rebuno.policy.regexes import regex
 from rebuno.policy.source import Source
 from rebuno.policy.syntax import Span
+from rebuno.policy.values import shown
 from rebuno.policy.yaml_words import UnreadableError, glob, seconds
 
 SUFFIXES: Final = (".yaml", ".yml")
+# 8 MiB and 1,600,000 values: ten thousand rules have a quarter of that.
+_TIMES: Final = 8
+# Paths of other languages, which would be the name of an argument that no call has: `items[0]`, `$.config`, `a.*.b`.
+_FOREIGN: Final = re.compile(r"\[(?:[0-9]*|\*|['\"].*)\]|^\$\.|^/|(?:^|\.)[*#](?:\.|$)")
+# What YAML 1.1 and Go read as null, and JSON has no word for.
+_NULLS: Final = frozenset(("~", "Null", "NULL"))
+# What other versions of the published kernel take, and what is written for it here.
+_ELSEWHERE: Final = {
+    ("per_what", "session"): "count by `execution`, `agent` or `global`",
+    ("scope", "session"): "a budget is one execution's; leave `scope` out",
+}
+
+_DECISIONS: Final = ("allow", "deny", "require_approval", "judge")
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What the text of one argument must fulfil, all of it; None where it asks for nothing."""
+    """What the text of one argument must fulfil, all of it; None where it asks for nothing.
+
+    `key` is the name of an argument. With dots in it, it is also a way into nested objects; `steps` are the names on
+    that way, empty where there are no dots."""
 
     key: str
+    steps: tuple[str, ...] = ()
     equals: str | None = None
     contains: str | None = None
     one_of: tuple[str, ...] = ()
@@ -65,7 +84,7 @@ class Approval:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule. Of each group of `targets` (globs as they are written) and `agents` one must match, all `arguments`
-    must; `kind` is empty for steps of every kind."""
+    must; `kind` is empty for steps of every kind. `judged`: there a model decides, here a person does."""
 
     id: str
     line: int
@@ -74,6 +93,7 @@ class Rule:
     kind: str
     arguments: tuple[Argument, ...]
     decision: str
+    judged: bool
     reason: str
     approval: Approval | None
     rate_limit: RateLimit | None
@@ -82,10 +102,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A YAML bundle; `rules` stand in the order in which they are tried."""
+    """A YAML bundle; `rules` stand in the order in which they are tried, `warnings` in the order of the file."""
 
     default: str
     rules: tuple[Rule, ...]
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def read_bundle(source: Source) -> Bundle:
@@ -95,12 +116,17 @@ def read_bundle(source: Source) -> Bundle:
         BundleError: the text is no YAML, or no bundle; all mistakes are in it, each with its line.
     """
     text = source.text.removeprefix("\ufeff")
-    root = read_yaml(Source(text, source.path), Code.YAML_BUNDLE, "write `rules:` and a list of rules")
+    root = read_yaml(Source(text, source.path), Code.YAML_BUNDLE, "write `rules:` and a list of rules", times=_TIMES)
     reader = _Reader(text, source.path)
     bundle = reader.bundle(root)
-    if reader.report.findings:
-        raise BundleError(ordered(reader.report.findings))
-    return bundle
+    found = ordered(reader.report.findings)
+    if reader.report.failed:
+        raise BundleError([finding for finding in found if finding.severity is Severity.ERROR])
+    return replace(bundle, warnings=tuple(found))
+
+
+def _brief(text: str) -> str:
+    return shown(text)[1:-1]
 
 
 class _Reader:
@@ -138,6 +164,11 @@ class _Reader:
         arguments: dict[str, Node] = {}
         if "arguments" in when:
             arguments = self.mapping(when["arguments"], "`arguments`")
+        decision = self.choice(then.get("decision"), "decision", _DECISIONS, "deny")
+        if decision == "judge":
+            help = "write rules that decide it, or leave it to a person"
+            message = "`decision: judge` is read as `require_approval`: a model's answer cannot be recomputed"
+            self.report.warning(Code.YAML_BUNDLE, message, then["decision"].span, help)
         rule = Rule(
             id=self.filled(keys["id"], "id") if "id" in keys else "",
             line=node.span.line,
@@ -145,7 +176,8 @@ class _Reader:
             agents=self.groups(when, "agent_id", "agent_ids", self.filled),
             kind=self.choice(when.get("step_kind"), "step_kind", ("tool_call", "llm_call", "local"), ""),
             arguments=tuple(self.argument(key, value) for key, value in arguments.items()),
-            decision=self.choice(then.get("decision"), "decision", ("allow", "deny", "require_approval"), "deny"),
+            decision="require_approval" if decision == "judge" else decision,
+            judged=decision == "judge",
             reason=self.text(then["reason"], "reason") if "reason" in then else "",
             approval=self.approval(then["approval_config"]) if "approval_config" in then else None,
             rate_limit=self.rate_limit(then["rate_limit"]) if "rate_limit" in then else None,
@@ -160,11 +192,24 @@ class _Reader:
             self.error(f"the argument `{key}` is asked for nothing, so every value would do", node.span, help)
         return Argument(
             key,
+            self.steps(key, node),
             self.filled(keys["equals"], "equals") if "equals" in keys else None,
             self.filled(keys["contains"], "contains") if "contains" in keys else None,
             self.several(keys["one_of"], "one_of", self.text) if "one_of" in keys else (),
             self.expression(keys["regex"]) if "regex" in keys else None,
         )
+
+    def steps(self, key: str, node: Node) -> tuple[str, ...]:
+        steps = tuple(key.split("."))
+        if key == "<<":
+            help = "write the keys out, or give the whole value by an alias: `arguments: *name`"
+            self.error("a merge key (`<<`) is not read", node.span, help)
+        elif not all(steps):
+            self.error(f"the argument `{_brief(key)}` has an empty name", node.span, "write `name` or `name.inner`")
+        elif _FOREIGN.search(key):
+            help = "write names with dots, `name.inner`; rules about elements of lists are written in `.rbp`"
+            self.error(f"the argument `{_brief(key)}` is no name", node.span, help)
+        return steps if len(steps) > 1 else ()
 
     def approval(self, node: Node) -> Approval:
         keys = self.keys(node, "`approval_config`", ("approvers", "timeout", "message"))
@@ -187,7 +232,8 @@ class _Reader:
         )
 
     def budget(self, node: Node) -> Budget:
-        keys = self.keys(node, "`budget`", ("max_tokens", "on_exceed"), needed=("max_tokens",))
+        keys = self.keys(node, "`budget`", ("max_tokens", "on_exceed", "scope"), needed=("max_tokens",))
+        self.choice(keys.get("scope"), "scope", ("execution",), "execution")
         tokens = self.number(keys["max_tokens"], "max_tokens", least=1) if "max_tokens" in keys else 1
         return Budget(tokens, self.choice(keys.get("on_exceed"), "on_exceed", ("deny", "require_approval"), "deny"))
 
@@ -207,7 +253,7 @@ class _Reader:
         for key in found:
             if key not in known:
                 help = did_you_mean(key, list(known)) or f"known are {', '.join(f'`{name}`' for name in known)}"
-                self.error(f"{what} has no key `{key}`", node.keys[key], help)
+                self.error(f"{what} has no key `{_brief(key)}`", node.keys[key], help)
         for key in needed:
             if isinstance(node.value, dict) and key not in found:
                 self.error(f"{what} needs the key `{key}`", node.span)
@@ -220,7 +266,7 @@ class _Reader:
 
     def text(self, node: Node, what: str) -> str:
         value = node.value
-        if isinstance(value, str):
+        if isinstance(value, str) and self.text_read[node.span.start : node.span.end] not in _NULLS:
             return value
         if isinstance(value, int | float):  # truth values too: a plain word stands for itself
             return self.text_read[node.span.start : node.span.end]
@@ -257,8 +303,9 @@ class _Reader:
         text = self.text(node, what)
         if text in options:
             return text
-        help = did_you_mean(text, list(options)) or f"write {', '.join(f'`{option}`' for option in options)}"
-        self.error(f"`{what}` cannot be `{text}`", node.span, help)
+        write = f"write {', '.join(f'`{option}`' for option in options)}"
+        help = _ELSEWHERE.get((what, text)) or did_you_mean(text, list(options)) or write
+        self.error(f"`{what}` cannot be `{_brief(text)}`", node.span, help)
         return default
 
     def number(self, node: Node, what: str, least: int | None) -> int:

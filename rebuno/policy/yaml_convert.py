@@ -3,6 +3,9 @@
 Arguments are compared there as texts: a string as it is, anything else as its JSON. `text of` says the same of strings,
 numbers and truth values. Of a list, an object or null it does not, so there an allow rule does not match, a deny rule
 does, and an approval rule leaves the step to whatever is strictest.
+
+A key with dots is a way into nested objects, and may be an argument's own name. A deny or approval rule matches if one
+of the two does; an allow rule only if both do, where both are there.
 """
 
 import json
@@ -13,6 +16,7 @@ from rebuno.policy.format import format_bundle
 from rebuno.policy.names import FIXED_IDS
 from rebuno.policy.source import Source
 from rebuno.policy.yaml_bundle import SUFFIXES, Argument, Bundle, Rule, read_bundle
+from rebuno.policy.yaml_rules import CONVERTED
 from rebuno.policy.yaml_words import duration, glob
 
 _KINDS: Final = {"tool_call": "tool", "llm_call": "llm", "local": "local"}
@@ -24,12 +28,13 @@ _ODD_ID: Final = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 
 
 def as_rules(source: Source) -> Source:
-    """The bundle as rules of our language: converted where its path ends in `.yaml` or `.yml`, else as it is.
+    """The bundle as rules of our language, not laid out: converted where its path ends in `.yaml` or `.yml`, else as it
+    is.
 
     Raises:
         BundleError: a YAML bundle has errors.
     """
-    return to_rbp(source) if source.path.endswith(SUFFIXES) else source
+    return _converted(source) if source.path.endswith(SUFFIXES) else source
 
 
 def to_rbp(source: Source) -> Source:
@@ -39,12 +44,17 @@ def to_rbp(source: Source) -> Source:
     Raises:
         BundleError: the YAML bundle has errors.
     """
+    made = _converted(source)
+    return Source(format_bundle(Source(made.text)), made.path, made.stem)
+
+
+def _converted(source: Source) -> Source:
     bundle = read_bundle(source)
     ids = _Ids()
-    text = f"# From a YAML bundle.\nbundle {_Ids().give(source.stem)}\ndefault {bundle.default}\n"
-    for number, rule in enumerate(bundle.rules):
-        text += _rule(rule, _later(bundle, number), ids)
-    return Source(format_bundle(Source(text)), f"{source.path} (as rules)", source.stem)
+    head = f"# From a YAML bundle.\nbundle {_Ids().give(source.stem)}\ndefault {bundle.default}\n"
+    later = _later(bundle)
+    rules = (_rule(rule, stricter, ids) for rule, stricter in zip(bundle.rules, later, strict=True))
+    return Source(head + "".join(rules), f"{source.path}{CONVERTED}", source.stem)
 
 
 class _Ids:
@@ -52,29 +62,35 @@ class _Ids:
 
     def __init__(self) -> None:
         self.given: set[str] = set()
+        self.last: dict[str, int] = {}
 
     def give(self, wanted: str) -> str:
         """The id that comes closest to what is wanted."""
         base = _ODD_ID.sub("-", wanted)
         if base in FIXED_IDS or base.startswith("__") or not _NAME.match(base):
             base = f"rule-{base.lstrip('_-')}"
-        found, number = base, 1
+        found, number = base, self.last.get(base, 1)
         while found in self.given:
             number += 1
             found = f"{base}-{number}"
+        self.last[base] = number
         self.given.add(found)
         return found
 
 
-def _later(bundle: Bundle, number: int) -> set[int]:
-    """How strict what comes after a rule may be."""
-    kind = bundle.rules[number].kind
-    found = {_STRICTNESS[rule.decision] for rule in bundle.rules[number + 1 :]}
-    if kind != "local":
-        found.add(_STRICTNESS[bundle.default])
-    if kind in ("local", ""):  # such a step is allowed whatever the default says
-        found.add(_STRICTNESS["allow"])
-    return found
+def _later(bundle: Bundle) -> list[set[int]]:
+    """How strict what comes after each rule may be."""
+    found: list[set[int]] = []
+    decisions: set[int] = set()
+    for rule in reversed(bundle.rules):
+        later = set(decisions)
+        if rule.kind != "local":
+            later.add(_STRICTNESS[bundle.default])
+        if rule.kind in ("local", ""):  # such a step is allowed whatever the default says
+            later.add(_STRICTNESS["allow"])
+        found.append(later)
+        decisions.add(_STRICTNESS[rule.decision])
+    return found[::-1]
 
 
 def _rule(rule: Rule, later: set[int], ids: _Ids) -> str:
@@ -82,18 +98,15 @@ def _rule(rule: Rule, later: set[int], ids: _Ids) -> str:
     place = f"# Rule {_quoted(rule.id)}, line {rule.line}."
     odd = [_odd(argument) for argument in rule.arguments]
     guarded = ""
-    match = rule.decision != "allow"
+    doubted = rule.decision != "allow"
     if rule.decision == "require_approval" and odd:
-        match = max(later) <= 1
-        if not match and min(later) == 0:
+        doubted = max(later) <= 1
+        if not doubted and min(later) == 0:
             guarded = _guard(rule, ids.give(f"{rule.id}-unreadable"), place)
-    tests = [
-        f"({odd[at]} or {_all(_tests(argument))})" if match else f"{_plain(argument)} and {_all(_tests(argument))}"
-        for at, argument in enumerate(rule.arguments)
-    ]
+    tests = [_matched(argument, rule.decision, doubted) for argument in rule.arguments]
     comments, clauses = _clauses(rule)
     conditions = [*_conditions(rule), *tests]
-    if rule.decision == "require_approval" and odd and not match:
+    if rule.decision == "require_approval" and odd and not doubted:
         # Where the arguments are no object every test of theirs is in doubt, and doubt asks.
         conditions.insert(0, "args is object")
     when = [f"when {' and '.join(conditions)}"] if conditions else []
@@ -113,7 +126,7 @@ def _rule(rule: Rule, later: set[int], ids: _Ids) -> str:
 def _guard(rule: Rule, name: str, place: str) -> str:
     # What the rule would say of such a value is not known, and something stricter may come after it.
     odd = [_odd(argument) for argument in rule.arguments]
-    tests = [f"({odd[at]} or {_all(_tests(argument))})" for at, argument in enumerate(rule.arguments)]
+    tests = [_matched(argument, rule.decision, True) for argument in rule.arguments]
     conditions = [*_conditions(rule), *(tests if len(tests) > 1 else []), f"({' or '.join(odd)})"]
     return (
         f"{place} A list, an object or null cannot be compared as it does.\nrule {name} {{\ndeny {_subject(rule)}\n"
@@ -139,8 +152,27 @@ def _conditions(rule: Rule) -> list[str]:
     return found
 
 
-def _tests(argument: Argument) -> list[str]:
-    text = f"any text of {_path(argument)}"
+def _matched(argument: Argument, decision: str, doubted: bool) -> str:
+    """Whether an argument is as a rule wants it. `doubted`: so is one that cannot be compared."""
+    ways = [_name(argument.key), *([_way(argument.steps)] if argument.steps else [])]
+    if doubted:
+        return f"({' or '.join((_odd(argument), *(_all(_tests(argument, way)) for way in ways)))})"
+    plain = [f"{way} is not list and {way} is not object and {_all(_tests(argument, way))}" for way in ways]
+    if not argument.steps:
+        return plain[0]
+    name, way = plain
+    if decision != "allow":
+        objects = [f"{_way(argument.steps[:end])} is object" for end in range(1, len(argument.steps))]
+        return f"(({name}) or ({' and '.join([*objects, way])}))"
+    # INVARIANT: an allow rule asks for both where both are there. A key of null is there, which `missing` does not see.
+    first, last = _way(argument.steps[:1]), _quoted(argument.steps[-1])
+    unnamed = f"no text of args == {_quoted(argument.key)}"
+    no_way = f"{first} missing or no text of {first} == {last}"
+    return f"(({unnamed} and {way}) or ({name} and ({no_way} or ({way}))))"
+
+
+def _tests(argument: Argument, way: str) -> list[str]:
+    text = f"any text of {way}"
     found = []
     if argument.equals is not None:
         found.append(f"{text} == {_quoted(argument.equals)}")
@@ -158,23 +190,24 @@ def _all(tests: list[str]) -> str:
 
 
 def _odd(argument: Argument) -> str:
-    path = _path(argument)
-    return f"{path} is list or {path} is object or {path} is null"
+    ways = [_name(argument.key), *([_way(argument.steps)] if argument.steps else [])]
+    return " or ".join(f"{way} is list or {way} is object or {way} is null" for way in ways)
 
 
-def _plain(argument: Argument) -> str:
-    path = _path(argument)
-    return f"{path} is not list and {path} is not object"
+def _name(key: str) -> str:
+    return _way((key,))
 
 
-def _path(argument: Argument) -> str:
-    return f"args.{argument.key}" if _NAME.fullmatch(argument.key) else f"args[{_quoted(argument.key)}]"
+def _way(steps: tuple[str, ...]) -> str:
+    return "args" + "".join(f".{step}" if _NAME.fullmatch(step) else f"[{_quoted(step)}]" for step in steps)
 
 
 def _clauses(rule: Rule) -> tuple[list[str], list[str]]:
     comments: list[str] = []
     clauses: list[str] = []
     asks = rule.decision == "require_approval"
+    if rule.judged:
+        comments.append("# It says `judge`: a person decides instead, since a model's answer cannot be recomputed.")
     if rule.rate_limit and rule.decision == "deny":
         comments.append("# Its `rate_limit` is left out: nothing passes that could be counted.")
     elif rule.rate_limit:

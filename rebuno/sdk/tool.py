@@ -7,17 +7,19 @@ import types
 from collections.abc import Callable
 from typing import Any, Final, overload
 
-from rebuno.errors import PolicyError
+from rebuno.errors import DuplicateTool, PolicyError
 from rebuno.model.step import Idempotency, Kind
 from rebuno.sdk import context
 from rebuno.sdk.arguments import all_detached, detached
 from rebuno.sdk.context import ExecutionContext
+from rebuno.sdk.origins import Origin, brief, function_origin
 
-# One name, one promise: the policy and the journal know a tool by its name alone.
-_registered: dict[str, Idempotency] = {}
+# One name, one promise, one tool: the policy and the journal know a tool by its name alone.
+_registered: dict[str, tuple[Idempotency, Origin]] = {}
 # What frameworks and callers read of a tool that `wrap_tool` made, beside its name, docstring and signature.
 _SCHEMA: Final = "__input_schema__"
 _PROMISE: Final = "__idempotency__"
+_HELP: Final = "name one of them otherwise, or the MCP server that it comes from: `server=`"
 # An attribute of an enum's class is looked up in Python, and this one for every call.
 _TOOL: Final = Kind.TOOL
 
@@ -37,6 +39,7 @@ def tool(tool_id: Callable[..., Any] | str | None = None, *, idempotency: str = 
     `"<id> not allowed. reason: <reason>"`, for the model to read. Otherwise it raises what `step` raises.
 
     Raises:
+        DuplicateTool: another tool has the id. The same function again, as after a reload, is no other tool.
         ValueError: the idempotency is unknown, or the id is registered with another one.
     """
     if callable(tool_id):
@@ -64,10 +67,34 @@ def wrap_tool(
     `__idempotency__`. Otherwise the tool behaves as one of `tool`.
 
     Raises:
+        DuplicateTool: another tool has the name.
         ValueError: the name is empty, the idempotency unknown, or the name registered with another one.
     """
-    promise = _register(name, idempotency)
-    schema = args_schema or {}
+    return wrapped(
+        name,
+        invoke,
+        function_origin(invoke),
+        description=description,
+        schema=args_schema or {},
+        idempotency=idempotency,
+        to_result=to_result,
+        transform_args=transform_args,
+    )
+
+
+def wrapped(
+    name: str,
+    invoke: Callable[[dict[str, Any]], Any],
+    origin: Origin,
+    *,
+    description: str,
+    schema: dict[str, Any],
+    idempotency: str,
+    to_result: Callable[[Any], Any] | None,
+    transform_args: Callable[[dict[str, Any]], dict[str, Any]] | None,
+) -> Callable[..., Any]:
+    """`wrap_tool` of a tool that comes from `origin`; raises as it does."""
+    promise = _register(name, idempotency, origin)
 
     async def call(**args: Any) -> Any:
         execution = context.required(f"the tool `{name}`")
@@ -88,7 +115,7 @@ def wrap_tool(
 
 def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: str) -> Callable[..., Any]:
     tool_id = getattr(function, "__name__", "") if tool_id is None else tool_id
-    promise = _register(tool_id, idempotency)
+    promise = _register(tool_id, idempotency, function_origin(function))
     signature = inspect.signature(function)
     extra = [p.name for p in signature.parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
     bind = _binder(signature)
@@ -144,15 +171,19 @@ def _binder(signature: inspect.Signature) -> Callable[..., dict[str, Any]] | Non
     return bind
 
 
-def _register(tool_id: str, idempotency: str) -> Idempotency:
+def _register(tool_id: str, idempotency: str, origin: Origin) -> Idempotency:
     if not tool_id:
         raise ValueError('the id of a tool is empty; name it: `@tool("id")`')
     try:
         promise = Idempotency(idempotency)
     except ValueError:
         raise ValueError(f"unknown idempotency `{idempotency}`; use one of {', '.join(Idempotency)}") from None
-    if _registered.setdefault(tool_id, promise) is not promise:
-        raise ValueError(f"the tool `{tool_id}` is registered as `{_registered[tool_id]}` already; use another id")
+    earlier = _registered.get(tool_id)
+    if earlier is not None and not earlier[1].same(origin):
+        raise DuplicateTool(brief(tool_id), earlier[1].label, origin.label, _HELP)
+    if earlier is not None and earlier[0] is not promise:
+        raise ValueError(f"the tool `{tool_id}` is registered as `{earlier[0]}` already; use another id")
+    _registered[tool_id] = promise, origin
     return promise
 
 

@@ -88,7 +88,8 @@ async def agent(serving: Serving, headers: Mapping[str, str], *, method: str, ta
         dispatch_id=headers.get("rebuno-dispatch-id", ""),
         dispatch_attempt=headers.get("rebuno-dispatch-attempt", ""),
     )
-    if not hmac.compare_digest(expected, given) or known is None:
+    # As bytes: of texts that are not ASCII the comparison raises.
+    if not hmac.compare_digest(expected.encode(), given.encode()) or known is None:
         raise UnauthorizedError("the signature is not this agent's")
     return Caller(agent_id=agent_id)
 
@@ -169,4 +170,4 @@ def _by_address(host: str) -> bool:
 
 def _hashed(token: str) -> bytes:
     # Of one length, so that a comparison tells nothing of the token's.
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -144,7 +144,7 @@ REFUSED = [
     ("rules:\n- {then: {decision: deny}}", "2:3: error[yaml-bundle]: a rule needs the key `id`", "no id"),
     ("rules:\n- {id: a, when: {}}", "a rule needs the key `then`", "no `then`"),
     ("rules:\n- {id: a, then: {}}", "`then` needs the key `decision`", "no decision"),
-    ("rules:\n- {id: a, then: {decision: judge}}", "`decision` cannot be `judge`", "a verdict that we do not have"),
+    ("rules:\n- {id: a, then: {decision: ask}}", "`decision` cannot be `ask`", "a verdict that we do not have"),
     ("rules:\n- {id: a, when: {tool: x}, then: {decision: deny}}", "`when` has no key `tool`", "an unknown test"),
     ("rules:\n- {id: a, when: {target: ''}, then: {decision: deny}}", "an empty `target` would match", "no target"),
     ("rules:\n- {id: a, when: {targets: []}, then: {decision: deny}}", "an empty `targets` would match", "no targets"),

@@ -167,10 +167,10 @@ def test_a_tool_on_a_method_says_that_self_is_no_argument() -> None:
 
 
 def test_one_id_has_one_idempotency() -> None:
-    """The journal knows a tool by its name alone; the same promise again is fine."""
+    """The journal knows a tool by its name alone; the same function with the same promise again is fine."""
     same = name()
     rebuno.tool(same)(plain)
-    rebuno.tool(same, idempotency="safe_to_retry")(hidden)
+    rebuno.tool(same, idempotency="safe_to_retry")(plain)
     with pytest.raises(ValueError, match=f"`{same}` is registered as `safe_to_retry` already; use another id"):
         rebuno.tool(same, idempotency="at_most_once")(plain)
 

@@ -8,7 +8,8 @@ from unicodedata import category
 
 from rebuno.policy.edges import cut_after, cut_before
 from rebuno.policy.facets.hosts import domain_literal, read_host, under_domain
-from rebuno.policy.facets.reading import Doubtful, Facet, Surroundings
+from rebuno.policy.facets.markup import as_markup
+from rebuno.policy.facets.reading import Doubtful, Facet, Surroundings, Unsure
 from rebuno.policy.tokens import MAX_TEXT
 from rebuno.policy.values import UNREADABLE, Tri, type_name, valid
 
@@ -50,15 +51,21 @@ def read_address(value: Any) -> Address | None:
     return None if host is None or host.ip else Address(f"{local}@{host.text}", host.text)
 
 
-def find_addresses(text: str) -> list[str] | None:
+def find_addresses(text: str) -> list[str | Unsure] | None:
     """The mail addresses in `text`, in order, each once, with its domain as `read_address` gives it; None beyond
     1,048,576 characters and where the text is not valid Unicode.
 
-    An address that programs read differently stands there so that `read_address` gives None. Linear in the text.
+    One that programs read differently is unsure; so is one that only a reader of markup sees (`ana&#64;corp.example`),
+    which comes last. Linear in the text.
     """
     if len(text) > MAX_TEXT or not valid(text):
         return None
-    return list(dict.fromkeys(_usual(address) for address in _written(text)))
+    found = dict.fromkeys(_usual(address) for address in _written(text))
+    markup = as_markup(text)
+    if markup != text and not any(isinstance(address, Unsure) for address in found):
+        hidden = next((address for address in _written(markup) if _usual(address) not in found), "")
+        found |= {Unsure(hidden): None} if hidden else {}
+    return list(found)
 
 
 def _written(text: str) -> dict[str, bool]:
@@ -74,9 +81,9 @@ def _written(text: str) -> dict[str, bool]:
     return written
 
 
-def _usual(written: str) -> str:
+def _usual(written: str) -> str | Unsure:
     address = read_address(written)
-    return address.text if address else written
+    return address.text if address else Unsure(written)
 
 
 def _addresses(token: str, before: str, after: str) -> Iterator[tuple[str, int, int]]:

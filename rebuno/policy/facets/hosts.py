@@ -15,6 +15,8 @@ _NAME: Final = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 # What cannot stand in a host, and would end it or begin something else.
 _OUTSIDE: Final = re.compile(r"[\s\x00-\x2c/:-@\[-^`{-\x9f]")
 _OCTAL: Final = re.compile(r"(?<![^.])0+(?=[0-9])")
+# `0x` without digits is a zero for browsers, and a name for the C library.
+_NO_DIGITS: Final = re.compile(r"(?:\A|\.)0[xX](?:\.|\Z)")
 _NETWORK: Final = re.compile(r"[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?")
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 
@@ -35,13 +37,15 @@ def read_host(text: str) -> Host | None:
 
     Every spelling of an IPv4 address that browsers take is read, and one inside IPv6 (`::ffff:10.0.0.1`) is the IPv4
     address. In doubt are: a name that programs map differently (`ß`, wide letters and dots, invisible characters), or
-    that mixes Latin and other letters in a label; octal digits that make another address when read as decimal; empty
-    or too long labels, and whatever is no host.
+    that mixes Latin and other letters in a label; octal digits that make another address when read as decimal, `0x`
+    without digits; empty or too long labels, and whatever is no host.
     """
     if ":" in text:
         return _ipv6(text[1:-1] if text.startswith("[") and text.endswith("]") else text)
     host = _browsers(text)
     if host is None or (not text.isascii() and not _undisputed(text, host.text)):
+        return None
+    if host.ip and _NO_DIGITS.search(text):
         return None
     if host.ip and _OCTAL.search(text):
         decimal = _browsers(_OCTAL.sub("", text))

@@ -1,10 +1,12 @@
 """Finds the URLs in a text: what a browser, a mail program or a chat would turn into a link."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
-from rebuno.policy.facets.urls import authority_end, read_url, usual
+from rebuno.policy.facets.markup import as_markup, loaded_by_style
+from rebuno.policy.facets.reading import Unsure
+from rebuno.policy.facets.urls import authority_end, plain_text, read_url, usual
 from rebuno.policy.tokens import MAX_TEXT
 from rebuno.policy.values import valid
 
@@ -30,23 +32,40 @@ _CLOSING: Final = "\"'`)\\]}>|…”’»」）"
 # What may stand after a link in a sentence: the rest of a quotation, then a blank, a tag or nothing.
 _OVER: Final = re.compile(rf"[{_CLOSING}]{{0,8}}[{_TRAILING}]{{0,8}}[{_CLOSING}]{{0,8}}(?:[\s<]|\Z)")
 _LOOK_BACK: Final = 64
+# Clients agree on the host of such a URL and not on its path: some resolve `%2e%2e` and `..`, some send them; some
+# escape a `%` that begins no code, and then all others.
+_DETOUR: Final = re.compile(r"[^?#]*?/(?:\.|%2[eE]){1,2}(?:[/?#]|\Z)|[^#]*?%(?![0-9A-Fa-f]{2})")
 
 
-def find_links(text: str) -> list[str] | None:
+def find_links(text: str) -> list[str | Unsure] | None:
     """The URLs in `text`, in order, each once and in its usual form; None beyond 1,048,576 characters and where the
     text is not valid Unicode.
 
-    A link that programs read differently, or end at different places, stands there so that `read_url` gives None.
-    Linear in the text.
+    A link that only a reader of markup sees comes last, and is unsure: `ht&#116;ps://…`, or one that a line break in an
+    attribute takes apart. Where there is an unsure one already, none is sought. Linear in the text.
     """
     if len(text) > MAX_TEXT or not valid(text):
         return None
-    return list(dict.fromkeys(_usual(link) for link in dict.fromkeys(_links(text))))
+    found = dict.fromkeys(_usual(link) for link in dict.fromkeys(_links(text)))
+    if not any(isinstance(link, Unsure) for link in found):
+        hidden = _hidden(text, found)
+        found |= {hidden: None} if hidden else {}
+    return list(found)
 
 
-def _usual(link: str) -> str:
+def _hidden(text: str, found: Collection[str | Unsure]) -> Unsure | None:
+    markup = as_markup(text)
+    more = next((link for link in _links(markup) if _usual(link) not in found), "") if markup != text else ""
+    hidden = more or loaded_by_style(text)
+    return Unsure(hidden) if hidden else None
+
+
+def _usual(link: str) -> str | Unsure:
     url = read_url(link)
-    return usual(link, url) if url else link
+    if url is None:
+        # A scheme that is not known leaves the host in doubt; two such links are alike where their texts are.
+        return link if plain_text(link) else Unsure(link)
+    return Unsure(link) if _DETOUR.match(link) else usual(link, url)
 
 
 def _links(text: str) -> Iterator[str]:

@@ -142,6 +142,18 @@ class Doubtful:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsure(Reading):
+    """A link or an address in a text that programs read differently, or end at different places: whatever is asked of
+    it is maybe. `text` is what was found."""
+
+    text: str
+
+    def json(self) -> str:
+        """What was found, as it stands there."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class Facet:
     """One reading of JSON values, as a row of the registry.
 

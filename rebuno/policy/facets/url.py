@@ -8,7 +8,7 @@ from rebuno.policy.edges import QUOTES
 from rebuno.policy.facets.hosts import address_literal, host_literal, in_network, network_literal, under_domain
 from rebuno.policy.facets.links import find_links
 from rebuno.policy.facets.reading import Doubtful, Facet, Surroundings
-from rebuno.policy.facets.urls import Url, read_url, usual
+from rebuno.policy.facets.urls import Url, plain_text, read_url, usual
 from rebuno.policy.values import MISSING, UNREADABLE, Tri, type_name
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
@@ -39,7 +39,7 @@ def _found(part: Callable[[Url], Any]) -> Callable[[str, Surroundings], Iterator
 
 def _known_links(text: str) -> Iterator[tuple[str, bool]]:
     # The links that can be read, each with whether it is all that is written: a quote inside a word ends none for sure.
-    links = [link for link in find_links(text) or () if read_url(link)]
+    links = [link for link in find_links(text) or () if isinstance(link, str) and read_url(link)]
     whole = _INNER_QUOTE.sub("x", text)
     sure = links if whole == text else frozenset(find_links(whole) or ())
     return ((link, link in sure) for link in links)
@@ -99,6 +99,8 @@ def _address_literal(value: Any, around: Surroundings) -> str:
 def _link_literal(value: Any, around: Surroundings) -> str:
     text = _text(value, '`"https://corp.example/a"`')
     url = read_url(text)
+    if url is None and plain_text(text):
+        return text
     if url is None:
         raise ValueError(f'`{text}` is no URL that all programs read alike; write it like `"https://corp.example/a"`')
     return usual(text, url)

@@ -15,12 +15,30 @@ DEFAULT_PORTS: Final = {"ftp": 21, "http": 80, "https": 443, "ws": 80, "wss": 44
 SPECIAL: Final = frozenset((*DEFAULT_PORTS, "file"))
 # These name no place on a network, and nobody reads what stands before the colon as a host.
 _OPAQUE: Final = frozenset(("about", "cid", "data", "javascript", "mailto", "sms", "tel", "urn"))
+# INVARIANT: only these have a host that is sure. Of `evil.example://corp.example/` one client opens `corp.example`,
+# another takes what stands before the colon for the host, or puts `http://` before all of it.
+_PLACES: Final = """
+cifs coap coaps dav davs ftps git git+ftp git+http git+https git+ssh gopher gs hdfs hg irc ircs nfs nntp nntps rsync
+rtmp rtmps rtsp rtsps s3 scp sftp sip sips smb ssh svn svn+ssh telnet vnc webcal webdav webdavs
+"""
+# Some clients of these let a query name another host: `postgresql://corp.example/db?host=evil.example`.
+_SERVICES: Final = """
+amqp amqps clickhouse cockroachdb couchbase grpc grpcs imap imaps kafka ldap ldaps mariadb mongodb mongodb+srv mqtt
+mqtts mysql nats neo4j pop3 pop3s postgres postgresql redis rediss smtp smtps socks4 socks4a socks5 socks5h tcp tls udp
+"""
+_ALIKE: Final = SPECIAL.union(_PLACES.split())
+_WITHOUT_QUERY: Final = frozenset(_SERVICES.split())
+# These lead to a file of this machine, and have no host at all.
+_LOCAL: Final = frozenset(("sqlite", "unix"))
 
 # A host, a port and credentials are shorter.
 _LONGEST: Final = 2_048
 _FORBIDDEN: Final = re.compile(r"[\s\x00-\x20\x7f-\x9f\\]")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,63}):")
 _WWW: Final = re.compile(r"www\.", re.IGNORECASE)
+_PORT: Final = re.compile(r":[0-9]{1,5}\Z", re.ASCII)
+# What RFC 3986 lets stand before an `@`; some clients end the host at other signs.
+_CREDENTIALS: Final = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*", re.ASCII)
 _END: Final = re.compile(r"[/?#]|\Z")
 
 
@@ -52,7 +70,7 @@ def read_url(value: Any) -> Url | None:
     if scheme in _OPAQUE or not slashes:
         return Url(scheme, None, None) if scheme in _OPAQUE and not slashes else None
     end = authority_end(value, start + 2)
-    if end > _LONGEST:
+    if end > _LONGEST or not _read_alike(scheme, host=end > start + 2, query="?" in value):
         return None
     if end > start + 2:
         return _with_host(value[:end], scheme)
@@ -61,6 +79,22 @@ def read_url(value: Any) -> Url | None:
     if (scheme in SPECIAL and scheme != "file") or value.startswith("//", end):
         return None
     return Url(scheme, None, None)
+
+
+def _read_alike(scheme: str, *, host: bool, query: bool) -> bool:
+    """Whether all clients find the host of such a URL at the same place, behind its two slashes."""
+    if scheme in _WITHOUT_QUERY:
+        return not query
+    return scheme in _ALIKE or (scheme in _LOCAL and not host)
+
+
+def plain_text(link: str) -> bool:
+    """Whether a link whose host is in doubt has no other fault than a scheme that is not known here: as a text it is
+    read alike, `myapp://open?x=1`."""
+    match = _SCHEME.match(link)
+    if match is None or not link.startswith("//", match.end()) or not valid(link) or _FORBIDDEN.search(link):
+        return False
+    return not any(match[1].lower() in known for known in (_ALIKE, _WITHOUT_QUERY, _LOCAL, _OPAQUE))
 
 
 def authority_end(text: str, start: int) -> int:
@@ -78,8 +112,11 @@ def usual(value: str, url: Url) -> str:
 
 
 def _without_scheme(authority: str) -> Url | None:
-    # `www.corp.example:x@evil.example` has credentials for one reader and is no host for another.
-    url = None if "@" in authority else _with_host(f"http://{authority}", "http")
+    # `www.corp.example:x@evil.example` has credentials for one reader and is no host for another; the part before the
+    # colon of `www.corp.example://evil.example` is a scheme for many.
+    if "@" in authority or (":" in authority and not _PORT.search(authority)):
+        return None
+    url = _with_host(f"http://{authority}", "http")
     if url is None:
         return None
     return Url(None, url.host, url.port if ":" in authority else None)
@@ -87,7 +124,8 @@ def _without_scheme(authority: str) -> Url | None:
 
 @lru_cache(maxsize=1_024)
 def _with_host(head: str, scheme: str) -> Url | None:
-    if head.count("@") > 1:
+    credentials, at, _ = head.partition("//")[2].rpartition("@")
+    if at and not _CREDENTIALS.fullmatch(credentials):
         return None
     try:
         browsers, others = URL(head), urlsplit(head).hostname

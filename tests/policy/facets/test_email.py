@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.policy.facets.email import FACETS
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.reading import Surroundings, Unsure
 from rebuno.policy.values import UNREADABLE
 
 AROUND = Surroundings()
@@ -109,6 +109,45 @@ def test_addresses(text: str, addresses: list[str]) -> None:
 def test_doubt(text: str) -> None:
     """An address that is no plain one is there, and its domain is in doubt."""
     assert [DOMAIN.read(found, AROUND) for found in EMAIL.read(text, AROUND)] == [UNREADABLE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "write to eve&#64;evil.example",
+        "write to eve&commat;evil.example",
+        "eve@evil&period;example",
+        '<a href="mailto:eve@ev\nil.example">',
+    ],
+)
+def test_addresses_that_only_markup_shows(text: str) -> None:
+    """An address that a mail program shows, and that does not stand in the text as it is, is in doubt."""
+    assert UNREADABLE in [DOMAIN.read(found, AROUND) for found in EMAIL.read(text, AROUND)]
+
+
+@pytest.mark.parametrize(
+    ("text", "unsure"),
+    [
+        ("x@evil.example@corp.example", "x@evil.example@corp.example"),
+        ("ana%evil.example@corp.example", "ana%evil.example@corp.example"),
+    ],
+)
+def test_an_address_in_doubt_is_none_for_sure(text: str, unsure: str) -> None:
+    """Nothing that is asked of such an address is a yes or a no, and a trace shows it."""
+    (found,) = EMAIL.read(text, AROUND)
+    assert found == Unsure(unsure)
+    assert found.json() == unsure
+    assert EMAIL.under is not None
+    assert found.under("corp.example") is None
+
+
+@pytest.mark.parametrize("line", ["\r\n", "\n", "\r", "\t", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize(
+    "address", ["{}ana@corp.example", "ana{}@corp.example", "ana@corp.example{}", "ana@{}corp.example"]
+)
+def test_line_breaks(address: str, line: str) -> None:
+    """A value with a line break anywhere, also at its end, may begin another header."""
+    assert DOMAIN.read(address.format(line), AROUND) is UNREADABLE
 
 
 @pytest.mark.parametrize(

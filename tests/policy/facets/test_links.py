@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.compile import compile_policy
+from rebuno.policy.explain import explain
+from rebuno.policy.facets.reading import Surroundings, Unsure
 from rebuno.policy.facets.url import FACETS
+from rebuno.policy.facts import Facts
+from rebuno.policy.source import Source
 from rebuno.policy.values import UNREADABLE
 
 AROUND = Surroundings()
@@ -81,6 +85,97 @@ def test_links(text: str, links: list[str]) -> None:
 def test_doubt(text: str) -> None:
     """A link that is no plain URL is there, and its host is in doubt."""
     assert hosts(text) == [UNREADABLE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<a href="https:/\n/evil.example/x">y</a>',  # browsers drop line breaks and tabs
+        '<a href="https:/\r\n/evil.example/x">y</a>',
+        "<a href='h\nttps:/\t/evil.example/x'>y</a>",
+        '<img src = "h\rttps:/\r/evil.example/x">',
+        '<a href="&#104;ttps:&#47;&#47;evil.example/x">',  # and read references
+        '<a href="&#x68ttps&#x3a;&#x2F;&#x2F;evil.example">',
+        '<a href="https&colon;&sol;&sol;evil.example/x">',
+        '<a href="https:&NewLine;/&Tab;/evil.example/x">',
+        '<a href="ht&#9;tps:&sol;/evil.example/x">',
+        "[x](https&colon;&sol;&sol;evil.example/x)",  # in Markdown too
+        "evil&period;example/x",
+        "www&#46;evil.example",
+        "\\\\evil&period;example\\x",
+        "background:url(\\68 ttps:/\\/evil.example/x)",  # a style sheet
+        "@import 'ht\\74ps:\\2f\\2f evil.example'",
+        '<a href="https://corp.example/x&sol;..&sol;y">',
+    ],
+)
+def test_links_that_only_markup_shows(text: str) -> None:
+    """A link that a mail program shows, and that does not stand in the text as it is, is in doubt."""
+    assert UNREADABLE in hosts(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("<p>R&amp;D &lt;b&gt; &euro; 5</p> see https://corp.example/x", ["https://corp.example/x"]),
+        ('<a class="b\n c" href="https://corp.example/x">y</a>', ["https://corp.example/x"]),
+        ("https://corp.example/?a=1&copy=2&amount=3", ["https://corp.example/?a=1&copy=2&amount=3"]),
+        ("a = 'b\nc'; url(x) and C:\\Windows", []),
+        ('x = "a"\nsee www.corp.example\ny = "b"', ["www.corp.example/"]),
+    ],
+)
+def test_plain_markup(text: str, links: list[str]) -> None:
+    """Markup that hides no link leaves the links sure."""
+    assert LINK.read(text, AROUND) == links
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://corp.example/secret/../a",
+        "https://corp.example/secret/%2e%2e/a",
+        "https://corp.example/secret/.%2E/a",
+        "https://corp.example/./a",
+        "https://corp.example/%2e/a",
+        "https://corp.example/a/..?x",
+        "https://corp.example/100%/a",
+        "https://corp.example/%zz",
+        "https://corp.example/?a=%",
+        "www.corp.example/x/../y",
+    ],
+)
+def test_a_path_that_clients_send_differently(link: str) -> None:
+    """The host of such a URL is sure, and whether it is a certain link is not."""
+    assert HOST.read(link, AROUND) in ("corp.example", "www.corp.example")
+    (found,) = LINK.read(link, AROUND)
+    assert isinstance(found, Unsure)
+    assert found.json() == link
+    assert LINK.find is not None
+    assert list(LINK.find(link, AROUND)) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "text", "answer"),
+    [
+        ('any link of args.t == "https://evil.example/x"', "https:\\\\evil.example/x", None),
+        ('any link of args.t in ["https://evil.example/x"]', "see //evil.example/x", None),
+        ('any link of args.t like "*evil*"', "see https:/evil.example/x", None),
+        ('any link of args.t under "evil.example"', "see https&#58;//evil.example/x", None),
+        ('every link of args.t == "https://corp.example/x"', "https://corp.example/y/../x", None),
+        ('any link of args.t == "myapp://open"', "see myapp://open", True),
+        ('any link of args.t == "myapp://open"', "see myapp://close", False),
+        ('any link of args.t under "open"', "see myapp://open", None),
+    ],
+)
+def test_what_is_asked_of_a_link_in_doubt(test: str, text: str, answer: bool | None) -> None:
+    """A link that programs read differently is neither this one nor surely another: a deny rule fires, no allow rule
+    does."""
+    source = f'bundle b\ndefault deny\nrule yes {{\n  allow tool "x"\n  when {test}\n}}\n'
+    source += f'rule no {{\n  deny tool "x"\n  when {test}\n}}\n'
+    facts = Facts("tool_call", "x", {"t": text})
+    policy = compile_policy([Source(source, "b.rbp")])
+    decided = policy.decide(facts)
+    assert decided.rule_id == {True: "yes", None: "no", False: "default"}[answer]
+    assert explain(policy, facts).decision.rule_id == decided.rule_id
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,85 @@ def test_host(url: Any, host: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "evil.example://corp.example/x",  # a host that stands in the place of a scheme
+        "Evil.Example://corp.example/x",
+        "evil.example://corp.example:443@x/",
+        "evil.example:///corp.example",
+        "evil://corp.example/x",  # a client that puts `http://` before it
+        "localhost://corp.example/",
+        "evil-example://corp.example/",
+        "evil+example://corp.example/",
+        "x.y://corp.example/",
+        "myapp://corp.example/",
+        "httpx://corp.example/",
+        "http.://corp.example/",
+        "jar://corp.example/",
+        "intent://corp.example/#Intent;scheme=https;end",
+        "www.evil.example://corp.example/",  # the other way about: a scheme that looks like a host
+        "www.corp.example://evil.example/",
+        "www.corp.example:",
+        "www.corp.example:/x",
+        "www.corp.example:?x",
+        "www.corp.example:000000080/",
+        "sqlite://corp.example/x.db",  # a scheme that has no host
+        "unix://corp.example/x",
+        "postgresql://corp.example/db?host=evil.example",  # a query that names another one
+        "postgres:///db?host=evil.example",
+        "mysql://corp.example/db?host=evil.example",
+        "mongodb+srv://corp.example/?x",
+        "redis://corp.example?host=evil.example",
+        "postgresql://corp.example,evil.example/db",  # several hosts
+        "https://[::1]@corp.example/",  # credentials that no standard allows
+        "https://é@corp.example/",
+        "https://a%zz@corp.example/",
+        'https://evil.example"@corp.example/',
+        "https://evil.example[@corp.example/",
+        "http://0x/",  # a zero or a name
+        "http://0x.0x/",
+        "http://0.0.0.0x/",
+        "redis://1.0x./",
+    ],
+)
+def test_clients_disagree_about_the_host(url: str) -> None:
+    """Where one client opens another host than the next, nothing of the URL is sure."""
+    assert [read(name, url) for name in ("host", "scheme", "port", "address")] == [UNREADABLE] * 4
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("git+ssh://git@corp.example/x", "corp.example"),
+        ("SFTP://corp.example/x", "corp.example"),
+        ("redis://corp.example:6379/0", "corp.example"),
+        ("postgresql://ana:x%40y@corp.example/db", "corp.example"),
+        ("mongodb+srv://corp.example/db", "corp.example"),
+        ("ldaps://corp.example/", "corp.example"),
+        ("s3://bucket/key?versionId=1", "bucket"),
+        ("git+https://corp.example/x?ref=main", "corp.example"),
+        ("unix:///run/x.sock", MISSING),
+        ("postgresql:///db", MISSING),
+        ("https://a;b,c:d=e@corp.example/", "corp.example"),
+        ("https://corp.example/?host=evil.example", "corp.example"),
+    ],
+)
+def test_schemes_that_all_clients_read_alike(url: str, host: Any) -> None:
+    """The schemes in use have a host that is sure."""
+    assert read("host", url) == host
+
+
+@pytest.mark.parametrize("facet", ["host", "scheme", "port", "address"])
+@pytest.mark.parametrize("line", ["\r\n", "\n", "\r", "\t", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize(
+    "url", ["{}https://corp.example/", "https://corp.example{}/", "https://corp.example/{}x", "https://corp.example/{}"]
+)
+def test_line_breaks(url: str, line: str, facet: str) -> None:
+    """A value with a line break anywhere, also at its end, may be the head of something else."""
+    assert read(facet, url.format(line)) is UNREADABLE
+
+
+@pytest.mark.parametrize(
     ("host", "address"),
     [
         ("127.0.0.1", "127.0.0.1"),
@@ -202,6 +281,7 @@ def test_under(facet: str, value: str, right: str, answer: bool | None) -> None:
         ("address", "::1", "::1"),
         ("link", "HTTPS://corp.example:443/a/../b", "https://corp.example/b"),
         ("link", "www.Corp.example", "www.corp.example/"),
+        ("link", "myapp://open?x=1", "myapp://open?x=1"),  # as a text
     ],
 )
 def test_literal(facet: str, literal: Any, value: Any) -> None:
