@@ -15,7 +15,7 @@ from rebuno.policy.tool_schemas import Argument, Tool, argument, names_at
 # Facets that read texts only.
 _OF_TEXT: Final = frozenset(
     {"path", "name", "extension", "host", "scheme", "port", "address", "domain", "link", "email", "command", "program",
-     "redirect", "statement", "table"}
+     "redirect", "statement", "table", "written_table", "function"}
 )  # fmt: skip
 _WORD: Final = {"array": "a list", "object": "an object", "integer": "an integer", "null": "null"}
 

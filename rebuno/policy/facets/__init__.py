@@ -22,7 +22,7 @@ _MODULES: Final = {
     "url": ("host", "scheme", "port", "address", "link"),
     "email": ("domain", "email"),
     "shell": ("command", "program", "redirect"),
-    "sql": ("statement", "table"),
+    "sql": ("statement", "table", "written_table", "function"),
     "date": ("date",),
     "number": ("number",),
     "text": ("text", "size"),

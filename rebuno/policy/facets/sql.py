@@ -1,4 +1,4 @@
-"""`statement` and `table`: what a text of SQL does and touches. They need the extra `sql`."""
+"""The facets of SQL: what a text does, touches and calls. They need the extra `sql`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ from rebuno.policy.values import UNREADABLE, Tri, shown, valid
 
 @dataclass(frozen=True, slots=True)
 class Table(Reading):
-    """A table's name as lower-case parts, the schema and the like before it. Without a schema it may be in any."""
+    """The name of a table or a function as lower-case parts, the schema and the like before it. Without a schema it may
+    be in any."""
 
     parts: tuple[str, ...]
 
@@ -53,20 +54,34 @@ class Table(Reading):
         return ".".join(self.parts)
 
 
-def statements(value: Any, _: Surroundings) -> Any:
-    """The types of the statements in a text of SQL, those that change data inside others too, as lower-case words."""
+def _read(value: Any) -> Any:
     from rebuno.policy.facets import sql_tree
 
-    script = sql_tree.script(value) if type(value) is str else None
+    return sql_tree.script(value) if type(value) is str else None
+
+
+def statements(value: Any, _: Surroundings) -> Any:
+    """The types of the statements in a text of SQL, those that change data inside others too, as lower-case words."""
+    script = _read(value)
     return UNREADABLE if script is None else sorted(script.statements)
 
 
 def tables(value: Any, _: Surroundings) -> Any:
     """The tables that a text of SQL names, subqueries included; the names that a `with` gives are none."""
-    from rebuno.policy.facets import sql_tree
-
-    script = sql_tree.script(value) if type(value) is str else None
+    script = _read(value)
     return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.tables)]
+
+
+def written_tables(value: Any, _: Surroundings) -> Any:
+    """The tables that the statements in a text of SQL change, create or drop."""
+    script = _read(value)
+    return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.written)]
+
+
+def functions(value: Any, _: Surroundings) -> Any:
+    """The functions that a text of SQL calls, as they are written."""
+    script = _read(value)
+    return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.functions)]
 
 
 def _statement(value: Any, _: Surroundings) -> str:
@@ -80,9 +95,17 @@ def _statement(value: Any, _: Surroundings) -> str:
 
 
 def _table(value: Any, _: Surroundings) -> Table:
+    return _named(value, "table; write `people` or `hr.people`, without quotes")
+
+
+def _function(value: Any, _: Surroundings) -> Table:
+    return _named(value, "function; write `lower` or `cron.schedule`, without quotes and brackets", "()")
+
+
+def _named(value: Any, what: str, but: str = "") -> Table:
     parts = tuple(value.lower().split(".")) if type(value) is str and valid(value) else ()
-    if not parts or any(not part or part != part.strip() or '"' in part or "`" in part for part in parts):
-        raise ValueError(f"`{shown(value)}` names no table; write `people` or `hr.people`, without quotes")
+    if not parts or any(not part or part != part.strip() or set('"`' + but) & set(part) for part in parts):
+        raise ValueError(f"`{shown(value)}` names no {what}")
     return Table(parts)
 
 
@@ -106,6 +129,26 @@ FACETS: Final[tuple[Facet, ...]] = (
             value="string",
             read=tables,
             literal=_table,
+            many=True,
+            lower=True,
+        ),
+        Facet(
+            name="written_table",
+            of="SQL",
+            gives="the tables that it changes",
+            value="string",
+            read=written_tables,
+            literal=_table,
+            many=True,
+            lower=True,
+        ),
+        Facet(
+            name="function",
+            of="SQL",
+            gives="the functions that it calls",
+            value="string",
+            read=functions,
+            literal=_function,
             many=True,
             lower=True,
         ),

@@ -2,20 +2,25 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Final
 
-from sqlglot import ErrorLevel, Parser, TokenType, exp
+from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
+from rebuno.policy.facets.sql_calls import Calls, words
+from rebuno.policy.facets.sql_log import quiet
+from rebuno.policy.facets.sql_names import CHANGES, Name, UnclearError, table, walk
+from rebuno.policy.facets.sql_written import targets
 from rebuno.policy.values import valid
 
 MAX_BYTES: Final = 65_536
 MAX_DEPTH: Final = 16  # of brackets and `case`, and signs in a row
-_DIALECTS: Final = ("", "postgres", "mysql", "sqlite")
+# Each with whether it knows names in backticks.
+_DIALECTS: Final = (("", False), ("postgres", False), ("mysql", True), ("sqlite", True))
 
 _TYPES: Final[dict[type[exp.Expr], str]] = {
     exp.Alter: "alter",
@@ -46,9 +51,8 @@ _TYPES: Final[dict[type[exp.Expr], str]] = {
     exp.Use: "use",
     exp.Values: "select",
 }
-STATEMENTS: Final = frozenset(_TYPES.values())
-# A query inside another statement is no statement; one that changes data is, wherever it stands.
-_CHANGES: Final = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+# `explain` stands before another statement, `lock` in a query: `for update`.
+STATEMENTS: Final = frozenset(_TYPES.values()) | {"explain", "lock"}
 # What is kept as text because it is not understood, and `$$ … $$`, which may be a body in another language.
 _OPAQUE: Final = (exp.Command, exp.RawString)
 _KINDS: Final = frozenset({"DATABASE", "INDEX", "SCHEMA", "SEQUENCE", "TABLE", "VIEW"})
@@ -57,30 +61,48 @@ _WORDS: Final = frozenset(
     {"begin", "checkpoint", "commit", "delimiter", "exec", "execute"}
     | {"go", "reconfigure", "revert", "rollback", "shutdown"}
 )
+# Hints of SQL Server under which a query takes no locks for long.
+_READING_HINTS: Final = frozenset({"nolock", "readuncommitted", "readpast", "readcommitted", "index", "forceseek"})
+# Before a statement that is explained; what else stands here (`for`, `plan for`) is not read.
+_EXPLAIN: Final = re.compile(
+    r"\s*explain\s+(?:query\s+plan\s+|\(([a-z0-9_,\s]*)\)\s*"
+    r"|(?:(?:analy[sz]e|verbose|extended|format\s*=\s*[a-z]+)\s+)*)"
+    r"(?=(?:select|with|insert|update|delete|merge|values)\b|\()",
+    re.IGNORECASE | re.ASCII,
+)
+_EXPLAINING: Final = words(
+    "analyze analyse verbose costs settings generic_plan buffers serialize wal timing summary memory format text json "
+    "xml yaml on off true false none binary 0 1"
+)
+_PLAIN: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 # A comment that some servers run, that some do not end here, or that some do not begin.
 _COMMENT: Final = re.compile(r"/\*[!+mM]|--[^ \t-\r]|/\*(?:(?!\*/).)*/\*", re.DOTALL)
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _SIGNS: Final = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
 
+_QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
+# A value begins after these.
+_BEFORE_VALUE: Final = words(
+    "all and as between by case distinct else from having ilike in into is join like limit not offset on or return "
+    "returning select set then using values when where"
+)
+
 # Its own errors, and those of Python's that a parser of its size may let through on texts that are no SQL.
 _FAILURES: Final = (
     SqlglotError, ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
 
-Name = tuple[str, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The types of a text's statements, and the tables that it names, as lower-case parts (`("hr", "people")`)."""
+    """What a text does: the types of its statements, the tables that it names, those of them that it changes, and the
+    functions that it calls. Names are lower-case parts (`("hr", "people")`)."""
 
     statements: frozenset[str]
     tables: frozenset[Name]
-
-
-class _UnclearError(SqlglotError):
-    """The text may say something else than it seems to."""
+    written: frozenset[Name]
+    functions: frozenset[Name]
 
 
 @lru_cache(maxsize=32)
@@ -94,60 +116,99 @@ def script(text: str) -> Script | None:
     if not valid(text) or len(text.encode()) > MAX_BYTES or "\0" in text:
         return None
     found: Script | None = None
-    for name in _DIALECTS:
-        try:
-            read = _script(text, name)
-        except _FAILURES:
-            return None
-        if found is not None and read != found:
-            return None
-        found = read
-    return found
+    try:
+        explained, text = _explained(text)
+        requoted = _requoted(text) if "`" in text else text
+        for name, backticks in _DIALECTS:
+            read = _script(text if backticks else requoted, Dialect.get_or_raise(name))
+            if found is not None and read != found:
+                return None
+            found = read
+    except _FAILURES:
+        return None
+    return replace(found, statements=found.statements | {"explain"}) if found and explained else found
 
 
-def _script(text: str, name: str) -> Script:
-    dialect = Dialect.get_or_raise(name)
+def _explained(text: str) -> tuple[bool, str]:
+    # What is explained is read as if it ran, which it does after `analyze`.
+    match = _EXPLAIN.match(text)
+    if match and not _EXPLAINING.issuperset((match[1] or "").lower().replace(",", " ").split()):
+        raise UnclearError("explained in an unknown way")
+    return (False, text) if match is None else (True, " " * match.end() + text[match.end() :])
+
+
+def _requoted(text: str) -> str:
+    # A server that does not know backticks refuses such a text: to PostgreSQL they are operators that do not exist. So
+    # its reading of names in backticks may be that of the others, as long as they are plain names.
+    found = list(text)
+    for token in Dialect.get_or_raise("mysql").tokenize(text):
+        if token.token_type is TokenType.IDENTIFIER and text[token.start] == "`" == text[token.end]:
+            if not _PLAIN.fullmatch(text[token.start + 1 : token.end]):
+                raise UnclearError("an odd name in backticks")
+            found[token.start] = found[token.end] = '"'
+    return "".join(found)
+
+
+def _script(text: str, dialect: Dialect) -> Script:
     tokens = dialect.tokenize(text)
     _look_over(text, tokens)
-    trees = _parser(name)(error_level=ErrorLevel.IMMEDIATE, dialect=dialect).parse(tokens, text)
-    statements: set[str] = set()
-    tables: set[Name] = set()
+    written = {token.start: token.text for token in tokens}
+    with quiet():
+        trees = dialect.parser_class(error_level=ErrorLevel.IMMEDIATE, dialect=dialect).parse(tokens, text)
+    found = _Found()
     for tree in trees:
-        if tree is None or isinstance(tree, exp.Semicolon):
-            continue
-        kind = _TYPES.get(type(tree))
-        if kind is None:
-            raise _UnclearError(f"no statement: {type(tree).__name__}")
-        statements.add(kind)
-        for node, names in _walk(tree):
-            statements.update(_changes(node))
-            if isinstance(node, exp.Table):
-                table = _table(node, names)
-                if table:
-                    tables.add(table)
-    if not statements:
-        raise _UnclearError("no statement")
-    return Script(frozenset(statements), frozenset(tables))
+        if tree is not None and not isinstance(tree, exp.Semicolon):
+            _statement(tree, written, found)
+    if not found.statements:
+        raise UnclearError("no statement")
+    called = set(Calls(tokens, found.columned).found())
+    called.update(name for name in found.columns if name[-2] not in found.sources)
+    return Script(frozenset(found.statements), frozenset(found.tables), frozenset(found.written), frozenset(called))
 
 
-@cache
-def _parser(name: str) -> type[Parser]:
-    # What sqlglot keeps as text it says in a log; here it is an error.
-    base = Dialect.get_or_raise(name).parser_class
-    return type(base.__name__, (base,), {"_warn_unsupported": _refuse})
+@dataclass(slots=True)
+class _Found:
+    statements: set[str] = field(default_factory=set)
+    tables: set[Name] = field(default_factory=set)
+    written: set[Name] = field(default_factory=set)
+    columned: set[str] = field(default_factory=set)  # names that list their columns
+    sources: set[str] = field(default_factory=lambda: {"excluded", "new", "old", "inserted", "deleted"})
+    columns: set[Name] = field(default_factory=set)  # those that name where they come from
 
 
-def _refuse(_: Parser) -> None:
-    raise _UnclearError("not understood")
+def _statement(tree: exp.Expr, written: dict[int, str], found: _Found) -> None:
+    kind = _TYPES.get(type(tree))
+    if kind is None:
+        raise UnclearError(f"no statement: {type(tree).__name__}")
+    found.statements.add(kind)
+    for node, names in walk(tree):
+        found.statements.update(_changes(node))
+        for target in targets(node):
+            name = table(target, None, written)
+            if name:
+                found.written.add(name)
+        if isinstance(node, exp.Table):
+            name = table(node, names, written)
+            if name:
+                found.tables.add(name)
+            found.sources.add(node.name.lower())
+        if isinstance(node, exp.TableAlias):
+            found.sources.add(node.name.lower())
+            if node.args.get("columns"):
+                found.columned.add(node.name.lower())
+        elif isinstance(node, exp.Column) and node.table and not isinstance(node.this, exp.Star):
+            # Oracle calls a function of a package without brackets: `utl_inaddr.get_host_name`.
+            found.columns.add(tuple(part.name.lower() for part in node.parts))
 
 
 def _look_over(text: str, tokens: list[Token]) -> None:
+    _look_at_signs(text, tokens)
     # INVARIANT: sqlglot calls itself for each bracket, `case` and sign; within this bound it needs some 400 frames, so
     # that the answer does not depend on how deep the caller stands.
     depth, signs, end = 0, 0, -1
     for token in tokens:
         if _COMMENT.search(text[end + 1 : token.start]):
-            raise _UnclearError("a comment that servers read differently")
+            raise UnclearError("a comment that servers read differently")
         end = token.end
         if token.token_type in _OPENING:
             depth += 1
@@ -155,26 +216,50 @@ def _look_over(text: str, tokens: list[Token]) -> None:
             depth -= 1
         signs = signs + 1 if token.token_type in _SIGNS else 0
         if max(depth, signs) > MAX_DEPTH:
-            raise _UnclearError("nested too deep")
+            raise UnclearError("nested too deep")
     if _COMMENT.search(text[end + 1 :]):
-        raise _UnclearError("a comment that servers read differently")
+        raise UnclearError("a comment that servers read differently")
+
+
+def _look_at_signs(text: str, tokens: list[Token]) -> None:
+    ends_value = False
+    for token in tokens:
+        kind = token.token_type
+        # `orders@remote` is a table of another server to Oracle; `@@datadir` is a setting, after a value an operator.
+        if kind is TokenType.PARAMETER and text[token.start] == "@" and ends_value:
+            raise UnclearError("a link to another server")
+        if text[token.start : token.start + 2] == "@@" and not ends_value and kind not in _QUOTED:
+            raise UnclearError("a setting")
+        # `U&"\0070g_sleep"` is a name with escapes.
+        if token.text in ("U", "u") and text[token.end + 1 : token.end + 3] in ('&"', "&'"):
+            raise UnclearError("a name with escapes")
+        if kind is TokenType.IDENTIFIER and "\\" in token.text:
+            raise UnclearError("a name with a backslash")
+        word = token.text.rpartition(" ")[2].lower()  # `GROUP BY` is one token
+        closed = kind in _QUOTED or kind in (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.NUMBER)
+        ends_value = closed or (word.isidentifier() and word not in _BEFORE_VALUE)
 
 
 def _changes(node: exp.Expr) -> Iterator[str]:
     # What one node does to data; raises where it cannot be told.
     if isinstance(node, _OPAQUE):
-        raise _UnclearError("kept as text")
+        raise UnclearError("kept as text")
     if isinstance(node, exp.Identifier):
         if not node.args.get("quoted") and node.name.lower() in _WORDS:
-            raise _UnclearError("a name that is a statement elsewhere")
+            raise UnclearError("a name that is a statement elsewhere")
     elif isinstance(node, exp.Create):
         if node.kind not in _KINDS:
-            raise _UnclearError("a body in another language")
+            raise UnclearError("a body in another language")
     elif isinstance(node, exp.In) and node.args.get("field") is not None:
-        raise _UnclearError("a table without `select`")  # SQLite: `a in users`
+        raise UnclearError("a table without `select`")  # SQLite: `a in users`
     elif isinstance(node, exp.Into):
         yield "create"
-    elif isinstance(node, _CHANGES):
+    elif isinstance(node, exp.Lock):
+        yield "lock"
+    elif isinstance(node, exp.WithTableHint):
+        if {hint.name.lower() for hint in node.expressions} - _READING_HINTS:
+            yield "lock"
+    elif isinstance(node, CHANGES):
         yield _TYPES[type(node)]
         if isinstance(node, exp.Insert) and (node.args.get("alternative") or node.args.get("overwrite")):
             yield "update"
@@ -183,81 +268,3 @@ def _changes(node: exp.Expr) -> Iterator[str]:
         yield from STATEMENTS & {node.args["then"].name.lower()}
     elif isinstance(node, exp.OnConflict) and node.args.get("expressions"):
         yield "update"
-
-
-class _Names:
-    """The `with` names that one query can see: the first `limit` of `order`, and those around it."""
-
-    __slots__ = ("around", "limit", "order", "own")
-
-    def __init__(
-        self,
-        order: "dict[str, list[tuple[exp.Identifier, int]]]",
-        limit: int,
-        around: "_Names | None",
-        own: int | None = None,
-    ) -> None:
-        self.order = order
-        self.own = limit if own is None else own  # MySQL sees no later one, `recursive` or not
-        self.limit = limit
-        self.around = around
-
-    def holds(self, name: exp.Identifier) -> bool:
-        """Whether it is one of them. Raises where servers differ: by case, by quotes, and by names that come later."""
-        names: _Names | None = self
-        while names is not None:
-            for other, position in names.order.get(name.name.casefold(), ()):
-                quoted = other.args.get("quoted") or name.args.get("quoted")
-                same = (
-                    name.name.isascii()
-                    and other.name.isascii()
-                    and (not quoted or other.name == name.name == name.name.lower())
-                )
-                if position < names.limit and (not same or position > names.own):
-                    raise _UnclearError("a name that is a table elsewhere")
-                if position < names.limit:
-                    return True
-            names = names.around
-        return False
-
-
-def _walk(tree: exp.Expr) -> Iterator[tuple[exp.Expr, _Names | None]]:
-    # Every node, each with the names that it can see.
-    stack: list[tuple[exp.Expr, _Names | None]] = [(tree, None)]
-    while stack:
-        node, around = stack.pop()
-        yield node, around
-        names = around
-        clause = node.args.get("with_")
-        if isinstance(clause, exp.With):
-            parts = clause.expressions
-            order: dict[str, list[tuple[exp.Identifier, int]]] = {}
-            for position, part in enumerate(parts):
-                alias = part.args["alias"].this
-                order.setdefault(alias.name.casefold(), []).append((alias, position))
-            names = _Names(order, len(parts), around)
-            recursive = bool(clause.args.get("recursive"))
-            for position, part in enumerate(parts):
-                stack.append((part, _Names(order, len(parts) if recursive else position, around, position)))
-        for key, child in _children(node):
-            if child is not clause:
-                # What is changed is a table, whatever name a `with` gives.
-                target = key == "this" and isinstance(node, (*_CHANGES, exp.Into))
-                stack.append((child, None if target else names))
-
-
-def _children(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
-    for key, value in node.args.items():
-        for child in value if type(value) is list else (value,):
-            if isinstance(child, exp.Expr):
-                yield key, child
-
-
-def _table(node: exp.Table, names: _Names | None) -> Name | None:
-    parts: list[Any] = node.parts
-    if not all(isinstance(part, exp.Identifier | exp.Func | exp.Dot) for part in parts):
-        raise _UnclearError("a table without a name")
-    name = tuple(part.name.lower() for part in parts)
-    if any(not part or "." in part for part in name):
-        raise _UnclearError("a table with an odd name")
-    return None if len(name) == 1 and names is not None and names.holds(parts[0]) else name

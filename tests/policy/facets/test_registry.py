@@ -122,6 +122,10 @@ def test_what_a_package_fails_on_is_unreadable(install: Install) -> None:
     ("packages", "test", "code", "words"),
     [
         ({"one": "host = shouting:SHOUT"}, 'host of args.x == "a"', "bad-facet", "by rebuno itself and by `one 1.5`"),
+        ({"one": "function = shouting:SHOUT"}, 'any function of args.x == "a"', "bad-facet",
+         "`function of` is claimed by rebuno itself and by `one 1.5`"),
+        ({"one": "written_table = shouting:SHOUT"}, 'any written_table of args.x == "a"', "bad-facet",
+         "`written_table of` is claimed by rebuno itself and by `one 1.5`"),
         ({"one": "shout = shouting:SHOUT", "two": "shout = shouting:SHOUT"}, 'shout of args.x == "a"', "bad-facet",
          "by `one 1.5` and by `two 1.5`"),
         ({"one": "shout = shouting:CRY"}, 'shout of args.x == "a"', "bad-facet", "`shouting:CRY` is none of that name"),

@@ -15,7 +15,7 @@ from rebuno.policy.values import UNREADABLE, Tri
 from tests.policy.bundles import Text, values
 
 NOWHERE = Surroundings()
-STATEMENT, TABLE = sql.FACETS
+STATEMENT, TABLE, WRITTEN, FUNCTION = sql.FACETS
 
 
 def tables(text: str) -> list[str]:
@@ -51,6 +51,23 @@ def tables(text: str) -> list[str]:
         ("TRUNCATE TABLE a, b", "truncate", "a b"),
         ("ALTER TABLE a ADD COLUMN b int", "alter", "a"),
         ("GRANT SELECT ON t TO u", "grant", "t"),
+        ("EXPLAIN SELECT * FROM t", "explain select", "t"),
+        ("explain analyze verbose DELETE FROM t", "delete explain", "t"),
+        ("EXPLAIN (ANALYZE, FORMAT json) UPDATE t SET a = 1", "explain update", "t"),
+        ("EXPLAIN QUERY PLAN SELECT * FROM t", "explain select", "t"),
+        ("EXPLAIN (SELECT * FROM a) UNION SELECT * FROM b", "explain select", "a b"),
+        ("EXPLAIN SELECT 1; DROP TABLE t", "drop explain select", "t"),
+        ("SELECT * FROM t FOR UPDATE", "lock select", "t"),
+        ("SELECT * FROM (SELECT * FROM t FOR SHARE SKIP LOCKED) x", "lock select", "t"),
+        ("SELECT * FROM t LOCK IN SHARE MODE", "lock select", "t"),
+        ("SELECT * FROM t WITH (XLOCK)", "lock select", "t"),
+        ("SELECT * FROM t WITH (NOLOCK)", "select", "t"),
+        ("SELECT `a` FROM `Hr`.`People`", "select", "hr.people"),
+        ("SELECT '`' FROM t", "select", "t"),
+        ("WITH `a` AS (SELECT 1) SELECT * FROM `a`", "select", ""),
+        ("SELECT * FROM generate_series(1, 2) g", "select", "generate_series"),
+        ("SELECT * FROM dblink('x', 'y') t(a int)", "select", "dblink"),
+        ("DELETE o FROM orders o JOIN people p ON true", "delete", "orders people"),
         ("COPY (SELECT * FROM t) TO PROGRAM 'sh'", "copy", "t"),
         ("SET x = 1", "set", ""),
         ("PRAGMA writable_schema = 1", "pragma", ""),
@@ -96,13 +113,30 @@ def test_what_sql_does(text: str, statements: str, names: str) -> None:
         "SELECT /*+ SET_VAR(a=1) */ 1",
         r"SELECT '\'; DROP TABLE x; -- '",  # is the quote escaped?
         r"SELECT E'\'; DROP TABLE x; -- '",
-        "SELECT `a` FROM t",
+        "SELECT `a b` FROM t",
+        "SELECT ` FROM t",
+        "SELECT `a` FROM t # `",
+        "SELECT * FROM `a.b`",
         "SELECT * FROM [t]",
         "SELECT $$a$$",
         "SELECT $x$a$x$",
         "DO $$ BEGIN END $$",
         "CREATE FUNCTION f() RETURNS int AS 'SELECT 1' LANGUAGE sql",
-        "EXPLAIN ANALYZE DELETE FROM t",
+        "EXPLAIN VACUUM",
+        "EXPLAIN PLAN FOR SELECT 1",
+        "EXPLAIN (ANALYZE, SELECT) SELECT 1",
+        "EXPLAIN t",
+        "SELECT 1; EXPLAIN DELETE FROM t",
+        "SELECT * FROM orders@remote",
+        "SELECT * FROM orders @ remote",
+        'SELECT * FROM "orders"@remote',
+        "SELECT * FROM hr.orders@remote o",
+        "DELETE FROM orders@remote",
+        "SELECT @@datadir",
+        "SELECT a, @@global.x FROM t",
+        r'SELECT U&"\0070g_sleep"(1)',
+        r'SELECT * FROM u&"\0061", t',
+        r'SELECT "a\b"(1)',
         "CALL f()",
         "VACUUM",
         "EXEC foo",
@@ -130,8 +164,8 @@ def test_what_sql_does(text: str, statements: str, names: str) -> None:
 )
 def test_what_cannot_be_told(text: Any) -> None:
     """Text that some server reads in another way, or that is not understood, is not read at all."""
-    assert STATEMENT.read(text, NOWHERE) is UNREADABLE
-    assert TABLE.read(text, NOWHERE) is UNREADABLE
+    for facet in sql.FACETS:
+        assert facet.read(text, NOWHERE) is UNREADABLE
 
 
 @pytest.mark.parametrize(
@@ -188,6 +222,8 @@ def test_tables_compare_with_nothing_else() -> None:
 
 def test_literals() -> None:
     """Types of statements that there are, names without quotes."""
+    assert WRITTEN.literal("Hr.People", NOWHERE) == Table(("hr", "people"))
+    assert FUNCTION.literal("Cron.Schedule", NOWHERE) == Table(("cron", "schedule"))
     assert STATEMENT.literal("SELECT", NOWHERE) == "select"
     assert TABLE.literal("Hr.People", NOWHERE) == Table(("hr", "people"))
 
@@ -204,6 +240,13 @@ def test_what_names_no_table_is_refused(written: Any) -> None:
     """A quoted name would never be equal to what is read."""
     with pytest.raises(ValueError, match=r"names no table; write `people` or `hr\.people`, without quotes"):
         TABLE.literal(written, NOWHERE)
+
+
+@pytest.mark.parametrize("written", ["", "a.", "count()", '"a"', "a b ", 5])
+def test_what_names_no_function_is_refused(written: Any) -> None:
+    """A bracket belongs to the call and not to the name."""
+    with pytest.raises(ValueError, match=r"names no function; write `lower` or `cron\.schedule`"):
+        FUNCTION.literal(written, NOWHERE)
 
 
 def test_long_sql_is_read_in_time() -> None:
@@ -225,7 +268,7 @@ WORDS = "SELECT FROM ( ) , ; * t.x 'x' \"q\" `z` 1 NOT - CASE WHEN END WITH AS U
 @settings(max_examples=150, deadline=None)
 @given(st.one_of(values, st.lists(st.sampled_from(WORDS.split(" ")), max_size=20).map(" ".join)))
 def test_no_value_is_too_odd(value: Any) -> None:
-    """Reading never raises; both facets read a text, or neither does."""
-    statements, found = STATEMENT.read(value, NOWHERE), TABLE.read(value, NOWHERE)
-    assert (statements is UNREADABLE) is (found is UNREADABLE)
+    """Reading never raises; all facets read a text, or none does."""
+    statements, *found = (facet.read(value, NOWHERE) for facet in sql.FACETS)
+    assert {one is UNREADABLE for one in found} == {statements is UNREADABLE}
     assert statements is UNREADABLE or statements

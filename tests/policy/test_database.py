@@ -1,0 +1,43 @@
+"""The bundle for databases: usual queries run, changes are asked about, and what does more does not run."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from rebuno.policy.compile import compile_bundle
+from rebuno.policy.decide import Policy
+from rebuno.policy.explain import explain
+from rebuno.policy.facts import Facts
+from rebuno.policy.source import read
+from tests.policy.queries import ASKED, HOSTILE, USUAL
+
+
+@cache
+def _policy() -> Policy:
+    return compile_bundle(read(Path(__file__).parents[2] / "policies" / "database.rbp"))
+
+
+def _verdict(text: str) -> str:
+    facts = Facts("tool_call", "query", {"sql": text}, agent="a", input=None)
+    verdict = _policy().decide(facts).verdict
+    assert explain(_policy(), facts).decision.verdict is verdict
+    return str(verdict)
+
+
+@pytest.mark.parametrize("text", USUAL)
+def test_a_usual_query_runs(text: str) -> None:
+    """A query of listed tables that only computes is not asked about, whatever its columns are called."""
+    assert _verdict(text) == "allow"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_does_more_does_not_run(text: str) -> None:
+    """A function, a table, a lock or a spelling that no rule lists is not allowed."""
+    assert _verdict(text) in ("deny", "require_approval")
+
+
+@pytest.mark.parametrize("text", ASKED)
+def test_a_change_is_asked_about(text: str) -> None:
+    """Rows of a table that may change, with whatever is only read beside it."""
+    assert _verdict(text) == "require_approval"
