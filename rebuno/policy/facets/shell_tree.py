@@ -39,6 +39,9 @@ _CLAUSES: Final = frozenset({"do_group", "elif_clause", "else_clause"})
 _LANGUAGE: Final = Language(tree_sitter_bash.language())
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _PIPE: Final = re.compile(rb"(?<!\|)\|(?!\|)")
+_NEVER_GLUED: Final = (b"", b" ", b"\t", b"-", b"&")
+_LOOK_BACK: Final = 64
+_DIGITS: Final = re.compile(rb"(?:^|[\s;&|()<>])[0-9]+\Z")
 _SECOND: Final = re.compile(rb"(?:\\\n)*\(")
 _SPACE: Final = re.compile(rb"[ \t\n]*")
 _METACHARACTERS: Final = b";&|()<>\n"
@@ -183,6 +186,16 @@ class Source:
         found = list(self.expansions(node.children))
         check_operand(self.data, head.end(), node.end_byte - 1, self.places(found))
         return (head["name"].decode() if (head["operation"] or b"").endswith(b"=") else None), found
+
+    def no_descriptor(self, redirect: Node) -> None:
+        """Check that no word is glued to a redirect that bash takes for its descriptor: `2>f` and `{name}>f` are one
+        redirect each, also where the parser has seen a word and a redirect."""
+        start = redirect.start_byte
+        if self.data[start - 1 : start] in _NEVER_GLUED:
+            return
+        before = self.data[max(0, start - _LOOK_BACK) : start].replace(b"\\\n", b"")
+        if before.endswith(b"}") or _DIGITS.search(before):
+            raise DoubtfulError
 
     def no_sum(self, opening: Node) -> None:
         """Check that a bracket is not the first of two side by side, in which bash sees a sum first."""

@@ -36,6 +36,9 @@ _NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _PATTERN: Final = re.compile(rb"[^\s\\'\"`$<>;&#]+")
 _TARGET: Final = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)(?:\[[0-9]+\])?")
 _OUTPUT: Final = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
+_DIGIT: Final = re.compile(rb"[0-9]")
+_BOTH: Final = frozenset({"&>", "&>>"})
+_CLOSES: Final = frozenset({">&-", "<&-"})
 _DESCRIPTOR: Final = re.compile(r"[0-9]+-?")
 _TWICE_THE_SAME: Final = re.compile(rb"[A-Za-z0-9_./,:@%+][A-Za-z0-9_./,:@%+-]*")
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
@@ -77,6 +80,8 @@ class _Place:
 class _Walk:
     def __init__(self, source: Source, depth: int) -> None:
         self.source = source
+        # Whether `&>` stands before: to other shells the command ends there, and words behind it begin the next one.
+        self.both = False
         self.script = Script()
         self.stack = [(source.root, _Place(depth))]
 
@@ -185,24 +190,22 @@ class _Walk:
         assigned: list[str] = []
         later: list[Node] = []
         before = len(self.script.targets)
-        last: Node | None = None
+        self.both = False
         for child in children:
             if child.type.endswith("_redirect"):
-                self._apart(last, child)
                 extra, rest = self._redirects([child], place)
-                if extra and not words:
+                if extra and (self.both or not words):
                     raise DoubtfulError
                 words.extend(extra)
                 later.extend(rest)
             elif child.type == "variable_assignment" and not words:
                 assigned.append(self._assignment(child, place)[0])
-            elif child.type in STATEMENTS or bool(words) is (child.type == "command_name"):
+            elif child.type in STATEMENTS or self.both or bool(words) is (child.type == "command_name"):
                 raise DoubtfulError
             else:
                 words.append(self._word(child, place))
                 if len(words) == 1 and self.source.text(child) in _RESERVED:
                     raise DoubtfulError
-            last = child
         redirected = place.redirected or len(self.script.targets) > before
         if words:
             self.script.commands.append(Simple(tuple(words), redirected, tuple(assigned)))
@@ -210,14 +213,6 @@ class _Walk:
             self.script.assigned.extend(assigned)
             self.script.opened = self.script.opened or redirected
         self._push(later, place)
-
-    def _apart(self, word: Node | None, redirect: Node) -> None:
-        # `2>f` and `{name}>f` are one redirect each, also where the parser has seen a word and a redirect.
-        if word is not None:
-            text = self.source.text(word)
-            gap = self.source.data[word.end_byte : redirect.start_byte].replace(b"\\\n", b"")
-            if not gap and (text.endswith(b"}") or text.isdigit()):
-                raise DoubtfulError
 
     def _assignment(self, node: Node, place: _Place) -> tuple[str, Word]:
         # The name, and all of it as a word.
@@ -288,46 +283,53 @@ class _Walk:
 
     # ------------------------------------------------------------ redirects
 
-    def _redirects(self, nodes: list[Node], place: _Place) -> tuple[list[Word], list[Node]]:
+    def _redirects(self, nodes: Iterable[Node], place: _Place) -> tuple[list[Word], list[Node]]:
         # The words that are the command's all the same, and the statements that follow on a here-document's line.
         extra: list[Word] = []
         later: list[Node] = []
-        stack = list(reversed(nodes))
-        while stack:
-            node = stack.pop()
-            children = node.children
-            if node.type == "heredoc_redirect":
-                line, found = self.source.here_document(node)
-                self._push_expansions(found, place)
-                for child in line:
-                    if child.type == "file_redirect" and not later:
-                        stack.append(child)
-                    elif child.type in STATEMENTS:
-                        later.append(child)
-                    elif child.is_named and not later:
-                        extra.append(self._word(child, place))
-                    elif child.type not in _TOKENS:
-                        raise DoubtfulError
+        for node in nodes:
+            self.source.no_descriptor(node)
+            if node.type != "heredoc_redirect":
+                extra.extend(self._redirect(node, place))
                 continue
-            self.source.tile(children, node.start_byte, node.end_byte, lines=False)
-            if children[0].type == "file_descriptor":
-                if not self.source.text(children[0]).isdigit():
+            line, found = self.source.here_document(node)
+            self._push_expansions(found, place)
+            for child in line:
+                if child.type == "file_redirect" and not later:
+                    self.source.no_descriptor(child)
+                    extra.extend(self._redirect(child, place))
+                elif child.type in STATEMENTS:
+                    later.append(child)
+                elif child.is_named and not later:
+                    extra.append(self._word(child, place))
+                elif child.type not in _TOKENS:
                     raise DoubtfulError
-                children = children[1:]
-            operator, *words = children
-            if not words and operator.type not in (">&-", "<&-"):
-                raise DoubtfulError
-            read = [self._word(word, place) for word in words]
-            extra.extend(read[1:])
-            if node.type == "file_redirect":
-                self._target(operator.type, words, read)
-            elif node.type != "herestring_redirect":
-                raise DoubtfulError
         return extra, later
 
+    def _redirect(self, node: Node, place: _Place) -> list[Word]:
+        # The words behind it that are the command's.
+        children = node.children
+        self.source.tile(children, node.start_byte, node.end_byte, lines=False)
+        if children[0].type == "file_descriptor":
+            # Other shells take two digits for a word.
+            if not _DIGIT.fullmatch(self.source.text(children[0])):
+                raise DoubtfulError
+            children = children[1:]
+        operator, *words = children
+        read = [self._word(word, place) for word in words]
+        if operator.type in _CLOSES:
+            # INVARIANT: these take no word, though the parser counts the next one to them.
+            return read
+        if not words:
+            raise DoubtfulError
+        self.both = self.both or operator.type in _BOTH
+        if node.type == "file_redirect":
+            self._target(operator.type, words, read)
+        elif node.type != "herestring_redirect":
+            raise DoubtfulError
+        return read[1:]
+
     def _target(self, operator: str, nodes: list[Node], words: list[Word]) -> None:
-        if operator in (">&-", "<&-"):
-            return
         word, raw = words[0], self.source.text(nodes[0])
         # Bash expands what follows these twice, what is quoted too.
         if operator in (">&", "<&") and not _TWICE_THE_SAME.fullmatch(raw):
