@@ -1,8 +1,8 @@
 """Whether the shipped bundles let people work: a day's shell lines and SQL queries, beside as many hostile ones.
 
-Each everyday line is put to `policies/coding.rbp` (shell) or `policies/database.rbp` (SQL) and should be allowed, which
-asks nobody. Each of them also has one change that makes it hostile; these, and calls that are hostile on their own, must
-never be allowed: asked about or denied. The lines stand in `shell_day_lines/`. Nothing is run.
+Each everyday line is put to `policies/coding.rbp` (shell) or `policies/database.rbp` (SQL) and should be allowed, so that
+nobody is asked. Each of them also has one change that makes it hostile. These changes, and calls that are hostile on
+their own, must be asked about or denied. The lines stand in `shell_day_lines/`. Nothing is run.
 
 The bounds: at most 25 % of the shell lines and 8 % of the queries are not allowed, and no hostile call is.
 Exit 0: the bounds hold. Exit 1: they do not. Exit 2: the lines or the bundles cannot be read.
@@ -72,7 +72,7 @@ def _is_change(line: str) -> bool:
 
 
 def hostile() -> Iterator[Call]:
-    """The calls that are hostile on their own: `# tool` or `# tool in FOLDER` says what the lines below it are put to."""
+    """The calls that are hostile on their own; `# tool` or `# tool in FOLDER` stands above those of a tool."""
     tool = cwd = ""
     for line in (LINES / "hostile.txt").read_text("utf-8").split("\n\n", 1)[1].splitlines():
         if line.startswith("# "):
@@ -125,7 +125,7 @@ def missed(figures: dict[str, dict[str, int]]) -> list[str]:
 
 
 def table(found: dict[str, list[Call]], figures: dict[str, dict[str, int]]) -> str:
-    """The figures, the everyday lines that are stopped with the rule that stops each, and the hostile ones that pass."""
+    """The figures, each everyday line that is stopped with the rule that stops it, and the hostile ones that pass."""
     rows = [f"{'':10}{'lines':>7}{'allowed':>9}{'not':>6}"]
     for name, figure in figures.items():
         lines, passed = figure["lines"], figure["allowed"]
@@ -141,7 +141,11 @@ def table(found: dict[str, list[Call]], figures: dict[str, dict[str, int]]) -> s
 def main() -> int:
     """Prints the figures; the exit code says whether the bounds hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help='print JSON only: {"shell": {"lines", "allowed"}, "queries": …, "hostile": …}')
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help='print JSON only: {"shell": {"lines", "allowed"}, "queries": …, "hostile": …}',
+    )
     options = parser.parse_args()
     try:
         found = groups()
