@@ -30,6 +30,7 @@ bench: .venv/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/load.py
 	$(BIN)/python benchmarks/steps.py
 	$(BIN)/python benchmarks/agentdojo.py
+	$(BIN)/python benchmarks/shell_day.py
 
 .venv: .venv/.ready ## the one environment
 
