@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from rebuno.policy.compile import Policy
+from rebuno.policy.decide import Policy
 from rebuno.policy.explain import explain
 from rebuno.policy.facets import path
 from rebuno.policy.facets.placed import Placed
