@@ -103,7 +103,7 @@ class Model:
     def fork(self, new_id: str, settled: list[str], answered: set[str]) -> "Model":
         """A new execution that stands where this one did when these steps had settled and these questions had an
         answer. Nobody has run it."""
-        fork = Model(new_id, self.start, pinned=self.pinned, forked=True)
+        fork = Model(new_id, self.start, pinned=False, forked=True)
         fork.now, fork.attempt = self.now, 0
         ids = {"": new_id}
         for step in self.steps.values():
@@ -117,6 +117,8 @@ class Model:
         for step in copies.values():
             step.parent = ids[step.parent] if step.parent else ""
             fork.steps[step.id] = step
+        # Its copies take the places that they took, since they took them.
+        fork.places = {ids[step_id]: at for step_id, at in self.places.items() if step_id in copies}
         for question in self.questions:
             if question.id in answered and question.step.id in copies:
                 copy = replace(question, id=None, scope="once", step=copies[question.step.id])
@@ -229,12 +231,12 @@ class Model:
             verdict, reason = rule.budget if rule.budget == "deny" else "ask", OVERSPENT
             askers.add(own)
         full = rule.limited and verdict != "deny" and self._full(step_id)
-        # Where a person is asked by another rule, a full window counts for nothing.
-        kept_out = full and verdict != "ask"
+        # Where a person is asked by another rule, a full window counts for nothing; where only the kernel asks, it does.
+        kept_out = full and (verdict != "ask" or rule_id.startswith("__"))
         due = self._due(step_id) if kept_out and rule.waits else None
         terms = rule if rule.verdict == "ask" else ANYBODY
         covered = verdict == "ask" and askers == {rule_id} and self._covered(call.target, rule_id, terms)
-        asks = verdict == "ask" and not covered
+        asks = verdict == "ask" and not covered and not kept_out
         if (asks or due is not None) and self._inside_once(call.parent):
             verdict, reason = "deny", NO_WAIT + ("a person" if asks else "its turn")
             asks = kept_out = False
