@@ -89,7 +89,8 @@ def _among(value: Reading, right: Any, fold: bool) -> Tri:
     if type(right) is not list:
         return None
     # What could not be read, or may be one of several, keeps a miss from being a no.
-    return _some(right, lambda item: _same(value, item, fold))
+    alike = [item for item in right if item is UNREADABLE or type(item) in (type(value), Either)]
+    return _some(alike, lambda item: _same(value, item, fold)) if alike or not right else None
 
 
 def _holds(value: Reading, right: Any, fold: bool) -> Tri:

@@ -4,6 +4,7 @@ A place is a tuple: `""` (where the text begins), `"/"` or `"~"`, and the names 
 frozenset; None where it is not known.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -24,6 +25,7 @@ MAX_PLACES: Final = 4
 MAX_NAMES: Final = 32
 MAX_LETTERS: Final = 512
 
+_SUBSTITUTION: Final = re.compile(rb"`|[$<>](?:\\\n)*\(")
 # How often each step may be taken anew for the loops around it.
 _ROUNDS: Final = 16
 _JOINTS: Final = frozenset({"&&", "||"})
@@ -110,7 +112,7 @@ def spots(root: Node, moves: Mapping[int, Move], start: Spots) -> Callable[[int]
     """Where the commands and redirects of a text stand, by where they begin. `moves` are the commands that change the
     directory, by where they begin; `start` is where the text begins. Takes time linear in the text."""
     try:
-        return _run(_Tape().of(root), moves, start).get
+        return _run(_Tape(root).steps, moves, start).get
     except DoubtfulError:
         return lambda at: None
 
@@ -118,11 +120,13 @@ def spots(root: Node, moves: Mapping[int, Move], start: Spots) -> Callable[[int]
 class _Tape:
     """Lays a text out as steps in the order in which bash takes them, loops once."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Node) -> None:
         self.steps: list[Step] = []
         self.stack: _Items = []
-
-    def of(self, root: Node) -> list[Step]:
+        text = root.text or b"`<"
+        # Whether words may hold commands, and whether there are redirects; where not, they need no look.
+        self.deep = _SUBSTITUTION.search(text) is not None
+        self.wide = self.deep or b"<" in text or b">" in text
         self._push(self._statements(root.children))
         while self.stack:
             item = self.stack.pop()
@@ -134,11 +138,12 @@ class _Tape:
                 self._push(self._shell(item.children))
             else:
                 # Whatever runs inside a word, a redirect or a sum runs in a shell of its own.
-                note: _Items = [(_Op.NOTE, item.start_byte)] if item.type == "file_redirect" else []
-                self._push([*note, *item.children])
-        return self.steps
+                if item.type == "file_redirect":
+                    self.steps.append((_Op.NOTE, item.start_byte))
+                if self.deep or item.type.endswith("_redirect"):
+                    self._push(item.children)
 
-    def _push(self, items: _Items) -> None:
+    def _push(self, items: Sequence[Node | Step]) -> None:
         self.stack.extend(reversed(items))
 
     def _shell(self, children: Sequence[Node]) -> _Items:
@@ -149,7 +154,8 @@ class _Tape:
         first = True
         for at, child in enumerate(children):
             if child.type not in STATEMENTS:
-                items.append(child)
+                if self.deep:
+                    items.append(child)
                 continue
             if not first:
                 items.append((_Op.NEXT, 0))
@@ -187,7 +193,7 @@ class _Tape:
         if not bodies:
             return [*items, (_Op.MOVE, body.start_byte)]
         if body.type == "command":
-            return [*items, *body.children, (_Op.MOVE, body.start_byte)]
+            return [*items, *(body.children if self.wide else ()), (_Op.MOVE, body.start_byte)]
         if body.type in _CHAINS:
             raise DoubtfulError
         return [*items, *self._compound(body)]

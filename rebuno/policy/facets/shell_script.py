@@ -53,9 +53,9 @@ class _Around:
     home: bool = True
     strange: bool = False
 
-    def inner(self, simple: Simple, run: Inside) -> "_Around":
-        """How what the command runs stands."""
-        where = None if run.moved else self.spots if run.directory is None else moved(self.spots, run.directory)
+    def inner(self, simple: Simple, run: Inside, spots: Spots) -> "_Around":
+        """How what the command, which stands at `spots`, runs stands."""
+        where = None if run.moved else spots if run.directory is None else moved(spots, run.directory)
         assigned = (*simple.assigned, *run.assigned)
         return _Around(self.depth + 1, simple.redirected, assigned, where, self.home and not run.homeless, self.strange)
 
@@ -77,10 +77,10 @@ class _Reader:
             raise DoubtfulError
         places = self._places()
         commands = [
-            replace(command, redirected=command.redirected or self.redirected, places=places(where))
+            Simple(one.words, one.redirected or self.redirected, one.assigned, one.at, places(where))
             if self.redirected or where is not HERE
-            else command
-            for command, where in self.commands
+            else one
+            for one, where in self.commands
         ]
         targets = [self._target(target, places(where)) for target, where in self.targets]
         return Shell(tuple(commands), tuple(dict.fromkeys(targets)), self.assigned, self.hidden)
@@ -117,8 +117,7 @@ class _Reader:
             if around.redirected or around.assigned:
                 redirected = around.redirected or simple.redirected
                 one = Simple(simple.words, redirected, (*around.assigned, *simple.assigned), simple.at)
-            spot = where(simple.at)
-            self._command(one, around if spot is around.spots else replace(around, spots=spot))
+            self._command(one, around, where(simple.at))
 
     def _spots(self, script: Script, around: _Around) -> Callable[[int], Spots]:
         moves = {one.at: move for one in script.commands if (move := move_of(one.words)) is not None}
@@ -135,17 +134,17 @@ class _Reader:
             self.rehomed = self.rehomed or name == "HOME"
             self.pathed = self.pathed or name == "CDPATH"
 
-    def _command(self, first: Simple, around: _Around) -> None:
-        stack = [(first, around)]
+    def _command(self, first: Simple, around: _Around, spots: Spots) -> None:
+        stack = [(first, around, spots)]
         while stack:
-            simple, around = stack.pop()
+            simple, around, spots = stack.pop()
             if around.depth > MAX_DEPTH or len(self.commands) >= MAX_COMMANDS:
                 raise DoubtfulError
             self._assigns(simple.assigned, alone=False)
             if not simple.words[0].known:
                 self.hidden = True
                 continue
-            self.commands.append((simple, around.spots))
+            self.commands.append((simple, spots))
             name = simple.words[0].start.rpartition("/")[2].casefold()
             done = effect(name, simple.words)
             run = inside(name, simple.words)
@@ -159,8 +158,8 @@ class _Reader:
                 self.redirected = True
             if not (run.commands or run.texts):
                 continue
-            inner = around.inner(simple, run)
+            inner = around.inner(simple, run, spots)
             for words in run.commands:
-                stack.append((Simple(words, simple.redirected, inner.assigned), inner))
+                stack.append((Simple(words, simple.redirected, inner.assigned), inner, inner.spots))
             for text in run.texts:
                 self.texts.append((text, replace(inner, strange=inner.strange or name in _STRANGE)))

@@ -13,6 +13,7 @@ from rebuno.policy.facets.shell_words import (
     Word,
     check_body,
     check_operand,
+    plain_word,
     read_word,
 )
 
@@ -112,6 +113,8 @@ class Source:
             self._gap(before, None, at, end, lines)
 
     def _gap(self, before: Node | None, after: Node | None, start: int, end: int, lines: bool) -> None:
+        if not lines and self.data[start:end] == b" ":
+            return
         gap = self.data[start:end].replace(b"\\\n", b"")
         broken = b"\n" in gap
         if not _SPACE.fullmatch(gap) or (broken and not lines):
@@ -165,6 +168,9 @@ class Source:
 
     def word(self, node: Node) -> tuple[Word, list[tuple[Node, bool]]]:
         """The word at a node, and the expansions in it."""
+        plain = plain_word(self.data, node.start_byte, node.end_byte)
+        if plain is not None:
+            return plain, []
         found = list(self.expansions([node]))
         return read_word(self.data, node.start_byte, node.end_byte, self.places(found)), found
 

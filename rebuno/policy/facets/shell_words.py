@@ -242,9 +242,14 @@ def read_word(data: bytes, start: int, end: int, expansions: Expansions) -> Word
         DoubtfulError: the place does not hold exactly one word by bash's rules, or an expansion that the parser did not
             see.
     """
-    # No expansion begins inside a plain run, and most words are one.
+    return _Reader(data, start, end, expansions).word()
+
+
+def plain_word(data: bytes, start: int, end: int) -> Word | None:
+    """The word that stands there, where nothing in it means anything to the shell, as in most words: no quote, no
+    escape, nothing that expands; else None."""
     plain = _PLAIN.fullmatch(data, start, end)
-    return Word(plain[0].decode()) if plain else _Reader(data, start, end, expansions).word()
+    return Word(plain[0].decode()) if plain else None
 
 
 _INNER: Final = re.compile(rb"[^\\'\"`$(){}<>!]+")
