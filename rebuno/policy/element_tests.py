@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from rebuno.policy import syntax
+from rebuno.policy.facets.placed import unplaced
 from rebuno.policy.facets.reading import NOWHERE, Facet, Surroundings
 from rebuno.policy.facts import Facts
 from rebuno.policy.known import Known
@@ -90,7 +91,7 @@ def compile_test(test: syntax.Test, names: Vocabulary, negated: bool, block: Blo
 
 def compile_block(test: syntax.Test, inner: Check, every: bool, names: Vocabulary, block: Block | None) -> Check:
     """The check of `… has (…)`: `inner` answers for the element that stands in `facts.it`."""
-    values = _elements(test.operand, lens(test.operand, test.op, block), names, apart=True)
+    values = _elements(test.operand, lens(test.operand, test.op, block), names, apart=True, block=True)
 
     def check(facts: Facts) -> Tri:
         if facts.tests > MAX_TESTS:
@@ -224,6 +225,8 @@ def _right_value(operand: syntax.Operand, names: Vocabulary) -> Value:
 
 def _path_value(path: syntax.Path) -> Value:
     root, parts = attrgetter(path.root), path.parts
+    if path.root == "it":
+        return lambda facts: unplaced(one(facts.it, parts))
     return (lambda facts: one(root(facts), parts)) if parts else root
 
 
@@ -231,20 +234,20 @@ def _single_value(operand: syntax.Operand, look: Lens, names: Vocabulary) -> Val
     path, chain, around = operand.paths[0], look.chain, names.around
     if len(operand.paths) > 1 or path.many or any(facet.many for facet in chain):
         raise AssertionError("several values without a quantifier")
-    plain = _path_value(path)
     if not chain:
-        return plain
+        return _path_value(path)
+    root, parts = attrgetter(path.root), path.parts
     key = names.place(operand, chain[0].name, "one")
-    return _kept(key, path.root in names.changing, lambda facts: through(chain, [plain(facts)], around)[0])
+    return _kept(key, path.root in names.changing, lambda facts: through(chain, [one(root(facts), parts)], around)[0])
 
 
-def _elements(operand: syntax.Operand, look: Lens, names: Vocabulary, *, apart: bool) -> Elements:
+def _elements(operand: syntax.Operand, look: Lens, names: Vocabulary, *, apart: bool, block: bool = False) -> Elements:
     chain, around = look.chain, names.around
     inside = any(path.root in names.changing for path in operand.paths)
     key = names.place(operand, chain[0].name if chain else "", "apart" if apart else "whole")
 
     def read(facts: Facts) -> list[Any]:
-        return values_of(operand, chain, facts, around, apart=apart)
+        return values_of(operand, chain, facts, around, apart=apart, block=block)
 
     return _kept(key, inside, read) if chain else read
 

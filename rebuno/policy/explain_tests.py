@@ -147,7 +147,7 @@ class Evaluator:
         if facts.tests > MAX_TESTS or test.operand.quantifier is None:
             return Node(text, test.span.line, Answer.MAYBE, f"{name} {_TOO_MANY}", counted=counted)
         look = lens(test.operand, test.op, block)
-        values = values_of(test.operand, look.chain, facts, self.around, apart=True)
+        values = values_of(test.operand, look.chain, facts, self.around, apart=True, block=True)
         facts.tests += len(values)
         if facts.tests > MAX_TESTS:
             return Node(text, test.span.line, Answer.MAYBE, f"{name} {_TOO_MANY}", visible(values), counted=counted)

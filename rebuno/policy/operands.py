@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from rebuno.policy import facets, syntax
+from rebuno.policy.facets.placed import Placed, unplaced
 from rebuno.policy.facets.reading import Facet, Reading, Surroundings
 from rebuno.policy.paths import elements, many, one
 from rebuno.policy.syntax import Op
@@ -87,6 +88,8 @@ def through(chain: Sequence[Facet], values: list[Any], around: Surroundings) -> 
             return [UNREADABLE] * len(values)
         found: list[Any] = []
         for value in values:
+            if type(value) is Placed and not facet.placed:
+                value = value.text
             if value is UNREADABLE:
                 found.append(UNREADABLE)
             elif absent(value) and not (facet.sees_empty and type(value) is list):
@@ -101,11 +104,21 @@ def through(chain: Sequence[Facet], values: list[Any], around: Surroundings) -> 
 
 
 def values_of(
-    operand: syntax.Operand, chain: Sequence[Facet], facts: Any, around: Surroundings, *, apart: bool
+    operand: syntax.Operand,
+    chain: Sequence[Facet],
+    facts: Any,
+    around: Surroundings,
+    *,
+    apart: bool,
+    block: bool = False,
 ) -> list[Any]:
-    """The elements of an operand; `apart` takes lists apart, as quantifiers do. Empty only where a set is."""
+    """The elements of an operand; `apart` takes lists apart, as quantifiers do. Empty only where a set is. For
+    a `block` the words of commands keep where they stand."""
     roots = [getattr(facts, path.root) for path in operand.paths]
-    return through(chain, elements(roots, [path.parts for path in operand.paths], apart=apart), around)
+    found = elements(roots, [path.parts for path in operand.paths], apart=apart)
+    if chain or block or all(path.root != "it" for path in operand.paths):
+        return through(chain, found, around)
+    return [unplaced(value) for value in found]
 
 
 def right_of(operand: syntax.Operand, facts: Any, around: Surroundings) -> Any:
@@ -114,9 +127,9 @@ def right_of(operand: syntax.Operand, facts: Any, around: Surroundings) -> Any:
     root = getattr(facts, path.root)
     if path.many or any(facet.many for facet in chain):
         found = through(chain, many(root, path.parts), around)
-        return [value for value in found if not absent(value)]
+        return [unplaced(value) for value in found if not absent(value)]
     value = one(root, path.parts)
-    return through(chain, [value], around)[0] if chain else value
+    return through(chain, [value], around)[0] if chain else unplaced(value)
 
 
 def there(value: Any) -> Tri:

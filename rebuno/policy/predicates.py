@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import re2
 
-from rebuno.policy.facets.reading import Facet, Reading
+from rebuno.policy.facets.reading import Either, Facet, Reading
 from rebuno.policy.globs import GlobError, glob
 from rebuno.policy.regexes import regex
 from rebuno.policy.syntax import Op
@@ -27,7 +27,15 @@ def predicate(op: Op, fold: bool, facet: Facet | None = None) -> Predicate:
     """
     plain = _plain(op, fold, facet)
     asked = _asked(op, fold)
-    return lambda value, right: asked(value, right) if isinstance(value, Reading) else plain(value, right)
+
+    def answer(value: Any, right: Any) -> Tri:
+        if not isinstance(value, Reading):
+            return plain(value, right)
+        if type(value) is Either:
+            return value.agreed(lambda one: answer(one, right))
+        return asked(value, right)
+
+    return answer
 
 
 def _plain(op: Op, fold: bool, facet: Facet | None) -> Predicate:
@@ -80,8 +88,8 @@ def _same(value: Reading, right: Any, fold: bool) -> Tri:
 def _among(value: Reading, right: Any, fold: bool) -> Tri:
     if type(right) is not list:
         return None
-    alike = [item for item in right if type(item) is type(value)]
-    return _some(alike, lambda item: value.equals(item, fold)) if alike or not right else None
+    # What could not be read, or may be one of several, keeps a miss from being a no.
+    return _some(right, lambda item: _same(value, item, fold))
 
 
 def _holds(value: Reading, right: Any, fold: bool) -> Tri:

@@ -259,3 +259,19 @@ def test_deep_values_do_not_recurse() -> None:
         args = {"a": nested(5000, wide)}
         assert ask('any text of args.a == "1"', args) is True
         assert ask("any args.a has (size of it == 1)", args) is True
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [
+        (["/x", "~ann/x"], None),
+        (["~ann/x"], None),
+        (["/a", "~ann/x"], True),
+        (["/x", "/y"], False),
+        (["/x", 5], None),
+        ([], False),
+    ],
+)
+def test_in_a_list_that_cannot_be_read_whole(listed: list[Any], found: Tri) -> None:
+    """A reading that is not in a list of the arguments is maybe in it where an element of that list cannot be read."""
+    assert ask("path of args.a in path of args.b[]", {"a": "/a", "b": listed}) is found

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 import re2
 
 from rebuno.policy.facets.path_glob import PathGlob, loose
-from rebuno.policy.facets.reading import Facet, Reading, Surroundings
+from rebuno.policy.facets.placed import Placed, either
+from rebuno.policy.facets.reading import NOWHERE, Either, Facet, Reading, Surroundings
 from rebuno.policy.regexes import regex
 from rebuno.policy.syntax import Op
 from rebuno.policy.tokens import stands_alone
@@ -125,6 +127,8 @@ class Path(Reading):
         return "../" * self.ups + self._text() or "."
 
 
+_READ: Final = frozenset({Path, Either})
+
 _HOLDS: Final[dict[Op, Callable[[str, str], bool]]] = {
     Op.CONTAINS: lambda text, part: part in text,
     Op.STARTS: str.startswith,
@@ -148,11 +152,17 @@ def read(value: Any, around: Surroundings) -> Any:
 
     `UNREADABLE` for what programs do not agree on: an empty text, blanks at either end, control characters, a
     backslash, a drive or a URL, `~user`, `~` where the home is not known, and beyond 65,536 characters. A `Path`,
-    which `redirect` gives, is read already.
+    which `redirect` gives, is read already. A word of a command that may stand in several directories leads to
+    `Either` of several places.
     """
-    if type(value) is Path:
-        return value
+    if isinstance(value, Reading):
+        return _placed(value, around) if type(value) is Placed else value if type(value) in _READ else UNREADABLE
     return UNREADABLE if type(value) is not str or _doubt(value, around) else _resolved(value, around)
+
+
+def plain(text: str) -> bool:
+    """Whether all programs read the text as one path, if it begins with no `~`."""
+    return not _doubt(text, NOWHERE)
 
 
 def _doubt(text: str, around: Surroundings) -> str:
@@ -177,17 +187,35 @@ def _resolved(text: str, around: Surroundings) -> Path:
         text = around.home + text[1:]
     elif text[0] != "/" and around.workdir is not None:
         text = f"{around.workdir}/{text}"
-    absolute, ups = text[0] == "/", 0
-    segments: list[str] = []
+    return _from(Path(text[0] == "/", 0, ()), text)
+
+
+def _from(start: Path, text: str) -> Path:
+    # Where a relative text leads from there, or any text from the root or from nowhere.
+    ups, segments = start.ups, list(start.segments)
     for segment in text.split("/"):
         if segment == "..":
             if segments:
                 segments.pop()
             else:
-                ups += not absolute
+                ups += not start.absolute
         elif segment not in ("", "."):
             segments.append(segment)
-    return Path(absolute, ups, tuple(segments))
+    return Path(start.absolute, ups, tuple(segments))
+
+
+def _placed(word: Placed, around: Surroundings) -> Any:
+    text = word.text
+    # A `~` that the shell has not expanded is a name to most programs and a home to some.
+    if word.places is None or text[:1] == "~" or _doubt(text, around):
+        return read(text, around) if text[:1] == "/" else UNREADABLE
+    starts = [_directory(place, around) for place in word.places]
+    return UNREADABLE if None in starts else either(_from(start, text) for start in starts if start)
+
+
+@lru_cache(maxsize=256)
+def _directory(place: str, around: Surroundings) -> Path | None:
+    return None if place[:1] == "~" and around.home is None else _resolved(place or ".", around)
 
 
 def literal(value: Any, around: Surroundings) -> Path:
@@ -242,6 +270,8 @@ def find(text: str, around: Surroundings) -> Iterable[Path]:
 def name(value: Any, around: Surroundings) -> Any:
     """The last segment of a path; `MISSING` for the root, `UNREADABLE` where that is not known."""
     path = read(value, around)
+    if type(path) is Either:
+        return either(name(one, around) for one in path.readings)
     if type(path) is not Path:
         return UNREADABLE
     if not path.segments:
@@ -265,10 +295,14 @@ def extension(value: Any, around: Surroundings) -> Any:
     `UNREADABLE` for a dot at the end, which some systems drop.
     """
     found = name(value, around)
-    if type(found) is not str:
-        return found
-    stem, dot, last = found.lstrip(".").rpartition(".")
-    if found.endswith("."):
+    return either(map(_ending, found.readings)) if type(found) is Either else _ending(found)
+
+
+def _ending(name: Any) -> Any:
+    if type(name) is not str:
+        return name
+    stem, dot, last = name.lstrip(".").rpartition(".")
+    if name.endswith("."):
         return UNREADABLE
     return dot + last.lower() if stem else MISSING
 
@@ -286,6 +320,7 @@ PATH: Final = Facet(
     value="string",
     read=read,
     literal=literal,
+    placed=True,
     pattern=pattern,
     network=literal,
     find=find,
@@ -299,6 +334,7 @@ FACETS: Final = (
         value="string",
         read=name,
         literal=_name_literal,
+        placed=True,
         find=_find_names,
     ),
     Facet(
@@ -308,6 +344,7 @@ FACETS: Final = (
         value="string",
         read=extension,
         literal=_extension_literal,
+        placed=True,
         lower=True,
     ),
 )

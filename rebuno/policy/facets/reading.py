@@ -73,6 +73,46 @@ class Reading:
         return str(self)
 
 
+class Either(Reading):
+    """One of several readings, texts or numbers, all of one facet; which one is not known.
+
+    A test has an answer where all of them give the same one; else it is maybe.
+    """
+
+    __slots__ = ("readings",)
+
+    def __init__(self, readings: tuple[Any, ...]) -> None:
+        self.readings = readings
+
+    def agreed(self, test: Callable[[Any], Tri]) -> Tri:
+        """What the test says of every one of them; maybe where they differ."""
+        answers = {test(one) for one in self.readings}
+        return answers.pop() if len(answers) == 1 else None
+
+    def equals(self, right: Any, fold: bool) -> Tri:
+        """As all of the readings answer."""
+        return self._asked(lambda one: one.equals(right, fold))
+
+    def contains(self, right: Any, fold: bool) -> Tri:
+        """As all of the readings answer."""
+        return self._asked(lambda one: one.contains(right, fold))
+
+    def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
+        """As all of the readings answer."""
+        return self._asked(lambda one: one.text_test(op, right, fold))
+
+    def under(self, right: Any) -> Tri:
+        """As all of the readings answer."""
+        return self._asked(lambda one: one.under(right))
+
+    def _asked(self, test: Callable[[Reading], Tri]) -> Tri:
+        return self.agreed(lambda one: test(one) if isinstance(one, Reading) else None)
+
+    def json(self) -> Any:
+        """All of them."""
+        return " or ".join(str(one.json() if isinstance(one, Reading) else one) for one in self.readings)
+
+
 @dataclass(frozen=True, slots=True)
 class Facet:
     """One reading of JSON values, as a row of the registry.
@@ -85,6 +125,9 @@ class Facet:
     `Reading`; with `many` a list of them, empty where the text is there and holds none. It gives
     `values.UNREADABLE` for a value of the wrong type, text that cannot be read honestly, and anything beyond its
     bounds. It never raises, never recurses on its input, and takes time linear in it.
+
+    With `placed` it is also given a `placed.Placed`, where the value is a word of a command that stands elsewhere than
+    in `workdir`; any other facet is given its text.
 
     With `lower` what it gives is always in lower case; a part of it on the right side (`ends with`, `like`, …) is
     lowered too. With `sees_empty` it is given an empty list too (its size is 0). It gives `values.MISSING` where the
@@ -108,6 +151,7 @@ class Facet:
     many: bool = False
     sees_empty: bool = False
     lower: bool = False
+    placed: bool = False
     pattern: Callable[[str, Surroundings], Any] | None = None
     network: Callable[[str, Surroundings], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None

@@ -24,7 +24,9 @@ def _reader(part: Callable[[Shell, Surroundings], list[Any]]) -> Callable[[Any, 
 
 
 def _commands(shell: Shell, around: Surroundings) -> list[Any]:
-    return [Command(one.words, one.redirected, shell.assigned or bool(one.assigned)) for one in shell.commands]
+    return [
+        Command(one.words, one.redirected, shell.assigned or bool(one.assigned), one.places) for one in shell.commands
+    ]
 
 
 def _programs(shell: Shell, around: Surroundings) -> list[Any]:

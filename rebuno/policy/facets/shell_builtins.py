@@ -19,9 +19,8 @@ _SET_NAMES: Final = frozenset({"read", "mapfile", "readarray", "getopts", "unset
 _AFTER_TIME: Final = frozenset(
     {"!", "{", "[[", "if", "while", "until", "for", "case", "select", "function", "coproc", "time"}
 )
-_MOVE: Final = frozenset({"cd", "pushd", "popd"})
 _SET_LETTERS: Final = re.compile(r"[-+][abCefhmnpuvxET]*")
-_SET_OPTIONS: Final = frozenset(
+SET_OPTIONS: Final = frozenset(
     {"pipefail", "errexit", "nounset", "xtrace", "noclobber", "noglob", "verbose", "errtrace", "allexport"}
 )
 _SUM: Final = re.compile(r"[0-9\s+\-*/%<>=!&|^~?:,()]*")
@@ -38,13 +37,11 @@ _STEERING: Final = re.compile(
 class Effect:
     """What a command does to the reading of the rest.
 
-    `hidden`: it may run code that is not written there. `assigns`: it gives values to variables. `moves`: it changes
-    the directory.
+    `hidden`: it may run code that is not written there. `assigns`: it gives values to variables.
     """
 
     hidden: bool = False
     assigns: bool = False
-    moves: bool = False
 
 
 NO_EFFECT: Final = Effect()
@@ -55,6 +52,11 @@ def steers(name: str) -> bool:
     return _STEERING.fullmatch(name) is not None
 
 
+def may_assign(name: str, words: Sequence[Word]) -> bool:
+    """Whether a builtin that gives values to variables, with these words, may give one to the variable `name`."""
+    return any(name in word.start.partition("=")[0] or not (word.known or "=" in word.start) for word in words[1:])
+
+
 def effect(name: str, words: Sequence[Word]) -> Effect:
     """What the command `name` (its base name), with these words, does to the reading of the rest.
 
@@ -63,8 +65,6 @@ def effect(name: str, words: Sequence[Word]) -> Effect:
     """
     if name in _RUN_TEXT:
         raise DoubtfulError
-    if name in _MOVE:
-        return Effect(moves=True)
     rest = words[1:]
     if name == "time" and any(word.known and word.start in _AFTER_TIME for word in rest):
         # The keyword takes whole pipelines and loops, of which the parser has seen the first words only.
@@ -108,7 +108,7 @@ def _sets_plainly(words: Sequence[Word]) -> bool:
         if not word.known:
             return False
         if wanting:
-            if word.start not in _SET_OPTIONS:
+            if word.start not in SET_OPTIONS:
                 return False
             wanting = False
         elif word.start == "--":

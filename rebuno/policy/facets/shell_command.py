@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import Any, Final
 
+from rebuno.policy.facets.placed import START, Placed, Places
 from rebuno.policy.facets.reading import Reading
 from rebuno.policy.facets.shell_words import Kind, Word
 from rebuno.policy.globs import GlobError, glob
@@ -86,11 +87,12 @@ class CommandPattern:
 @dataclass(frozen=True, slots=True)
 class Command(Reading):
     """A simple command; its first word is known. `redirected`: its output goes to a file; `assigned`: variables are
-    set before it."""
+    set before it; `places`: the directories that it may stand in."""
 
     words: tuple[Word, ...]
     redirected: bool = False
     assigned: bool = False
+    places: Places = START
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same words and no more."""
@@ -157,17 +159,28 @@ class Command(Reading):
         yield (("command", base(self.words[0].start).casefold(), *texts[1:]), False)
 
     def elements(self) -> Sequence[Any]:
-        """The words. One that is not known, or a program with a directory, is unreadable."""
+        """The words. One that is not known, or a program with a directory, is unreadable; one whose path depends on
+        where the command stands is `Placed`."""
         return [
-            word.start if word.known and (at or "/" not in word.start) else UNREADABLE
+            self._placed(word.start) if word.known and (at or "/" not in word.start) else UNREADABLE
             for at, word in enumerate(self.words)
         ]
+
+    def _placed(self, text: str) -> Any:
+        if self.places is START:
+            return Placed(text, START) if text[:1] == "~" else text
+        return text if text[:1] == "/" else Placed(text, self.places)
 
     def json(self) -> Any:
         """The words as a shell takes them, `…` where they are not known, and what is in doubt."""
         words = [quote(word.start) if word.known else f"{word.start}…{word.end}" for word in self.words]
-        doubts = ["its output goes to a file"] * self.redirected + ["variables are set before it"] * self.assigned
+        doubts = [] if self.places is START else [_told(self.places)]
+        doubts += ["its output goes to a file"] * self.redirected + ["variables are set before it"] * self.assigned
         return " ".join(words) + (f" ({', '.join(doubts)})" if doubts else "")
+
+
+def _told(places: Places) -> str:
+    return "in a directory that is not known" if places is None else f"in {' or '.join(one or '.' for one in places)}"
 
 
 def _same(text: str, fold: bool) -> _Match:

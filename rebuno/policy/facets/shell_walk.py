@@ -7,8 +7,9 @@ from typing import Final
 
 from tree_sitter import Node
 
+from rebuno.policy.facets.placed import START, Places
 from rebuno.policy.facets.shell_tree import EXPANSIONS, STATEMENTS, Source
-from rebuno.policy.facets.shell_words import DoubtfulError, Kind, Word
+from rebuno.policy.facets.shell_words import DoubtfulError, Kind, Word, home_path
 
 MAX_DEPTH: Final = 8
 MAX_COMMANDS: Final = 10_000
@@ -46,25 +47,29 @@ _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """One simple command: its words (never none), whether its output is redirected to a file, and the names that are
-    assigned just before it."""
+    """One simple command: its words (never none), whether its output is redirected to a file, the names that are
+    assigned just before it, where it begins in its text, and the directories that it may stand in."""
 
     words: tuple[Word, ...]
     redirected: bool = False
     assigned: tuple[str, ...] = ()
+    at: int = 0
+    places: Places = START
 
 
 @dataclass(slots=True)
 class Script:
     """What one text holds.
 
-    `targets` are the files that output goes to, None for one that is not known. `assigned` are the names that are
+    `root` is its tree. `targets` are the files that output goes to, None for one that is not known, each with the
+    place of the redirect in the text. `assigned` are the names that are
     assigned on their own, to count for every command. `hidden` tells that code may run which is not written there,
     `opened` that output goes to a file without a simple command of its own: `> f`, `[[ a ]] > f`, `$(> f)`.
     """
 
+    root: Node
     commands: list[Simple] = field(default_factory=list)
-    targets: list[str | None] = field(default_factory=list)
+    targets: list[tuple[str | None, int]] = field(default_factory=list)
     assigned: list[str] = field(default_factory=list)
     hidden: bool = False
     opened: bool = False
@@ -82,7 +87,7 @@ class _Walk:
         self.source = source
         # Whether `&>` stands before: to other shells the command ends there, and words behind it begin the next one.
         self.both = False
-        self.script = Script()
+        self.script = Script(source.root)
         self.stack = [(source.root, _Place(depth))]
 
     def run(self) -> Script:
@@ -208,7 +213,7 @@ class _Walk:
                     raise DoubtfulError
         redirected = place.redirected or len(self.script.targets) > before
         if words:
-            self.script.commands.append(Simple(tuple(words), redirected, tuple(assigned)))
+            self.script.commands.append(Simple(tuple(words), redirected, tuple(assigned), children[0].start_byte))
         else:
             self.script.assigned.extend(assigned)
             self.script.opened = self.script.opened or redirected
@@ -247,7 +252,7 @@ class _Walk:
                 words.append(word)
             else:
                 words.append(self._word(child, place))
-        self.script.commands.append(Simple(tuple(words), place.redirected))
+        self.script.commands.append(Simple(tuple(words), place.redirected, at=node.start_byte))
 
     def _test(self, node: Node, place: _Place) -> None:
         source = self.source
@@ -275,7 +280,7 @@ class _Walk:
             else:
                 words.append(self._word(child, place))
         if not double:
-            self.script.commands.append(Simple(tuple(words), place.redirected))
+            self.script.commands.append(Simple(tuple(words), place.redirected, at=node.start_byte))
         else:
             self.script.opened = self.script.opened or place.redirected
             if any(word.known and word.start in _ARITHMETIC_TESTS for word in words):
@@ -324,29 +329,27 @@ class _Walk:
             raise DoubtfulError
         self.both = self.both or operator.type in _BOTH
         if node.type == "file_redirect":
-            self._target(operator.type, words, read)
+            self._target(operator.type, words, read, node.start_byte)
         elif node.type != "herestring_redirect":
             raise DoubtfulError
         return read[1:]
 
-    def _target(self, operator: str, nodes: list[Node], words: list[Word]) -> None:
+    def _target(self, operator: str, nodes: list[Node], words: list[Word], at: int) -> None:
         word, raw = words[0], self.source.text(nodes[0])
         # Bash expands what follows these twice, what is quoted too.
         if operator in (">&", "<&") and not _TWICE_THE_SAME.fullmatch(raw):
             raise DoubtfulError
         if operator in ("<", "<&"):
             if word.known and word.start.startswith(_SOCKETS):
-                self.script.targets.append(word.start)
+                self.script.targets.append((word.start, at))
         elif operator == ">&" and word.known and _DESCRIPTOR.fullmatch(word.start):
             return
         elif operator in _OUTPUT:
             if word.known:
                 if word.start != "/dev/null":
-                    self.script.targets.append(None if word.start.startswith("~") else word.start)
-            elif word.kind is Kind.NAMES and word.single and (raw == b"~" or raw.startswith(b"~/")):
-                self.script.targets.append("~" + word.end)
+                    self.script.targets.append((None if word.start.startswith("~") else word.start, at))
             else:
-                self.script.targets.append(None)
+                self.script.targets.append((home_path(word), at))
         else:
             raise DoubtfulError
 

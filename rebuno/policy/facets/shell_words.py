@@ -24,13 +24,15 @@ class Word:
     """A word as the program gets it.
 
     A known one is `start`. In the place of any other stand words that each begin with `start` and end with `end`:
-    exactly one where it is `single`, else any number.
+    exactly one where it is `single`, else any number. With `home` the path of the user's home directory, and nothing
+    else, stands before `end`.
     """
 
     start: str
     end: str = ""
     kind: Kind = Kind.KNOWN
     single: bool = True
+    home: bool = False
 
     @property
     def known(self) -> bool:
@@ -45,6 +47,12 @@ class Word:
 
 
 ANYTHING: Final = Word("", kind=Kind.OPEN, single=False)
+
+
+def home_path(word: Word) -> str | None:
+    """The path that `~` or `~/…` stands for, beginning with `~`; None for any other word."""
+    return f"~{word.end}" if word.home else None
+
 
 _PLAIN: Final = re.compile(rb"[^\s\\'\"`$|&;()<>*?\[\]{}~!#]+")
 _QUOTED: Final = re.compile(rb'[^\\"`$!]+')
@@ -72,6 +80,8 @@ class _Reader:
         self.kind = Kind.KNOWN
         self.single = True
         self.shaped = True
+        self.unknown = 0  # how many pieces are not known
+        self.home = False
 
     def word(self) -> Word:
         while self.at < self.end:
@@ -86,10 +96,12 @@ class _Reader:
             b"".join(self.pieces[self.tail :]).decode(),
             self.kind,
             self.single,
+            self.home and self.unknown == 1,
         )
 
     def _unknown(self, kind: Kind, *, single: bool, shaped: bool = True) -> None:
         self.tail = len(self.pieces)
+        self.unknown += 1
         if self.head < 0:
             self.head = self.tail
         if self.kind is not Kind.OPEN:
@@ -172,6 +184,7 @@ class _Reader:
         if user is None:
             raise DoubtfulError
         self._unknown(Kind.NAMES, single=True, shaped=self.at == self.start)
+        self.home = self.at == self.start and user[0] == b"~" and self.data[user.end() : self.end][:1] != b":"
         self.at = user.end()
 
     def _history(self, harmless: bytes) -> None:
@@ -229,7 +242,9 @@ def read_word(data: bytes, start: int, end: int, expansions: Expansions) -> Word
         DoubtfulError: the place does not hold exactly one word by bash's rules, or an expansion that the parser did not
             see.
     """
-    return _Reader(data, start, end, expansions).word()
+    # No expansion begins inside a plain run, and most words are one.
+    plain = _PLAIN.fullmatch(data, start, end)
+    return Word(plain[0].decode()) if plain else _Reader(data, start, end, expansions).word()
 
 
 _INNER: Final = re.compile(rb"[^\\'\"`$(){}<>!]+")

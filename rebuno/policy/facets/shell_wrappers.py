@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from rebuno.policy.facets.shell_builtins import SET_OPTIONS
 from rebuno.policy.facets.shell_words import ANYTHING, Kind, Word
 
 Words = tuple[Word, ...]
@@ -15,7 +16,8 @@ class Inside:
     """What a wrapper runs.
 
     `commands` are lists of words (never empty), `texts` are shell texts. `hidden` tells that it may run something that
-    is not written there, `assigned` names are set for what it runs, `moved` that it runs in another directory.
+    is not written there, `assigned` names are set for what it runs. `moved` tells that it runs in a directory that is
+    not known, `directory` in which one, and `homeless` that its home directory is not known.
     """
 
     commands: tuple[tuple[Word, ...], ...] = ()
@@ -23,6 +25,8 @@ class Inside:
     hidden: bool = False
     assigned: tuple[str, ...] = ()
     moved: bool = False
+    directory: str | None = None
+    homeless: bool = False
 
 
 NOTHING: Final = Inside()
@@ -32,8 +36,9 @@ HIDDEN: Final = Inside(hidden=True)
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options that a program takes before its operands: letters and long names, without (`flags`) and with
-    (`valued`) a value of their own. Those in `ends` print something and run nothing; those in `moves` change the
-    directory. Any other option is unknown."""
+    (`valued`) a value of their own. Those in `ends` print something and run nothing; the value of those in `moves` is
+    the directory that the command runs in, which is not known after those in `leaves`; after those in `clears` its home
+    directory is not known. Any other option is unknown."""
 
     flags: str = ""
     valued: str = ""
@@ -41,6 +46,8 @@ class Options:
     long_valued: frozenset[str] = frozenset()
     ends: frozenset[str] = frozenset({"--help", "--version"})
     moves: frozenset[str] = frozenset()
+    leaves: frozenset[str] = frozenset()
+    clears: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +112,9 @@ _ASSIGNMENT: Final = re.compile(r"([^=]*)=")
 Wrapper = Callable[[Words], Inside]
 
 
-def _plain(options: Options, *, operands: int = 0, assigns: bool = False) -> Wrapper:
+def _plain(options: Options, *, operands: int = 0, assigns: bool = False, homeless: bool = False) -> Wrapper:
     # A wrapper whose command follows its options, `operands` words of its own and, where it `assigns`, `NAME=value`s.
+    # `homeless`: what it runs has another home directory.
     def found(words: Words) -> Inside:
         read = read_options(words, options)
         if read is None:
@@ -128,9 +136,22 @@ def _plain(options: Options, *, operands: int = 0, assigns: bool = False) -> Wra
         rest = tuple(words[at + operands :])
         if not rest:
             return NOTHING
-        return Inside((rest,), assigned=tuple(assigned), moved=read.has(options.moves))
+        moved, directory = _directory(read, options)
+        cleared = homeless or read.has(options.clears)
+        return Inside((rest,), (), False, tuple(assigned), moved, directory, cleared)
 
     return found
+
+
+def _directory(read: Read, options: Options) -> tuple[bool, str | None]:
+    # Whether the directory is another one that is not known, and which it is where it is known.
+    values = [value for name, value in read.found if name in options.moves]
+    if not values:
+        return read.has(options.leaves), None
+    known = values[0] if len(values) == 1 and not read.has(options.leaves) else None
+    # `sudo` reads a `~`, `env` does not.
+    plain = known if known is not None and known[:1] != "~" else None
+    return plain is None, plain
 
 
 def _joined(words: Words) -> Inside:
@@ -140,9 +161,10 @@ def _joined(words: Words) -> Inside:
     return Inside(texts=(" ".join(word.start for word in words),))
 
 
+# Not `-O`, `-P`, `-k` and the like, which change how words and directories are read.
 _SHELL: Final = Options(
-    flags="abefhiklmnprtuvxBCDEHPcs",
-    valued="oO",
+    flags="abefhilmnprtuvxBCDEHcs",
+    valued="o",
     long_flags=frozenset({"login", "noprofile", "norc", "posix", "restricted", "verbose"}),
 )
 
@@ -153,10 +175,18 @@ def _shell(words: Words) -> Inside:
         return HIDDEN
     if read.has(_SHELL.ends):
         return NOTHING
-    # Without `-c` it reads a script or its input, which are not written here; `-i` and `-l` run other files first.
-    if not read.has(frozenset({"-c"})) or read.at == len(words) or not words[read.at].known:
+    if not all(value in SET_OPTIONS for name, value in read.found if name == "-o"):
         return HIDDEN
-    return Inside(texts=(words[read.at].start,))
+    at = read.at
+    # A lone `-` ends the options as `--` does; where both stand shells differ.
+    if words[at : at + 1] == (Word("-"),) and words[at - 1] != Word("--"):
+        at += 1
+    # Without `-c` it reads a script or its input, which are not written here; `-i` and `-l` run other files first.
+    if not read.has(frozenset({"-c"})) or at == len(words) or not words[at].known:
+        return HIDDEN
+    text = words[at].start
+    # What begins with `+` is one more option.
+    return HIDDEN if text[:1] in ("-", "+") else Inside(texts=(text,))
 
 
 # What zsh reads in its own way: `=name` is the path of a program, `*(e:code:)` runs code.
@@ -172,7 +202,7 @@ def _env(words: Words) -> Inside:
     # A lone `-` behind the options means `-i`.
     read = read_options(words, _ENV_OPTIONS)
     if read is not None and words[read.at : read.at + 1] == (Word("-"),):
-        words = (*words[: read.at], *words[read.at + 1 :])
+        return replace(_ENV((*words[: read.at], *words[read.at + 1 :])), homeless=True)
     return _ENV(words)
 
 
@@ -299,7 +329,7 @@ def _ssh(words: Words) -> Inside:
         if name == "-o" and not (value and _SSH_HARMLESS.fullmatch(value)):
             return HIDDEN
     found = _joined(words[more.at :])
-    return Inside(texts=found.texts, hidden=found.hidden, moved=True)
+    return Inside(texts=found.texts, hidden=found.hidden, moved=True, homeless=True)
 
 
 def _time(words: Words) -> Inside:
@@ -314,6 +344,11 @@ def _busybox(words: Words) -> Inside:
     return HIDDEN if words[1].start.startswith("-") else Inside((tuple(words[1:]),))
 
 
+def _jobs(words: Words) -> Inside:
+    # `jobs -x` runs a command, in the shell itself.
+    return NOTHING if all(word.known and "x" not in word.start for word in words[1:]) else HIDDEN
+
+
 def _hides(words: Words) -> Inside:
     return HIDDEN
 
@@ -324,6 +359,7 @@ _ENV_OPTIONS: Final = Options(
     long_flags=frozenset({"ignore-environment", "null", "debug"}),
     long_valued=frozenset({"unset", "chdir"}),
     moves=frozenset({"-C", "--chdir"}),
+    clears=frozenset({"-i", "--ignore-environment", "-u", "--unset"}),
 )
 _ENV: Final = _plain(_ENV_OPTIONS, assigns=True)
 _SUDO: Final = Options(
@@ -332,7 +368,8 @@ _SUDO: Final = Options(
     long_flags=frozenset({"preserve-env", "set-home", "non-interactive", "background", "stdin", "askpass"}),
     long_valued=frozenset({"user", "group", "chdir", "prompt", "chroot", "role", "type", "command-timeout"}),
     ends=frozenset({"--help", "--version", "-V", "-K", "-v", "-l", "--list", "--validate"}),
-    moves=frozenset({"-D", "-R", "--chdir", "--chroot"}),
+    moves=frozenset({"-D", "--chdir"}),
+    leaves=frozenset({"-R", "--chroot"}),
 )
 _TIMEOUT: Final = Options(
     flags="fpv",
@@ -348,15 +385,15 @@ _RUNNERS: Final = (
 )  # fmt: skip
 
 WRAPPERS: Final[dict[str, Wrapper]] = {
-    "sudo": _plain(_SUDO, assigns=True),
-    "doas": _plain(Options(flags="n", valued="Cau", ends=frozenset({"-L"}))),
+    "sudo": _plain(_SUDO, assigns=True, homeless=True),
+    "doas": _plain(Options(flags="n", valued="Cau", ends=frozenset({"-L"})), homeless=True),
     "env": _env,
     "nice": _plain(Options(flags="0123456789", valued="n", long_valued=frozenset({"adjustment"}))),
     "nohup": _plain(Options()),
     "timeout": _plain(_TIMEOUT, operands=1),
     "time": _time,
     "command": _plain(Options(flags="p", ends=frozenset({"-v", "-V"}))),
-    "exec": _plain(Options(flags="cl", valued="a")),
+    "exec": _plain(Options(flags="cl", valued="a", clears=frozenset({"-c"}))),
     "builtin": _plain(Options()),
     "xargs": _xargs,
     "find": _find,
@@ -367,6 +404,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "busybox": _busybox,
     "ssh": _ssh,
     "zsh": _zsh,
+    "jobs": _jobs,
     **dict.fromkeys(("sh", "bash", "dash", "ash", "ksh", "rbash"), _shell),
     # What these run is not looked for.
     **dict.fromkeys(_RUNNERS, _hides),

@@ -292,9 +292,11 @@ def test_the_bounds_are_just_there() -> None:
         ("{ a; b; } > f", ["/proj/f"]),
         ("echo $(a > f) `b > g`", ["/proj/g", "/proj/f"]),
         ("bash -c 'a > f'", ["/proj/f"]),
-        ("cd /etc && a > f", [HIDDEN]),  # somewhere else
+        ("cd /etc && a > f", ["/etc/f"]),
+        ('cd "$x" && a > f', [HIDDEN]),  # somewhere else
         ("cd /etc && a > /f", ["/f"]),
-        ("env -C /etc sh -c 'a > f'", [HIDDEN]),
+        ("env -C /etc sh -c 'a > f'", ["/etc/f"]),
+        ("a > ''", [HIDDEN]),
         ("exec 3</dev/tcp/h/80", ["/dev/tcp/h/80"]),
         ("a | tee f", []),  # a command like any other
         ("a '> f'", []),
