@@ -11,7 +11,7 @@ from typing import Final
 from sqlglot import TokenType
 from sqlglot.tokenizer_core import Token
 
-Name = tuple[str, ...]
+from rebuno.policy.facets.sql_names import LONGEST, Name, UnclearError
 
 
 def words(text: str) -> frozenset[str]:
@@ -21,12 +21,12 @@ def words(text: str) -> frozenset[str]:
 
 # Words that are reserved where a bracket may follow them, in every server that matters.
 _RESERVED: Final = words(
-    "all and as between case cast check default distinct else exists except from group having in intersect is join "
-    "lateral limit not on or references returning select table then union unique using values when where with"
+    "all and as between case cast check default distinct else exists except from group having in intersect lateral "
+    "limit not on or references returning select table then union unique using values when where with"
 )
 # Words that are operators after a value, and names of functions elsewhere.
 _OPERATORS: Final = words(
-    "against any div escape glob ilike like match mod offset over filter regexp rlike set some xor"
+    "against div escape glob ilike is join like match mod offset over filter regexp rlike set xor"
 )
 # After these a bracket holds no arguments: `as materialized (`, `on conflict (`, `then insert (`, `primary key (`.
 _AFTER: Final = {
@@ -36,10 +36,8 @@ _AFTER: Final = {
     "insert": ("then",),
     "set": ("update",),
     "sets": ("grouping",),
-    "any": ("like", "ilike"),
-    "some": ("like", "ilike"),
+    "join": ("left", "right", "full", "inner", "outer", "cross", "natural"),
 }
-_COMPARING: Final = frozenset({"=", "<>", "!=", "<", ">", "<=", ">=", "<=>", "==", "~", "!~", "~*", "!~*"})
 # Called without brackets.
 _BARE: Final = words(
     "current_catalog current_date current_role current_schema current_time current_timestamp current_user localtime "
@@ -60,7 +58,7 @@ _MORE_OPERATORS: Final = words(
     "binary div document first last member mod next of only passing return separator symmetric to value xor zone"
 )
 _OF_INDEX: Final = words("bitmap clustered fulltext nonclustered spatial unique")
-_SOURCES: Final = frozenset({"from", "join", ",", "update", "using", "into"})
+_SOURCES: Final = frozenset({"from", "join"})
 
 
 class Calls:
@@ -74,6 +72,13 @@ class Calls:
         self._columned = columned
         self._words = [None if token.token_type is TokenType.STRING else token.text.lower() for token in tokens]
         self._begin = 0  # where the statement begins
+        self._opening: dict[int, int] = {}  # of each closing bracket
+        opened: list[int] = []
+        for at, token in enumerate(tokens):
+            if token.token_type is TokenType.L_PAREN:
+                opened.append(at)
+            elif token.token_type is TokenType.R_PAREN and opened:
+                self._opening[at] = opened.pop()
 
     def found(self) -> Iterator[Name]:
         """Each call's name, as lower-case parts."""
@@ -88,9 +93,15 @@ class Calls:
                 if at and self._is_name(at - 1):
                     start = self._start(at - 1)
                     if not self._no_call(start, at):
-                        yield tuple(self._words[part] or "" for part in range(start, at, 2))
+                        yield self._named(start, at)
             elif self._bare(at):
                 yield (self._words[at] or "",)
+
+    def _named(self, start: int, at: int) -> Name:
+        name = tuple(self._words[part] or "" for part in range(start, at, 2))
+        if any(len(part.encode()) > LONGEST for part in name):
+            raise UnclearError("a name that PostgreSQL shortens")
+        return name
 
     def _word(self, at: int) -> str:
         return self._words[at] or "" if 0 <= at < len(self._words) else ""
@@ -130,7 +141,7 @@ class Calls:
                 return True
             if word in _OPERATORS and self._after_a_value(start):
                 return True
-            if word in ("any", "some") and before in _COMPARING:
+            if word in ("any", "some") and self._word(at + 1) in ("select", "with", "values"):
                 return True
             if defines and word in _SIZED and self._sized(start, at):
                 return True
@@ -201,9 +212,12 @@ class Calls:
         )
 
     def _follows_source(self, start: int) -> bool:
-        # `from (…) t(a)` and `from people t(a)`. No call stands there.
-        if start and self._tokens[start - 1].token_type is TokenType.R_PAREN:
-            return True
-        if not self._is_name(start - 1):
+        # `from (…) t(a)`, `from g(…) t(a)` and `from people t(a)`. No call stands there, but after `distinct on (…)`.
+        at = start - 1
+        if at >= 0 and self._tokens[at].token_type is TokenType.R_PAREN:
+            at = self._opening.get(at, 0) - 1
+            if not self._is_name(at) or self._word(at) in _SOURCES:
+                return self._word(at) in _SOURCES
+        elif at < 0 or self._tokens[at].token_type not in (TokenType.VAR, TokenType.IDENTIFIER):
             return False
-        return self._word(self._start(start - 1) - 1) in _SOURCES
+        return self._word(self._start(at) - 1) in _SOURCES

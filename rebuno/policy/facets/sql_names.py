@@ -8,6 +8,7 @@ from sqlglot.errors import SqlglotError
 
 Name = tuple[str, ...]
 
+LONGEST: Final = 63  # bytes of a name, of which PostgreSQL leaves out the rest
 CHANGES: Final = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 
 
@@ -113,13 +114,13 @@ def table(node: exp.Table, names: Names | None, written: Mapping[int, str]) -> N
     has its name as the text has it: `written` says what is written where a token starts.
 
     Raises:
-        UnclearError: it has no name, or one with a dot, a backslash or an at sign in it.
+        UnclearError: it has no name, one of more than 63 bytes, or one with a dot, a backslash or an at sign in it.
     """
     parts: list[Any] = node.parts
     if not all(isinstance(part, exp.Identifier | exp.Func | exp.Dot) for part in parts):
         raise UnclearError("a table without a name")
     name = tuple(_part(part, written) for part in parts)
-    if any(not part or not set(part).isdisjoint(".\\@") for part in name):
+    if any(not part or len(part.encode()) > LONGEST or not set(part).isdisjoint(".\\@") for part in name):
         raise UnclearError("a table with an odd name")
     return None if len(name) == 1 and names is not None and names.holds(parts[0]) else name
 

@@ -207,8 +207,7 @@ def _look_over(text: str, tokens: list[Token]) -> None:
     # that the answer does not depend on how deep the caller stands.
     depth, signs, end = 0, 0, -1
     for token in tokens:
-        if _COMMENT.search(text[end + 1 : token.start]):
-            raise UnclearError("a comment that servers read differently")
+        _look_between(text[end + 1 : token.start])
         end = token.end
         if token.token_type in _OPENING:
             depth += 1
@@ -217,8 +216,15 @@ def _look_over(text: str, tokens: list[Token]) -> None:
         signs = signs + 1 if token.token_type in _SIGNS else 0
         if max(depth, signs) > MAX_DEPTH:
             raise UnclearError("nested too deep")
-    if _COMMENT.search(text[end + 1 :]):
+    _look_between(text[end + 1 :])
+
+
+def _look_between(text: str) -> None:
+    # What stands between two tokens. To some servers other blanks than these are letters.
+    if _COMMENT.search(text):
         raise UnclearError("a comment that servers read differently")
+    if any(letter.isspace() and letter not in " \t\n\r\f" for letter in text):
+        raise UnclearError("a blank that is a letter elsewhere")
 
 
 def _look_at_signs(text: str, tokens: list[Token]) -> None:

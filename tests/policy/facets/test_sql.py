@@ -122,6 +122,10 @@ def test_what_sql_does(text: str, statements: str, names: str) -> None:
         "SELECT $x$a$x$",
         "DO $$ BEGIN END $$",
         "CREATE FUNCTION f() RETURNS int AS 'SELECT 1' LANGUAGE sql",
+        "SELECT * FROM \u00a0 t",  # a name to PostgreSQL and SQLite
+        "SELECT\x0b1",
+        "SELECT " + "f" * 64 + "(1)",  # PostgreSQL leaves out what is more
+        "SELECT * FROM " + "t" * 64,
         "EXPLAIN VACUUM",
         "EXPLAIN PLAN FOR SELECT 1",
         "EXPLAIN (ANALYZE, SELECT) SELECT 1",

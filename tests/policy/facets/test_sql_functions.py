@@ -44,7 +44,10 @@ _, _, WRITTEN, FUNCTION = sql.FACETS
         ("WITH x(a, b) AS (SELECT 1, 2), y(c) AS MATERIALIZED (SELECT 3) SELECT * FROM x, y", ""),
         ("WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) SELECT n FROM x", ""),
         ("SELECT * FROM (VALUES (1, 2)) AS v(a, b)", ""),
-        ("SELECT * FROM (VALUES (1, 2)) v(a, b), t u(c)", ""),
+        ("SELECT * FROM (VALUES (1, 2)) v(a, b) JOIN t u(c) ON true JOIN generate_series(1, 2) w(d) ON true",
+         "generate_series"),
+        ("SELECT * FROM a JOIN (SELECT 1) b ON true LEFT JOIN (SELECT 2) c ON true", ""),
+        ("SELECT * FROM t WHERE a IS (b)", ""),
         ("INSERT INTO t (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET b = 2", ""),
         ("UPDATE t SET (a, b) = (1, 2)", ""),
         ("MERGE INTO t USING u ON t.a = u.a WHEN NOT MATCHED THEN INSERT (a) VALUES (1)", ""),
@@ -55,6 +58,9 @@ _, _, WRITTEN, FUNCTION = sql.FACETS
         ("CREATE UNIQUE INDEX i ON t (a)", ""),
         ("COPY (SELECT 1) TO '/x'", ""),
         # words of the language that are functions where they stand
+        ("SELECT DISTINCT ON (a) f(b) FROM t f(a)", "f"),
+        ("SELECT a, NOT f(b) FROM t f(a)", "f"),
+        ("SELECT a = any(b) FROM t", "any"),  # an operator or a function of one's own
         ("SELECT regexp(a, b), offset(1) FROM t", "offset regexp"),
         ("SELECT a FROM t WHERE like(a, b)", "like"),
         ("CREATE TABLE t AS SELECT varchar(a) FROM u", "varchar"),
@@ -78,7 +84,7 @@ _, _, WRITTEN, FUNCTION = sql.FACETS
         ("SELECT (SELECT t.a) FROM t", ""),
         ("SELECT f(1); SELECT g(2)", "f g"),
     ],
-)
+)  # fmt: skip
 def test_what_sql_calls(text: str, names: str) -> None:
     """Every call by its written name, and nothing where the language itself puts a bracket."""
     assert [str(name) for name in FUNCTION.read(text, NOWHERE)] == names.split()
