@@ -1,8 +1,8 @@
 """Whether the shipped bundles let people work: a day's shell lines and SQL queries, beside as many hostile ones.
 
-Each everyday line is put to `policies/coding.rbp` (shell) or `policies/database.rbp` (SQL) and should be allowed, so that
-nobody is asked. Each of them also has one change that makes it hostile. These changes, and calls that are hostile on
-their own, must be asked about or denied. The lines stand in `shell_day_lines/`. Nothing is run.
+Each everyday line is put to `policies/coding.rbp` (shell) or `policies/database.rbp` (SQL) and should be allowed, so
+that nobody is asked. Each of them also has one change that makes it hostile. These changes, and calls that are hostile
+on their own, must be asked about or denied. The lines stand in `shell_day_lines/`. Nothing is run.
 
 The bounds: at most 25 % of the shell lines and 8 % of the queries are not allowed, and no hostile call is.
 Exit 0: the bounds hold. Exit 1: they do not. Exit 2: the lines or the bundles cannot be read.

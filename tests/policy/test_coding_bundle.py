@@ -10,7 +10,7 @@ from rebuno.policy.decide import Policy
 from rebuno.policy.facts import Facts
 from rebuno.policy.parse import parse
 from rebuno.policy.source import read
-from rebuno.policy.syntax import Let
+from rebuno.policy.syntax import Let, ListLiteral, Literal
 
 FOLDER = Path(__file__).resolve().parents[2] / "policies"
 
@@ -183,8 +183,11 @@ def test_no_ending_slips_behind_a_usual_line(coding: Policy, line: str, end: str
 def test_a_key_always_has_a_hint(coding: Policy) -> None:
     """The look that spares the others misses no pattern: a file named like each of them is not shown."""
     bundle, _ = parse(read(FOLDER / "lib" / "files.rbp"))
-    (keys,) = [one.value for one in bundle.statements if isinstance(one, Let) and one.name.text == "keys"]
-    names = [one.value.removeprefix("**/").replace("[!a-z]", "_").replace("?", "-") for one in keys.items]
+    lists = {one.name.text: one.value for one in bundle.statements if isinstance(one, Let)}
+    keys = lists["keys"]
+    assert isinstance(keys, ListLiteral)
+    patterns = [str(one.value) for one in keys.items if isinstance(one, Literal)]
+    names = [one.removeprefix("**/").replace("[!a-z]", "_").replace("?", "-") for one in patterns]
     paths = [name.replace("/**", "/a").replace("**/", "").replace("*", "") for name in names]
     assert len(paths) > 50
     assert [path for path in paths if verdict(coding, "shell", command=f"cat '{path}'") == "allow"] == []
