@@ -14,6 +14,8 @@ from typing import Any
 
 import rebuno
 from rebuno.policy.compile import compile_text
+from rebuno.policy.decide import Policy
+from tests.embedded.support import bundle
 
 OPEN = compile_text("bundle tests\ndefault allow\n")
 
@@ -82,6 +84,26 @@ def busy(path: Path, kind: str, idempotency: str, mortal: bool) -> Callable[[], 
     return handler
 
 
+def approved(path: Path, idempotency: str, mortal: bool) -> Callable[[], Awaitable[Any]]:
+    """A handler of the one tool that a policy may ask about; its process dies in the body."""
+
+    def act() -> str:
+        note(path, "act")
+        if mortal:
+            die()
+        return "acted"
+
+    tool = rebuno.tool("act", idempotency=idempotency)(act)
+
+    async def handler() -> object:
+        try:
+            return await tool()
+        except rebuno.ToolError as error:
+            return error.reason
+
+    return handler
+
+
 def poison(path: Path) -> Callable[[], Awaitable[Any]]:
     """A handler that kills its process each time, in a body that may run again."""
 
@@ -117,9 +139,9 @@ async def grant(path: Path, approval_id: str) -> None:
         await operator.grant(approval_id, decided_by="ana")
 
 
-async def run(path: Path, handler: Callable[[], Awaitable[Any]]) -> None:
+async def run(path: Path, handler: Callable[[], Awaitable[Any]], policy: Policy = OPEN) -> None:
     """Runs the execution `run`."""
-    async with rebuno.open(path, policy=OPEN) as kernel:
+    async with rebuno.open(path, policy=policy) as kernel:
         await kernel.run(handler, id="run", agent="agent")
 
 
@@ -132,6 +154,9 @@ def main(deed: str, path: Path, *more: str) -> None:
         case "busy":
             kind, idempotency = more
             asyncio.run(run(path, busy(path, kind, idempotency, mortal=True)))
+        case "approved":
+            (idempotency,) = more
+            asyncio.run(run(path, approved(path, idempotency, mortal=True), compile_text(bundle("ask"))))
         case "poison":
             asyncio.run(run(path, poison(path)))
         case "hold":

@@ -231,7 +231,7 @@ class Model:
             verdict, reason = rule.budget if rule.budget == "deny" else "ask", OVERSPENT
             askers.add(own)
         full = rule.limited and verdict != "deny" and self._full(step_id)
-        # Where a person is asked by another rule, a full window counts for nothing; where only the kernel asks, it does.
+        # Where a person is asked by another rule, a full window counts for nothing; where the kernel asks, it does.
         kept_out = full and (verdict != "ask" or rule_id.startswith("__"))
         due = self._due(step_id) if kept_out and rule.waits else None
         terms = rule if rule.verdict == "ask" else ANYBODY
