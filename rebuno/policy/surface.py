@@ -26,6 +26,7 @@ _REFUSED: Final = re.compile(
     "\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+_CANDIDATES: Final = re.compile(f"{_REFUSED.pattern}|{_NOT_ASCII.pattern}")
 # What nobody sees or knows, by its category in Unicode; it passes in comments.
 _UNKNOWN: Final = {
     "Cf": "a format character",
@@ -64,26 +65,26 @@ def refused(
     `limit` are found.
     """
     text = lines.text
+    # INVARIANT: linear, whatever stands in the text: a class of all the characters would be gone through for each one.
     bad = frozenset() if text.isascii() else frozenset(c for c in set(_NOT_ASCII.findall(text)) if _hidden(c))
-    more = re.escape("".join(bad))
-    pattern = re.compile(f"{_REFUSED.pattern}|[{more}]") if bad else _REFUSED
     found: list[Diagnostic] = []
     spans: Sequence[tuple[int, int]] | None = None
-    kept: list[int] = []
-    for match in pattern.finditer(text):
+    pieces: list[str] = []
+    done = 0
+    for match in (_CANDIDATES if bad else _REFUSED).finditer(text):
         at = match.start()
-        if match[0] in bad and not _REFUSED.match(text, at):
+        if not _REFUSED.match(text, at):
+            if match[0] not in bad:
+                continue
             if spans is None:
                 spans = (commented or (lambda: _comment_spans(text)))()
             if _inside(spans, at):
-                kept.append(at)
                 continue
         if len(found) < limit:
             found.append(_finding(lines, at, path))
-    if not found:
-        return text, found
-    left = frozenset(kept)
-    return pattern.sub(lambda match: match[0] if match.start() in left else " ", text), found
+        pieces += [text[done:at], " "]
+        done = match.end()
+    return ("".join([*pieces, text[done:]]) if pieces else text), found
 
 
 def _hidden(character: str) -> bool:

@@ -133,11 +133,8 @@ def test_comments_and_escapes_of_data_files_pass(tmp_path: Path, name: str, text
 
 def test_every_such_character_is_refused() -> None:
     """No format, private, unassigned or blank character is forgotten, and no letter or sign is refused."""
-    # Every plane that has letters or signs; of the planes without any, one character in each row.
-    codes = [*range(0x20, 0x3400), *range(0xA000, 0x12000), *range(0x1B000, 0x20000), *range(0xE0000, 0xE1000)]
-    codes += range(0x3400, 0x110000, 0xFD)
     # Outside a comment.
-    text = "".join(chr(code) for code in sorted({*codes} - {ord("#")}) if not 0xD800 <= code <= 0xDFFF)
+    text = "".join(chr(code) for code in range(0x20, 0x110000) if not 0xD800 <= code <= 0xDFFF and code != ord("#"))
     clean, _ = refused(Lines(text), "", 1)
     taken = {was for was, now in zip(text, clean, strict=True) if was != now}
     hidden = {c for c in text if c != " " and (category(c)[0] == "Z" or category(c) in ("Cc", "Cf", "Cn", "Co"))}
