@@ -26,6 +26,7 @@ _REFUSED: Final = re.compile(
     "\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+_PERHAPS: Final = re.compile(f"{_REFUSED.pattern}|[^\\x00-\\x7f]")
 # What nobody sees or knows, by its category in Unicode; it passes in comments.
 _UNKNOWN: Final = {
     "Cf": "a format character",
@@ -64,29 +65,33 @@ def refused(
     `limit` are found.
     """
     text = lines.text
-    bad = frozenset() if text.isascii() else frozenset(c for c in set(_NOT_ASCII.findall(text)) if _hidden(c))
-    more = re.escape("".join(bad))
-    pattern = re.compile(f"{_REFUSED.pattern}|[{more}]") if bad else _REFUSED
+    bad = frozenset() if text.isascii() else frozenset(c for c in set(_NOT_ASCII.findall(text)) if hidden(c))
     found: list[Diagnostic] = []
     spans: Sequence[tuple[int, int]] | None = None
-    kept: list[int] = []
-    for match in pattern.finditer(text):
+    taken: list[int] = []
+    # INVARIANT: linear, also in a text of very many different ones: a class of them would be gone through one by one.
+    for match in (_PERHAPS if bad else _REFUSED).finditer(text):
         at = match.start()
-        if match[0] in bad and not _REFUSED.match(text, at):
+        if bad and not _REFUSED.match(text, at):
+            if match[0] not in bad:
+                continue
             if spans is None:
                 spans = (commented or (lambda: _comment_spans(text)))()
             if _inside(spans, at):
-                kept.append(at)
                 continue
+        taken.append(at)
         if len(found) < limit:
             found.append(_finding(lines, at, path))
     if not found:
         return text, found
-    left = frozenset(kept)
-    return pattern.sub(lambda match: match[0] if match.start() in left else " ", text), found
+    clean = list(text)
+    for at in taken:
+        clean[at] = " "
+    return "".join(clean), found
 
 
-def _hidden(character: str) -> bool:
+def hidden(character: str) -> bool:
+    """Whether a character beyond ASCII cannot be seen, or told from a blank, so that it may stand in comments only."""
     return category(character) in _UNKNOWN or ignorable(character) or blank(character)
 
 
