@@ -54,7 +54,7 @@ _SPANS: Final = _words("days week weeks weekend fortnight month months year year
 # What bounds a day in several words, right before it: `up to May 5`, `the week starting May 5`, `until, say, May 5`,
 # `any day but May 5`.
 _AHEAD: Final = re.compile(
-    r"\b(?:up\s+to|as\s+(?:late|early|far)\s+as|(?:until|till?|before|after|since)\b[,(\s]+\w+[,)]*"
+    r"\b(?:(?<!-)up\s+to|as\s+(?:late|early|far)\s+as|(?:until|till?|before|after|since)\b[,(\s]+\w+[,)]*"
     r"|(?:days?|weeks?|weekend|fortnight|months?|quarter|years?)\s+(?:starting|beginning|commencing|closing)"
     r"|(?:days?|dates?|time|any|all|everything|nothing)\s+but)(?:\s+(?:the|on|to|of|from|in))*\s+\Z",
     re.IGNORECASE,
