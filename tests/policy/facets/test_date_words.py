@@ -30,7 +30,8 @@ PLAIN = [
     "on {}", "Lunch on {} at noon", "{}", "({})", "“{}”", "Book from {} to Sunday", "Meet on Monday, {}, at 10:00",
     "I may come on {}", "Everyone comes on {}", "Every week pay the rent. Lunch is on {}", "for {} with three people",
     "Pay monthly!\n\nLunch on {}", "Stay from {} until checkout", "Not today: on {}",
-    "Move my check-up to {}", "starting {}", "It starts on {}", "After the call, book {}", "Don't forget: dinner on {}", "as of {}",
+    "Move my check-up to {}", "starting {}", "It starts on {}", "After the call, book {}", "Don't forget: dinner on {}",
+    "as of {}",
     "{}: dentist, and a lunch", "Not Friday. I can do {}", "Send it to Bob, but on {}",
 ]  # fmt: skip
 # Words that are months and something else, with a number beside them.
