@@ -20,7 +20,9 @@ _ESCAPE: Final = re.compile(
     r"(?P<bytes>(?:%[0-9A-Fa-f]{2})+)"
     r"|&#0*+(?P<decimal>[0-9]{1,7});?|&#[xX]0*+(?P<hex>[0-9A-Fa-f]{1,6});?|(?P<named>&[A-Za-z][A-Za-z0-9]{1,31};?)"
     r"|(?:%|(?<!\\)\\++)u(?P<unit>[0-9A-Fa-f]{4})|(?<!\\)\\++(?:u\{0*+(?P<braced>[0-9A-Fa-f]{1,6})\}|x(?P<pair>[0-9A-Fa-f]{2}))"
+    r"|\\(?P<json>[\"\\/bfnrt])"
 )
+_OF_JSON: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _MIGHT_ESCAPE: Final = re.compile(r"[%&\\]")
 
 # What is said of a value that was found in a reading.
@@ -48,14 +50,14 @@ def readings(text: str) -> dict[str, str] | None:
     # Escapes that are written in letters of another width, or with blanks between.
     for words in (PLAIN, CLOSED):
         if words is CLOSED:
-            plain = without_blanks(plain)
+            plain = _closed(plain)
             found.setdefault(plain, CLOSED)
         for _ in range(ROUNDS):
             read = _unescaped(plain)
             made = _plain(read) if read != plain else None
             if made is None:
                 break
-            plain = without_blanks(made) if words is CLOSED else made
+            plain = _closed(made) if words is CLOSED else made
             found.setdefault(plain, words)
     return found if max(map(len, found)) <= _LONGEST else None
 
@@ -79,10 +81,17 @@ def _character(match: re.Match[str]) -> str:
             return data.decode()
         except UnicodeDecodeError:
             return data.decode("latin-1")
+    if kind == "json":
+        return _OF_JSON.get(body, body)
     if kind == "named":
         return unescape(body)
     code = int(body, 10 if kind == "decimal" else 16)
     return chr(code) if code <= 0x10FFFF else match[0]
+
+
+def _closed(text: str) -> str:
+    # A form sends a blank as `+`.
+    return without_blanks(text).replace("+", "")
 
 
 def _plain(text: str) -> str | None:

@@ -1,5 +1,6 @@
 """The edges of a whole word: where a value stands for itself in a text, for sure or perhaps."""
 
+import re
 from typing import Final
 from unicodedata import category
 
@@ -16,6 +17,10 @@ _BEFORE: Final = frozenset(QUOTES + OPENING + ",;")
 _AFTER: Final = frozenset(QUOTES + CLOSING)
 # No edges for sure inside a word; the last ones are no edges at all, but may stand beside one.
 _SOFT: Final = frozenset(QUOTES + "{}｛｝" + "‛‟＂＇ʼ′″")
+# Quotes of scripts that are written without blanks: beside a letter of such a script they cut nothing off.
+_CORNERS: Final = frozenset("「」『』")
+# Ends of a sentence, behind which a word may go on (`bob.'x@…`); a comma or semicolon goes on with another one.
+_GOES_ON: Final = frozenset(STOPS) - frozenset(",;")
 # Stand inside words too: in the name of a mailbox, a file or a variable.
 _JOINERS: Final = frozenset("_.+-@&~/\\")
 _BLANKS: Final = frozenset(" \t\u00a0\u202f\u205f\u3000").union(map(chr, range(0x2000, 0x200B)))
@@ -23,6 +28,9 @@ _BLANKS: Final = frozenset(" \t\u00a0\u202f\u205f\u3000").union(map(chr, range(0
 _BETWEEN_GROUPS: Final = frozenset("()[]" + QUOTES)
 # A run of quotes or blanks is looked through no further; beyond it the answer is perhaps.
 _FAR: Final = 64
+# The beginning of an account number in groups of four, `DE89 3704`, and what stands before and after more of them.
+_ACCOUNT: Final = re.compile(r"[A-Za-z]{2}[0-9]{2}(?:[^\S\n][A-Za-z0-9]{4}){1,8}")
+_NEXT_GROUP: Final = re.compile(r"[^\S\n]{1,2}(?:(?=[A-Za-z]{0,3}[0-9])[A-Za-z0-9]{1,4}|[A-Z]{4})(?![^\W_])")
 
 
 def stands_alone(text: str, start: int, end: int) -> Tri:
@@ -30,12 +38,12 @@ def stands_alone(text: str, start: int, end: int) -> Tri:
 
     Before it: the start, white space, a quote, an opening bracket, `,` or `;`. After it: the end, white space, a quote
     or a closing bracket, where up to eight of `, ; : ! ? .` may come between. Maybe where a quote or a brace that is
-    its edge stands inside a word (`o'neil`, `Bob's`), and where it is a group of digits beside another one
-    (`5121 0800`, `1,100`).
+    its edge stands inside a word (`o'neil`, `Bob's`), where it is a group of digits beside another one (`5121 0800`,
+    `1,100`), and where it is the first groups of a longer account number (`DE89 3704` of `DE89 3704 0044`).
     """
     if not (_starts(text, start) and _ends(text, end)):
         return False
-    if cut_before(text, start) or cut_after(text, end) or _grouped(text, start, end):
+    if cut_before(text, start) or cut_after(text, end) or _grouped(text, start, end) or _begins_more(text, start, end):
         return None
     return True
 
@@ -57,22 +65,33 @@ def _ends(text: str, position: int) -> bool:
 def cut_before(text: str, start: int) -> bool:
     """Whether what begins here is cut off a word by nothing but quotes and braces."""
     at = start - 1
-    if at < 0 or text[at] not in _SOFT:
+    if at < 0 or not _soft(text[at]):
         return False
     far = max(-1, at - _FAR)
-    while at > far and (text[at] in _SOFT or _unseen(text[at])):
+    corners = True
+    while at > far and (_soft(text[at]) or _unseen(text[at])):
+        corners = corners and text[at] in _CORNERS
         at -= 1
-    return at >= 0 and (at == far or _in_word(text[at]))
+    return at >= 0 and (at == far or _cuts(text[at], corners=corners))
 
 
 def cut_after(text: str, end: int) -> bool:
-    """Whether what ends here is cut off a word by nothing but quotes, braces and stops."""
-    at, soft = end, False
+    """Whether what ends here is cut off a word by nothing but quotes, braces and ends of sentences."""
+    at, soft, corners = end, False, True
     far = min(len(text), end + _FAR)
-    while at < far and (text[at] in _SOFT or text[at] in STOPS or _unseen(text[at])):
-        soft = soft or text[at] in _SOFT
+    while at < far and (_soft(text[at]) or text[at] in _GOES_ON or _unseen(text[at])):
+        soft = soft or _soft(text[at])
+        corners = corners and (text[at] in _CORNERS or not _soft(text[at]))
         at += 1
-    return soft and at < len(text) and (at == far or _in_word(text[at]))
+    return soft and at < len(text) and (at == far or _cuts(text[at], corners=corners))
+
+
+def _soft(character: str) -> bool:
+    return character in _SOFT or character in _CORNERS
+
+
+def _cuts(character: str, *, corners: bool) -> bool:
+    return _in_word(character) and not (corners and category(character) == "Lo")
 
 
 def _in_word(character: str) -> bool:
@@ -90,6 +109,12 @@ def _grouped(text: str, start: int, end: int) -> bool:
     if not all(character.isdigit() or character in _BLANKS for character in text[start:end]):
         return False
     return _digit_before(text, start - 1) or _digit_after(text, end)
+
+
+def _begins_more(text: str, start: int, end: int) -> bool:
+    if end - start > _FAR or not _ACCOUNT.fullmatch(text, start, end):
+        return False
+    return _NEXT_GROUP.match(text, end) is not None
 
 
 def _digit_before(text: str, at: int) -> bool:

@@ -26,7 +26,7 @@ _REFUSED: Final = re.compile(
     "\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
-_CANDIDATES: Final = re.compile(f"{_REFUSED.pattern}|{_NOT_ASCII.pattern}")
+_PERHAPS: Final = re.compile(f"{_REFUSED.pattern}|[^\\x00-\\x7f]")
 # What nobody sees or knows, by its category in Unicode; it passes in comments.
 _UNKNOWN: Final = {
     "Cf": "a format character",
@@ -65,29 +65,33 @@ def refused(
     `limit` are found.
     """
     text = lines.text
-    # INVARIANT: linear, whatever stands in the text: a class of all the characters would be gone through for each one.
-    bad = frozenset() if text.isascii() else frozenset(c for c in set(_NOT_ASCII.findall(text)) if _hidden(c))
+    bad = frozenset() if text.isascii() else frozenset(c for c in set(_NOT_ASCII.findall(text)) if hidden(c))
     found: list[Diagnostic] = []
     spans: Sequence[tuple[int, int]] | None = None
-    pieces: list[str] = []
-    done = 0
-    for match in (_CANDIDATES if bad else _REFUSED).finditer(text):
+    taken: list[int] = []
+    # INVARIANT: linear, also in a text of very many different ones: a class of them would be gone through one by one.
+    for match in (_PERHAPS if bad else _REFUSED).finditer(text):
         at = match.start()
-        if not _REFUSED.match(text, at):
+        if bad and not _REFUSED.match(text, at):
             if match[0] not in bad:
                 continue
             if spans is None:
                 spans = (commented or (lambda: _comment_spans(text)))()
             if _inside(spans, at):
                 continue
+        taken.append(at)
         if len(found) < limit:
             found.append(_finding(lines, at, path))
-        pieces += [text[done:at], " "]
-        done = match.end()
-    return ("".join([*pieces, text[done:]]) if pieces else text), found
+    if not found:
+        return text, found
+    clean = list(text)
+    for at in taken:
+        clean[at] = " "
+    return "".join(clean), found
 
 
-def _hidden(character: str) -> bool:
+def hidden(character: str) -> bool:
+    """Whether a character beyond ASCII cannot be seen, or told from a blank, so that it may stand in comments only."""
     return category(character) in _UNKNOWN or ignorable(character) or blank(character)
 
 

@@ -11,11 +11,12 @@ from typing import Any, Final, TypeVar
 import re2
 
 from rebuno.errors import BundleError
-from rebuno.policy.cases_yaml import Node, read_yaml
-from rebuno.policy.diagnostics import Code, Diagnostic, Report, Severity, ordered
+from rebuno.policy.cases_yaml import Node, comments_of, read_yaml
+from rebuno.policy.diagnostics import MOST, Code, Diagnostic, Report, Severity, ordered
 from rebuno.policy.names import did_you_mean
 from rebuno.policy.regexes import regex
 from rebuno.policy.source import Source
+from rebuno.policy.surface import Lines, refused
 from rebuno.policy.syntax import Span
 from rebuno.policy.values import shown
 from rebuno.policy.yaml_words import UnreadableError, glob, seconds
@@ -113,9 +114,13 @@ def read_bundle(source: Source) -> Bundle:
     """The bundle of a YAML text.
 
     Raises:
-        BundleError: the text is no YAML, or no bundle; all mistakes are in it, each with its line.
+        BundleError: the text is no YAML, or no bundle, or holds a character that may not stand in a bundle; all
+            mistakes are in it, each with its line.
     """
     text = source.text.removeprefix("\ufeff")
+    _, unseen = refused(Lines(text, source.path), source.path, MOST + 1, lambda: comments_of(text))
+    if unseen:
+        raise BundleError(ordered(unseen))
     root = read_yaml(Source(text, source.path), Code.YAML_BUNDLE, "write `rules:` and a list of rules", times=_TIMES)
     reader = _Reader(text, source.path)
     bundle = reader.bundle(root)

@@ -15,6 +15,7 @@ from typing import Final
 from rebuno.policy.format import format_bundle
 from rebuno.policy.names import FIXED_IDS
 from rebuno.policy.source import Source
+from rebuno.policy.surface import hidden
 from rebuno.policy.yaml_bundle import SUFFIXES, Argument, Bundle, Rule, read_bundle
 from rebuno.policy.yaml_rules import CONVERTED
 from rebuno.policy.yaml_words import duration, glob
@@ -235,7 +236,7 @@ def _clauses(rule: Rule) -> tuple[list[str], list[str]]:
 def _search(pattern: str) -> str:
     # The expression is sought in the text there, and `.` matches no line break; `matches` asks for the whole text.
     whole = f"(?s:.*)(?-s:{pattern}{_unquoted(pattern)})(?s:.*)"
-    return f'r"{whole}"' if whole.isprintable() and '"' not in whole else _quoted(whole)
+    return f'r"{whole}"' if '"' not in whole and all(map(_seen, whole)) else _quoted(whole)
 
 
 def _unquoted(pattern: str) -> str:
@@ -254,6 +255,10 @@ def _list(items: tuple[str, ...]) -> str:
 
 def _quoted(text: str) -> str:
     # Characters that cannot be seen may not stand in a bundle as they are.
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in json.dumps(text, ensure_ascii=False)).replace(
+    return "".join(c if _seen(c) else json.dumps(c)[1:-1] for c in json.dumps(text, ensure_ascii=False)).replace(
         "\x7f", "\\u007f"
     )
+
+
+def _seen(character: str) -> bool:
+    return character.isprintable() and (character.isascii() or not hidden(character))

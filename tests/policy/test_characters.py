@@ -9,7 +9,7 @@ from rebuno.errors import BundleError
 from rebuno.policy.compile import compile_bundle, compile_text
 from rebuno.policy.diagnostics import Code
 from rebuno.policy.facts import Facts
-from rebuno.policy.source import read
+from rebuno.policy.source import Source, read
 from rebuno.policy.surface import Lines, refused
 
 # Refused in comments too, as in the first edition.
@@ -131,10 +131,35 @@ def test_comments_and_escapes_of_data_files_pass(tmp_path: Path, name: str, text
     assert policy.decide(Facts("tool_call", "pay", {"a": "a"})).rule_id == "r"
 
 
+YAML_RULE = """# {0}
+rules:
+- id: r  # {0}
+  when:
+    target: "{1}"
+    arguments: {{a: {{contains: "{1}"}}, b: {{regex: "{1}"}}}}
+  then: {{decision: require_approval, reason: "{1}", approval_config: {{message: "{1}"}}}}
+"""
+
+
+@pytest.mark.parametrize("character", [*EVERYWHERE[:-5], *OUTSIDE_COMMENTS], ids=lambda c: f"U+{ord(c):04X}")
+def test_yaml_bundles_are_held_to_the_same(character: str) -> None:
+    """A rule that nobody can read is refused, with its place; in comments and escaped the characters pass."""
+    for text in (YAML_RULE.format("x", f"pay{character}"), f"rules: []\ndefault_{character}action: deny\n"):
+        with pytest.raises(BundleError) as raised:
+            compile_bundle(Source(text, "b.yaml", "b"))
+        assert {d.code for d in raised.value.diagnostics} == {Code.BAD_CHARACTER}
+        assert raised.value.diagnostics[0].span.line == (5 if "target" in text else 2)
+    commented = character if character in OUTSIDE_COMMENTS and character not in "\ufffe\uffff" else "x"
+    policy = compile_bundle(Source(YAML_RULE.format(commented, f"pay\\U{ord(character):08x}"), "b.yaml", "b"))
+    value = f"pay{character}"
+    assert policy.decide(Facts("tool_call", value, {"a": value, "b": value})).rule_id == "r"
+    assert policy.decide(Facts("tool_call", value, {"a": "pay", "b": value})).rule_id == "default"
+
+
 def test_every_such_character_is_refused() -> None:
     """No format, private, unassigned or blank character is forgotten, and no letter or sign is refused."""
-    # Outside a comment.
-    text = "".join(chr(code) for code in range(0x20, 0x110000) if not 0xD800 <= code <= 0xDFFF and code != ord("#"))
+    # Behind a `#` they would stand in a comment.
+    text = "".join(chr(code) for code in range(0x24, 0x110000) if not 0xD800 <= code <= 0xDFFF)
     clean, _ = refused(Lines(text), "", 1)
     taken = {was for was, now in zip(text, clean, strict=True) if was != now}
     hidden = {c for c in text if c != " " and (category(c)[0] == "Z" or category(c) in ("Cc", "Cf", "Cn", "Co"))}

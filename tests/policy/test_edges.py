@@ -33,6 +33,8 @@ INSIDE_WORDS = [
     ("pay bob}x", "bob"),
     ("read /etc/o'neil", "/etc/o"),
     ("{a'b}", "b"),
+    ("to o「neil@gmail.com", "neil@gmail.com"),
+    ("to neil@gmail.com』x", "neil@gmail.com"),
     ("x" + "'" * 100 + "bob", "bob"),
 ]
 WHOLE = [
@@ -46,6 +48,10 @@ WHOLE = [
     ("alice<a@x.example>", "a@x.example"),
     ("o'neil@gmail.com", "o'neil@gmail.com"),
     ("Bob's and Bob", "Bob"),  # another place is sure
+    ("to 'ana@x.example','bob@x.example'", "ana@x.example"),  # lists without blanks
+    ('["ana@x.example","bob@x.example"]', "ana@x.example"),
+    ('"ana";"bob"', "ana"),
+    ("送信先は「bob@x.example」です", "bob@x.example"),  # a script without blanks
 ]
 # Groups of a number that is written in groups.
 GROUPS = [
@@ -62,6 +68,11 @@ GROUPS = [
     ("IBAN GB29 NWBK 6016", "6016"),
     ("call +49 800 1234", "800"),
     ("٠٨٠٠ ١٢٣٤", "١٢٣٤"),
+    ("to DE89 3704 0044 0532 0130 00", "DE89 3704 0044 0532 0130"),  # an account without its last groups
+    ("to DE89 3704 0044 0532 0130 00", "DE89 3704"),
+    ("IBAN GB29 NWBK 6016 1331", "GB29 NWBK 6016"),
+    ("IBAN MT84 MALT 0110 0001 2345 MTLC AST0 01S", "MT84 MALT 0110 0001 2345 MTLC"),
+    ("FR14 2004 1010 0505 0001 3M02 606", "FR14 2004 1010 0505 0001"),
 ]
 SINGLE = [
     ("account 12345678, please", "12345678"),
@@ -70,6 +81,9 @@ SINGLE = [
     ("pay 50 EUR to 1234 now", "1234"),
     ("DE75 5121 0800", "DE75"),
     ("DE75 5121 0800", "DE75 5121 0800"),
+    ("Pay 50 EUR to DE89 3704 0044 0532 0130 00", "DE89 3704 0044 0532 0130 00"),
+    ("DE89 3704 0044 0532 0130 00 50 EUR", "DE89 3704 0044 0532 0130 00"),
+    ("AT61 1904 3002 3457 3201 then rest", "AT61 1904 3002 3457 3201"),
 ]
 
 

@@ -148,6 +148,13 @@ def test_a_value_anywhere_in_a_text_is_maybe(source: str, text: str, answer: Tri
         ("ＡＢＣＤ", "xabcdx", None),
         ("pass&amp;word", "k=pass&word", None),
         ("Straße-9", "xSTRASSE-9x", None),
+        ("pass word", "k=pass+word", None),  # as a form sends it
+        ("wJal/rX+Ut", "wJal\\/rX+Ut", None),  # as JSON inside a text has it
+        ('pa"ss"wd', '{"k": "pa\\"ss\\"wd"}', None),
+        ("pa\\ssw", "k=pa\\\\ssw", None),
+        ("one\ntwo", "k=one\\ntwo", None),
+        ("one\ttwo", "k=one\\\\ttwo", None),
+        ("one\ntwo", "k=one\\tthree", False),
         (4711, "pin=4711", None),  # a number's digits are looked for like a text
         (4711, "%34711", None),
         (-4711, "x4711", None),

@@ -31,7 +31,8 @@ _REPEATS: Final = re.compile(
     r"\b(?:every|each|daily|nightly|hourly|weekly|fortnightly|bi-?weekly|monthly|bi-?monthly|quarterly|yearly"
     r"|annual(?:ly)?|weekdays|weekends|recur(?:s|ring|rence)?|repeat(?:s|ed|ing|edly)?"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:once|twice|thrice|times)\s+(?:an?|per)"
-    r"|per\s+(?:day|week|month|year))\b",
+    r"|per\s+(?:day|week|month|year)|day\s+after\s+day|week\s+after\s+week"
+    r"|jede[nrsm]?|täglich|wöchentlich|monatlich|jährlich)\b",
     re.IGNORECASE,
 )
 # A few words may stand between these and the day.
@@ -41,20 +42,30 @@ _NEGATIONS: Final = _words(
 )
 # These stand right before it, or with fillers between.
 _BOUNDS: Final = _words(
-    "by through thru past following preceding prior beyond between besides than plus minus upto within"
+    "by through thru past following preceding prior beyond between besides than plus minus upto within over ahead"
+    " ending ends bis vor nach seit ab spätestens frühestens"
 )
 _FILLERS: Final = _WEEKDAYS | _words(
     "the a an this that next last on at of in to day date night eve evening morning afternoon noon midday midnight end"
     " close start beginning about around approximately circa ca approx least most latest earliest late later early"
-    " sometime and"
+    " sometime and dem den zum zur am"
 )
 _SPANS: Final = _words("days week weeks weekend fortnight month months year years hour hours eve anniversary")
+# What bounds a day in several words, right before it: `up to May 5`, `the week starting May 5`, `until, say, May 5`,
+# `any day but May 5`.
+_AHEAD: Final = re.compile(
+    r"\b(?:(?<!-)up\s+to|as\s+(?:late|early|far)\s+as|(?:until|till?|before|after|since)\b[,(\s]+\w+[,)]*"
+    r"|(?:days?|weeks?|weekend|fortnight|months?|quarter|years?)\s+(?:starting|beginning|commencing|closing)"
+    r"|(?:days?|dates?|time|any|all|everything|nothing)\s+but)(?:\s+(?:the|on|to|of|from|in))*\s+\Z",
+    re.IGNORECASE,
+)
 # The other end of a range: `between May 3 and May 5`.
 _BETWEEN: Final = re.compile(rf"\bbetween\s+(?:the\s+)?(?:[0-9]|{MONTH}\b)[^;]{{0,60}}\Z", re.IGNORECASE)
 _AFTERWARDS: Final = re.compile(
     r"[\s,(]*(?:onwards?\b|forwards?\b|forth\b|on\b(?=\s*(?:[.,;:!?)]|\Z))"
     r"|and\s+(?:later|after|before|beyond|earlier|on)\b|or\s+(?:later|earlier|after|before|sooner|so|thereabouts)\b"
-    r"|at\s+the\s+(?:very\s+)?(?:latest|earliest)\b|latest\b|earliest\b|plus\b|minus\b|give\s+or\s+take\b|[+±−]"
+    r"|(?:an?|one|two|three|[0-9]+)\s+(?:days?|weeks?|fortnights?|months?|years?)\s+(?:later|earlier|before|after|on)\b"
+    r"|eve\b|at\s+the\s+(?:very\s+)?(?:latest|earliest)\b|latest\b|earliest\b|plus\b|minus\b|give\s+or\s+take\b|[+±−]"
     r"|excluded\b|exclusive\b|excepted\b|aside\b)",
     re.IGNORECASE,
 )
@@ -75,6 +86,8 @@ _VERBS: Final = _words("may march mar")
 _BEFORE_VERBS: Final = _words(
     "they we i you he she it who that must will can could should would might let lets let's us them people"
 )
+# What follows such a word where it is no month.
+_GOES_ON: Final = re.compile(r"\s+(?!(?:at|in|from|for|to|and|or|with|till?|until|is|was|as|please|the)\b)[a-z]")
 _BEFORE_MONTHS: Final = _WEEKDAYS | _words(
     "on for from to of in this next last by until till til before after since and or between through is was are be"
 )
@@ -110,10 +123,16 @@ class Sentences:
             not _SHIFTS.isdisjoint(clause[-_NEAR:])
             or any(word in _NEGATIONS or word.endswith("n't") for word in clause[-_RULED_OUT:])
             or _bounded(_lower(before)[-_FAR:], after)
+            or _AHEAD.search(before) is not None
             or _BETWEEN.search(before) is not None
             or _AFTERWARDS.match(after) is not None
             or _COUNT.match(after) is not None
-            or (bare and (_COUNTED.match(after) is not None or _is_verb(month, before, text[start].isdigit())))
+            or (
+                bare
+                and (
+                    _COUNTED.match(after) is not None or _is_verb(month, before, after, day_first=text[start].isdigit())
+                )
+            )
         )
 
 
@@ -147,10 +166,12 @@ def _bounded(words: list[str], after: str) -> bool:
     return False
 
 
-def _is_verb(month: str, before: str, day_first: bool) -> bool:
-    # `they march 5 miles`, `the 5 may leave`
-    words = _lower(before) if before[-1:].isspace() and before.rstrip()[-1:].isalpha() else []
-    if month.lower() not in _VERBS or not words:
+def _is_verb(month: str, before: str, after: str, *, day_first: bool) -> bool:
+    # `they march 5 miles`, `the 5 may leave`, `5 may come`
+    if month.lower() not in _VERBS:
         return False
+    words = _lower(before) if before[-1:].isspace() and before.rstrip()[-1:].isalpha() else []
+    if not words:
+        return day_first and month[0].islower() and _GOES_ON.match(after) is not None
     plain = words[-1] in _BEFORE_MONTHS or (words[-1] == "the" and not day_first)
     return words[-1] in _BEFORE_VERBS or (month[0].islower() and not plain)

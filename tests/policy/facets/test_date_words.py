@@ -22,16 +22,23 @@ BESIDE = [
     "twice a week from {}", "yearly on {}", "Mondays from {}", "recurring: {}",
     "not on {}", "any day but not {}", "don't book {}", "please don’t send it on {}", "never on {}", "except {}",
     "{} or later", "{} at the latest", "{} plus two days", "{} and after", "{} excluded",
+    "up to {}", "as late as {}", "ahead of {}", "ending {}", "over {}", "until, say, {}", "until (at most) {}",
+    "the week starting {}", "any day but {}", "{} a week later", "{} eve", "day after day from {}",
+    "bis {}", "jeden Montag ab {}",
 ]  # fmt: skip
 PLAIN = [
     "on {}", "Lunch on {} at noon", "{}", "({})", "“{}”", "Book from {} to Sunday", "Meet on Monday, {}, at 10:00",
     "I may come on {}", "Everyone comes on {}", "Every week pay the rent. Lunch is on {}", "for {} with three people",
     "Pay monthly!\n\nLunch on {}", "Stay from {} until checkout", "Not today: on {}",
+    "Move my check-up to {}", "starting {}", "It starts on {}", "After the call, book {}", "Don't forget: dinner on {}",
+    "as of {}",
+    "{}: dentist, and a lunch", "Not Friday. I can do {}", "Send it to Bob, but on {}",
 ]  # fmt: skip
 # Words that are months and something else, with a number beside them.
 OTHER_WORDS = [
     "they march 5 miles", "They March 5 kilometers", "march 5 miles", "we may 5 times win", "only 5 may enter",
     "the 5 may leave", "soldiers march 5 hours", "you must march 5 km", "May 5 people come in", "add 5 mar 10",
+    "5 may come", "Guests: 5 may enter",
 ]  # fmt: skip
 
 
@@ -77,7 +84,19 @@ def test_a_verb_and_a_number_are_no_day(text: str) -> None:
     assert all(isinstance(one, Doubtful) for one in found)
 
 
-@pytest.mark.parametrize("text", ["on may 5", "march 5, 2025", "may 5", "from march 5 to may 6", "the may 5 meeting"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "on may 5",
+        "march 5, 2025",
+        "may 5",
+        "from march 5 to may 6",
+        "the may 5 meeting",
+        "5 may",
+        "lunch: 5 may at noon",
+        "5 may, please",
+    ],
+)
 def test_a_month_in_small_letters_is_one(text: str) -> None:
     """People write months in small letters."""
     assert any(isinstance(one, Day) for one in date.find(text, Surroundings()))
