@@ -52,9 +52,10 @@ def _worker(*, long: bool = False) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="rebuno-long" if long else "rebuno-heavy")
 
 
-async def beside(work: Callable[[], T]) -> T:
-    """What `work` gives or raises, done in the one thread for work that takes no seconds."""
-    return await asyncio.get_running_loop().run_in_executor(_worker(), work)
+async def beside(work: Callable[[], T], *, long: bool = False) -> T:
+    """What `work` gives or raises, done in the one thread for work of milliseconds; `long`: in that for work of
+    seconds."""
+    return await asyncio.get_running_loop().run_in_executor(_worker(long=long), work)
 
 
 def is_heavy(attempt: Attempt, args: str) -> bool:
