@@ -1,5 +1,6 @@
 """Asks a bundle about cases, and about the steps that executions have recorded."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -52,7 +53,7 @@ def _written(results: list[dict[str, Any]], failed: int, unexercised: list[str])
 
 
 def _all_recorded(
-    policy: Policy, execution: Execution, steps: list[Step], approvals: list[Approval], parent: str
+    policy: Policy, execution: Execution, steps: list[Step], approvals: Sequence[Approval], parent: str
 ) -> list[dict[str, Any]]:
     return [_recorded(policy, one) for one in of_rows(execution, steps, approvals, parent) if not one.by_kernel]
 

@@ -95,7 +95,7 @@ async def test_what_is_sought_in_long_texts_is_found_beside_the_loop(
     text = "see /a/b on May 5 2025 and pay $1,250 to a@b.example by http://c.example/d now. " * 300
     policy = compile_text(KNOWN.replace("FACET", facet))
     threads = _watched(monkeypatch, type(policy), "decide")
-    schema = {"properties": {"to": {}}}
+    schema: dict[str, Any] = {"properties": {"to": {}}}
     calls = {
         name: rebuno.wrap_tool(name, lambda args: {"text": text}, args_schema=schema)
         for name in ("read", "send", "answer")
