@@ -98,6 +98,8 @@ class Attempt:
         self._in_flight: dict[Commit, Batch] = {}
         self._rereading: asyncio.Task[None] | None = None
         self._held: list[tuple[NewEvent, StepWrite]] = []
+        # A decision that is made in another thread, which looks at `history`; see `heavy`.
+        self.deciding: asyncio.Future[Any] | None = None
 
     def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> Recorded:
         return Recorded(
@@ -130,6 +132,16 @@ class Attempt:
     def history(self) -> History:
         """What policies may look back on, as far as it was read."""
         return self.recorded.history
+
+    @property
+    def past(self) -> History:
+        """The same for whoever decides at once, also while another thread looks at it."""
+        return self.history if self.deciding is None else History(self.history.evidence)
+
+    @property
+    def weight(self) -> int:
+        """The characters of the input, and of what earlier steps were given and gave, as JSON."""
+        return len(self.execution.input) + self.recorded.weight
 
     # ------------------------------------------------------------ identity
 
@@ -186,7 +198,7 @@ class Attempt:
                 step,
                 agent=self.execution.agent_id,
                 input=self.input,
-                past=self.history,
+                past=self.past,
                 parent=self.parent,
             )
         return self._judged[step.step_id]
@@ -390,6 +402,7 @@ class Attempt:
 
     def succeeded(self, step: Step, value: object) -> None:
         """Adds a success of this attempt, with the result as a JSON value, to the evidence."""
+        self.recorded.weight += len(step.args) + len(step.result or "")
         if self._looks_back.about(step.kind, step.target):
             self.history.append(facts.ended(step, NEWEST, identity.parse(step.args), value))
 

@@ -10,6 +10,7 @@ from rebuno.kernel.change import Change, Identified
 from rebuno.kernel.divergence import guard, others_first
 from rebuno.kernel.excess import Excess, weigh
 from rebuno.kernel.grants import covering
+from rebuno.kernel.heavy import Foreseen, foresee
 from rebuno.kernel.known import UNKNOWN_OUTCOME
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say
@@ -22,21 +23,25 @@ from rebuno.policy.facts import Facts
 async def fresh(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answer, Change | None]:
     """Decides about a step that the journal does not know. `turn` is what the limits have told this submission."""
     await others_first(attempt, step)
-    await attempt.current()
-    attempt.check()
     while True:
-        settled = at_once(attempt, step, turn)
+        # INVARIANT: what was decided before an await is decided again, so that it rests on the end of the log.
+        seen = await foresee(attempt, step)
+        await attempt.current()
+        attempt.check()
+        if attempt.deciding is not None if seen is None else not seen.holds(attempt):
+            continue
+        settled = at_once(attempt, step, turn, seen)
         if settled is not None:
             return settled
         await turn.ask(attempt, step.step_id)
-        # INVARIANT: what was decided before an await is decided again, so that it rests on the end of the log.
-        await attempt.current()
-        attempt.check()
 
 
-def at_once(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answer, Change | None] | None:
-    """The answer to such a step by what is known here; None where the limits must be asked first."""
-    decision = _decide(attempt, step)
+def at_once(
+    attempt: Attempt, step: Identified, turn: limits.Turn, seen: Foreseen | None = None
+) -> tuple[Answer, Change | None] | None:
+    """The answer to such a step by what is known here; None where the limits must be asked first. `seen` is what the
+    policy was found to say, and holds."""
+    decision = _decide(attempt, step, seen)
     places: tuple[limits.Place, ...] = ()
     kept_out: Excess | None = None
     over: tuple[Obligation, ...] = ()
@@ -47,7 +52,7 @@ def at_once(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answ
         decision, kept_out, over = weighed.decision, weighed.kept_out, weighed.asks
         park = turn.park(attempt, step.step_id, kept_out)
     asks = decision.verdict is Verdict.APPROVAL and kept_out is None
-    grant = covering(attempt, step, decision, over) if asks else None
+    grant = covering(attempt, step, decision, over, seen.layers if seen else ()) if asks else None
     asks = asks and grant is None
     if (asks or park is not None) and attempt.inside_once(step.parent_id):
         decision, asks, kept_out = _nested_wait(attempt, asks), False, None
@@ -61,18 +66,22 @@ def at_once(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answ
     return answer, turn.noted(change, places)
 
 
-def _decide(attempt: Attempt, step: Identified) -> Decision:
+def _decide(attempt: Attempt, step: Identified, seen: Foreseen | None) -> Decision:
     execution = attempt.execution
-    decision = attempt.policy.decide(
-        Facts(
-            step.kind,
-            step.target,
-            identity.reread(step.args),
-            agent=execution.agent_id,
-            input=attempt.input,
-            history=attempt.history,
-            now=attempt.store.now(),
-            parent=attempt.parent,
+    decision = (
+        seen.decision
+        if seen is not None
+        else attempt.policy.decide(
+            Facts(
+                step.kind,
+                step.target,
+                identity.reread(step.args),
+                agent=execution.agent_id,
+                input=attempt.input,
+                history=attempt.history,
+                now=attempt.store.now(),
+                parent=attempt.parent,
+            )
         )
     )
     once = step.idempotency is Idempotency.ONCE

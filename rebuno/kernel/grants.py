@@ -35,9 +35,14 @@ class GrantScope(StrEnum):
 
 
 def covering(
-    attempt: Attempt, step: Identified | Step, decision: Decision, over: Collection[Obligation] = ()
+    attempt: Attempt,
+    step: Identified | Step,
+    decision: Decision,
+    over: Collection[Obligation] = (),
+    layers: Collection[Decision] = (),
 ) -> Approval | None:
     """The grant that covers this step too, though it was given for another one. `decision` asks, `over` is as in `ask`.
+    `layers` is what the policy's layers say, where that is known.
 
     Where rules of several layers ask about the step, or the kernel itself, none does: a grant answers for one rule, and
     no other's question is passed over.
@@ -45,7 +50,9 @@ def covering(
     wider = [grant for grant in attempt.approvals.values() if _covers(attempt, grant, step, decision)]
     if not wider:
         return None
-    asks = {(rule.bundle, rule.rule_id) for rule in _askers(attempt, step)}
+    asks = {
+        (rule.bundle, rule.rule_id) for rule in layers or _layers(attempt, step) if rule.verdict is Verdict.APPROVAL
+    }
     asks |= {(rule.bundle, rule.rule_id) for rule in over}
     if isinstance(step, Identified) and (kernels := guard(attempt, step, _ALLOWED)).verdict is Verdict.APPROVAL:
         asks.add((decision.bundle, kernels.rule_id))
@@ -86,10 +93,10 @@ def _good(attempt: Attempt, grant: Approval, wanted: Terms, *, lasts: float | No
     return grant.status == "granted" and fresh and agreed(wanted.panels, granters(grant))
 
 
-def _askers(attempt: Attempt, step: Identified | Step) -> list[Decision]:
+def _layers(attempt: Attempt, step: Identified | Step) -> list[Decision]:
     agent, input, parent = attempt.execution.agent_id, attempt.input, attempt.parent
     if isinstance(step, Step):
-        looked_at = facts.of_known(step, agent=agent, input=input, past=attempt.history, parent=parent)
+        looked_at = facts.of_known(step, agent=agent, input=input, past=attempt.past, parent=parent)
     else:
         looked_at = Facts(
             step.kind,
@@ -97,9 +104,8 @@ def _askers(attempt: Attempt, step: Identified | Step) -> list[Decision]:
             identity.parse(step.args),
             agent=agent,
             input=input,
-            history=attempt.history,
+            history=attempt.past,
             now=attempt.store.now(),
             parent=parent,
         )
-    decisions = [layer.decide(looked_at) for layer in attempt.policy.layers]
-    return [decision for decision in decisions if decision.verdict is Verdict.APPROVAL]
+    return [layer.decide(looked_at) for layer in attempt.policy.layers]

@@ -100,7 +100,7 @@ def _in_full(attempt: Attempt, known: Step, today: Decision) -> Decision:
     if known.digest != attempt.policy.digest:
         return today
     agent, input, parent = attempt.execution.agent_id, attempt.input, attempt.parent
-    past = facts.of_known(known, agent=agent, input=input, past=attempt.history, parent=parent)
+    past = facts.of_known(known, agent=agent, input=input, past=attempt.past, parent=parent)
     judged = attempt.policy.decide(past)
     return Decision(
         today.verdict,

@@ -68,6 +68,8 @@ class Recorded:
         self.ahead: list[Ahead] = []
         # The tokens that all steps read so far are known to have used.
         self.tokens = 0
+        # Characters of arguments and results.
+        self.weight = 0
         # How many wait for a step that is not in memory.
         self.sought = 0
         # What at_most_once steps did that started, and of which nobody knows how it ended.
@@ -212,6 +214,7 @@ class Recorded:
 
     def _take_step(self, step: Step) -> None:
         step_id = step.step_id
+        self.weight += len(step.args) + len(step.result or "")
         if step.input_tokens or step.output_tokens:
             self.tokens += (step.input_tokens or 0) + (step.output_tokens or 0)
         if self._looks_back and self._looks_back.about(step.kind, step.target):

@@ -31,7 +31,7 @@ def start(attempt: Attempt, submission: Submission, told: Told) -> bool:
     """
     if not (attempt.undisturbed() and attempt.at_end()):
         return False
-    if len(submission.args) > LONG and is_heavy(attempt, submission.args):
+    if attempt.deciding is not None or is_heavy(attempt, submission.args):
         return False
     step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
     settled = at_once(attempt, step, limits.Turn())
@@ -103,10 +103,12 @@ def _uncount(attempt: Attempt, step: Identified) -> None:
 async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
     turn = limits.Turn()
     while True:
-        if len(step.args) > LONG:
-            await read_ahead(attempt, step.args)
         known = await attempt.known(step.step_id)
         attempt.check()
+        if known is not None and len(step.args) > LONG:
+            await read_ahead(attempt, step.args)
+            known = await attempt.known(step.step_id)
+            attempt.check()
         if known is None:
             answer, change = await fresh(attempt, step, turn)
         else:

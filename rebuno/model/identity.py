@@ -27,8 +27,6 @@ _WHOLE: Final = frozenset({str, int, bool, type(None)})
 _SORTED: Final = orjson.OPT_SORT_KEYS
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _ESCAPED: Final = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-_SHORT: Final = re.compile(r"\\[bf\\]")
-_SHORT_TO: Final = {"\\b": "\\u0008", "\\f": "\\u000c", "\\\\": "\\\\"}
 _encoder: Final = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
@@ -117,7 +115,9 @@ def _escape(text: str) -> str:
         for character, escaped in _ESCAPED.items():
             text = text.replace(character, escaped)
     if "\\" in text and ("\\b" in text or "\\f" in text):
-        text = _SHORT.sub(lambda match: _SHORT_TO[match[0]], text)
+        # INVARIANT: every backslash begins an escape, so two of them are one; between such pairs none is misread.
+        parts = text.split("\\\\")
+        text = "\\\\".join([part.replace("\\b", "\\u0008").replace("\\f", "\\u000c") for part in parts])
     return text
 
 

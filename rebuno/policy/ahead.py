@@ -27,6 +27,16 @@ def readers(policy: Policy) -> tuple[Reader, ...]:
     return policy.readers
 
 
+def reads(policy: Policy) -> bool:
+    """Whether a decision may go through every character of a text more than a few times: a facet is read, or a value
+    is sought in the input or in what earlier steps left behind. It is found out once for a policy."""
+    if policy.reads is None:
+        statements = [one for bundle in policy.bundles for one in bundle.statements]
+        known = any(isinstance(one, syntax.Known) for one in statements)
+        policy.reads = known or bool(facets_in(policy.bundles))
+    return policy.reads
+
+
 def read(readers: Iterable[Reader], args: str) -> None:
     """Reads the long texts in canonical JSON of arguments, in any thread; the readers keep what they find."""
     try:

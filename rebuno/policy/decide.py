@@ -27,7 +27,7 @@ class Policy(ABC):
     and `layers` the policies of the single bundles.
     """
 
-    __slots__ = ("bundles", "digest", "layers", "name", "readers", "sources")
+    __slots__ = ("bundles", "digest", "layers", "name", "readers", "reads", "sources")
 
     def __init__(
         self, name: str, digest: str, sources: Sequence[Source], bundles: Sequence[Bundle], layers: "Sequence[Layer]"
@@ -38,6 +38,7 @@ class Policy(ABC):
         self.bundles = tuple(bundles)
         self.layers = tuple(layers)
         self.readers: tuple[Callable[[str], object], ...] | None = None  # see `ahead`
+        self.reads: bool | None = None  # see `ahead`
 
     @abstractmethod
     def decide(self, facts: Facts) -> Decision:

@@ -9,7 +9,7 @@ from rebuno.policy.explain_mentions import told_mentions
 from rebuno.policy.explain_words import one_line, short
 from rebuno.policy.facets.reading import Facet, Reading, Surroundings
 from rebuno.policy.facts import Evidence, Facts
-from rebuno.policy.known import MAX_VALUES, Held, Item, Keys, as_listed, filed, foreign, in_texts, meant, sought
+from rebuno.policy.known import FAILED, MAX_VALUES, Held, Item, Keys, as_listed, filed, foreign, in_texts, meant, sought
 from rebuno.policy.operands import chain_of, literal, through
 from rebuno.policy.paths import many
 from rebuno.policy.subjects import about, patterns
@@ -150,6 +150,7 @@ class KnownReader:
                 full = True
                 continue
             for value in meant(given.value, given.by, facet, self._around):
+                full |= value is FAILED
                 for key, certain in filed(value, fold):
                     if key not in keys and len(keys) >= MAX_VALUES:
                         full = True

@@ -1,20 +1,25 @@
 """`known` sets: values from lists, from the execution's input, and from what earlier steps left behind."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import NOWHERE, Doubtful, Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import NOWHERE, Doubtful, Facet, Reading, Surroundings, failed
 from rebuno.policy.facts import Evidence, Facts, History
 from rebuno.policy.mentions import Mentions
 from rebuno.policy.operands import through
 from rebuno.policy.paths import Parts, many, one, split_at_each
 from rebuno.policy.subjects import Pattern, about
 from rebuno.policy.tokens import Texts
-from rebuno.policy.values import Tri, absent, key_of
+from rebuno.policy.values import Marker, Tri, absent, key_of
 
 # Beyond it, what is not found is maybe.
 MAX_VALUES: Final = 100_000
+
+# Stands among what a facet found in a text in which it failed.
+FAILED: Final = Marker("failed")
+logger: Final = logging.getLogger("rebuno.policy.facets")
 
 # What a value is filed and sought under: keys, each with whether it stands for the value for sure.
 Keys = Sequence[tuple[Any, bool]]
@@ -57,10 +62,22 @@ def sought(value: Any, fold: bool) -> Keys:
     return filed(value, fold)
 
 
+def _sought_by(facet: Facet, text: str, around: Surroundings) -> Iterator[Any]:
+    if facet.find is None:
+        return
+    try:
+        yield from facet.find(text, around)
+    except Exception as error:
+        # INVARIANT: no input makes evaluation raise, no matter who wrote the facet.
+        logger.exception("the finder of `%s of` failed; what it was given may hold anything", facet.name)
+        failed(facet.name, type(error).__name__)
+        yield FAILED
+
+
 def found_in(value: Any, facet: Facet, around: Surroundings) -> Iterator[Any]:
     """What a facet reads in a source's value: as a whole, and in a text wherever it stands."""
-    if type(value) is str and facet.find is not None:
-        yield from facet.find(value, around)
+    if type(value) is str:
+        yield from _sought_by(facet, value, around)
     for read in through((facet,), [value], around):
         if filed(read, False):
             yield read
@@ -76,6 +93,7 @@ class Held:
         self.possible: set[Any] = set()
         self.partial = partial
         for value in values:
+            self.partial |= value is FAILED
             for key, sure in filed(value, fold):
                 if key not in self.sure and key not in self.possible and self._full():
                     self.partial = True
@@ -125,8 +143,7 @@ class FromInput:
 def in_texts(texts: Texts, facet: Facet, around: Surroundings) -> Iterator[Any]:
     """What a facet that can be looked for finds in an input: in its texts, and in each of its numbers."""
     for text in texts.texts:
-        if facet.find is not None:
-            yield from facet.find(text, around)
+        yield from _sought_by(facet, text, around)
     for number in texts.numbers:
         yield from through((facet,), [number], around)
 
@@ -310,6 +327,8 @@ class Known:
             seen.doubt(seq)
             return
         for one_value in meant(value, by, self.facet, self.around):
+            if one_value is FAILED:
+                seen.doubt(seq)
             for key, certain in filed(one_value, self.fold):
                 seen.add(key, sure and certain, seq)
 

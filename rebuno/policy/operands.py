@@ -51,6 +51,8 @@ def surroundings(bundle: syntax.Bundle) -> Surroundings:
 
 def chain_of(names: Sequence[syntax.Name]) -> tuple[Facet, ...]:
     """The facets of a chain, outermost first (`check` has seen that there are such)."""
+    if not names:
+        return ()
     found = [facets.facet(name.text) for name in names]
     return tuple(facet for facet in found if facet is not None)
 

@@ -107,6 +107,10 @@ _DATE: Final = re.compile(
 )
 
 
+_LONGEST_DATE: Final = 64
+_WINDOW: Final = 8_192
+
+
 def numbers(text: str) -> set[Decimal]:
     """The numbers that stand in `text` as whole words for sure, exactly as written.
 
@@ -118,7 +122,7 @@ def numbers(text: str) -> set[Decimal]:
 
 def found_numbers(text: str) -> Iterator[tuple[Decimal, bool]]:
     """What `numbers` finds, and with False what may be a part of a word: the 5 of `o'5`."""
-    dates = [match.span() for match in _DATE.finditer(text)]
+    dates = [match.span() for match in _dates(text)]
     current = 0
     for match in _NUMBER.finditer(text):
         start, end = match.span("digits")
@@ -129,6 +133,20 @@ def found_numbers(text: str) -> Iterator[tuple[Decimal, bool]]:
         number = _value(match)
         if number is not None:
             yield number, not (cut_before(text, match.start()) or cut_after(text, match.end()))
+
+
+def _dates(text: str) -> Iterator[re.Match[str]]:
+    # What `_DATE.finditer` finds. INVARIANT: a search that finds nothing holds the interpreter to its end, so none goes
+    # through more than a window; no date is as long as what a window looks ahead.
+    begin = 0
+    while begin < len(text):
+        end = begin + _WINDOW
+        match = _DATE.search(text, begin, end + _LONGEST_DATE)
+        if match and match.start() < end:
+            yield match
+            begin = match.end()
+        else:
+            begin = end
 
 
 def number(text: str) -> Decimal | None:

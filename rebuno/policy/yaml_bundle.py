@@ -164,7 +164,7 @@ class _Reader:
         priority = self.number(keys["priority"], "priority", least=None) if "priority" in keys else None
         asked = ("target", "targets", "agent_id", "agent_ids", "step_kind", "arguments")
         when = self.optional(keys.get("when"), "`when`", asked)
-        given = ("decision", "reason", "approval_config", "rate_limit", "budget")
+        given = ("decision", "reason", "approval_config", "rate_limit", "budget", "judge")
         then = self.optional(keys.get("then"), "`then`", given, needed=("decision",))
         arguments: dict[str, Node] = {}
         if "arguments" in when:
@@ -174,6 +174,8 @@ class _Reader:
             help = "write rules that decide it, or leave it to a person"
             message = "`decision: judge` is read as `require_approval`: a model's answer cannot be recomputed"
             self.report.warning(Code.YAML_BUNDLE, message, then["decision"].span, help)
+        if "judge" in then:
+            self.judge(then["judge"], decision)
         rule = Rule(
             id=self.filled(keys["id"], "id") if "id" in keys else "",
             line=node.span.line,
@@ -224,6 +226,18 @@ class _Reader:
             self.duration(keys["timeout"], "timeout") if "timeout" in keys else 0,
             self.text(keys["message"], "message") if "message" in keys else "",
         )
+
+    def judge(self, node: Node, decision: str) -> None:
+        # What the model is told has no effect where a person is asked, but is looked at as the rest is.
+        if decision != "judge":
+            self.error("`judge` stands beside `decision: judge` only", node.span)
+        keys = self.keys(node, "`judge`", ("instructions", "threshold", "fallback"))
+        if "instructions" in keys:
+            self.text(keys["instructions"], "instructions")
+        self.choice(keys.get("fallback"), "fallback", ("allow", "deny", "require_approval"), "require_approval")
+        threshold = keys["threshold"].value if "threshold" in keys else 0
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+            self.error("`threshold` is no number from 0 to 1", keys["threshold"].span)
 
     def rate_limit(self, node: Node) -> RateLimit:
         known = ("max_calls", "window", "per_what", "max_wait", "on_limiter_error")

@@ -14,7 +14,8 @@ from rebuno.policy.surface import Lines
 CONVERTED: Final = " (as rules)"
 
 _TOKEN: Final = re.compile(
-    r'[ \n]*(?:(?P<text>r"[^"\n]*"|"(?:[^"\\\n]|\\.)*")|(?P<word>[A-Za-z_][A-Za-z0-9_-]*)|(?P<sign>==|[][(){},.]))'
+    r'[ \n]*(?:(?P<text>r"[^"\n]*"|"(?:[^"\\\n]|\\.)*")|(?P<word>[A-Za-z_][A-Za-z0-9_-]*)'
+    r"|(?P<time>[0-9]+[a-z][a-z0-9]*)|(?P<count>[0-9]+(?![A-Za-z0-9_.]))|(?P<sign>==|[][(){},.]))"
 )
 _BLANK: Final = re.compile(r"(?:[ \n]|#[^\n]*\n)*")
 _VERDICTS: Final = {"allow": "allow", "deny": "deny", "require": "require_approval"}
@@ -24,6 +25,7 @@ _OPS: Final = {"==": s.Op.EQ, "contains": s.Op.CONTAINS, "matches": s.Op.MATCHES
 _QUANTIFIERS: Final = {"any": s.Quantifier.ANY, "no": s.Quantifier.NO}
 _ROOTS: Final = frozenset(("args", "target", "agent"))
 _DEEPEST: Final = 20
+_LONGEST_COUNT: Final = 15  # digits
 
 Token = tuple[str, str, int, int]
 
@@ -124,15 +126,67 @@ class _Rules:
         head_span = self.span(head)
         clauses: list[s.Clause] = []
         while not self.sees("}"):
-            _, word, begin, _ = self.take("when", "because")
-            if word == "when":
-                expr = self.expr(0)
-                clauses.append(s.When(expr, self.span(begin)))
-            else:
-                text = self.string()
-                clauses.append(s.Because(text, self.span(begin)))
+            clauses.append(self.clause())
         self.take("}")
         return s.Rule(name, verdict, subject, tuple(clauses), self.span(start), head_span)
+
+    def clause(self) -> s.Clause:
+        _, word, start, _ = self.take("when", "because", "message", "approvers", "expires", "limit", "budget")
+        if word == "when":
+            expr = self.expr(0)
+            return s.When(expr, self.span(start))
+        if word in ("because", "message"):
+            text = self.string()
+            return (s.Because if word == "because" else s.Message)(text, self.span(start))
+        if word == "approvers":
+            names = [self.string()]
+            while self.sees(","):
+                self.take()
+                names.append(self.string())
+            return s.Approvers(tuple(names), self.span(start))
+        if word == "expires":
+            duration = self.duration()
+            return s.Expires(duration, self.span(start))
+        if word == "limit":
+            return self.limit(start)
+        tokens = self.count()
+        self.words("tokens", "per", "execution")
+        otherwise = ""
+        if self.sees("else"):
+            self.words("else", "require", "approval")
+            otherwise = "require approval"
+        return s.Budget(tokens, otherwise, self.span(start))
+
+    def limit(self, start: int) -> s.Limit:
+        number = self.count()
+        self.take("per")
+        window, scope, wait = self.duration(), "execution", None
+        if self.sees("for"):
+            self.take()
+            if self.take("each", "all")[1] == "each":
+                self.take("agent")
+                scope = "agent"
+            else:
+                self.words("agents", "together")
+                scope = "global"
+        if self.sees("else"):
+            self.words("else", "wait", "up", "to")
+            wait = self.duration()
+        self.words("if", "unavailable")
+        unavailable = self.take("allow", "deny")[1]
+        return s.Limit(number, window, scope, "wait" if wait else "", wait, unavailable, self.span(start))
+
+    def count(self) -> int:
+        kind, value, _, _ = self.take()
+        if kind != "count" or len(value) > _LONGEST_COUNT:
+            raise _OtherError
+        return int(value)
+
+    def duration(self) -> s.Duration:
+        kind, value, start, _ = self.take()
+        if kind != "time":
+            raise _OtherError
+        return s.Duration(value, literals.duration(value), self.span(start))
 
     def subject(self) -> s.Subject:
         first = self.peek()[2]

@@ -1,9 +1,12 @@
 """Asks a bundle about cases, and about the steps that executions have recorded."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from rebuno.errors import ForbiddenError, ValidationError
-from rebuno.journal.records import Execution
+from rebuno.journal.records import Approval, Execution, Step
+from rebuno.kernel.heavy import beside
 from rebuno.kernel.judged import of_rows
 from rebuno.kernel.serving import Serving
 from rebuno.model.clock import from_rfc3339
@@ -26,8 +29,8 @@ async def tested(serving: Serving, agent_id: str, body: TestPolicy) -> Json:
         NotFoundError, ForbiddenError: there is no such execution, or it is another agent's.
     """
     policy = await serving.policy(agent_id, body.bundle)
-    cases = cases_of({"agent_id": agent_id, "cases": body.cases or []})
-    report = run_cases(policy, cases.cases) if policy.bundles else None
+    cases = await beside(partial(cases_of, {"agent_id": agent_id, "cases": body.cases or []}), long=True)
+    report = await beside(partial(run_cases, policy, cases.cases), long=True) if policy.bundles else None
     results: list[dict[str, Any]] = []
     if report is not None:
         results += [_case(result.to_json()) for result in report.results]
@@ -37,13 +40,22 @@ async def tested(serving: Serving, agent_id: str, body: TestPolicy) -> Json:
     for execution in await _executions(serving, agent_id, body):
         steps = await serving.steps(execution.id)
         approvals = await serving.approvals(status=None, execution_id=execution.id)
-        for one in of_rows(execution, steps, approvals, await serving.began_by(execution)):
-            if not one.by_kernel:
-                results.append(_recorded(policy, one))
+        parent = await serving.began_by(execution)
+        results += await beside(partial(_all_recorded, policy, execution, steps, approvals, parent), long=True)
     seen |= set(_decided(results))
     unexercised = [rule for rule in report.coverage.unexercised if rule not in seen] if report is not None else []
     failed = sum(not result["pass"] for result in results)
+    return await beside(partial(_written, results, failed, unexercised), long=True)
+
+
+def _written(results: list[dict[str, Any]], failed: int, unexercised: list[str]) -> Json:
     return obj(results=array(results), failed=failed, unexercised_rules=unexercised)
+
+
+def _all_recorded(
+    policy: Policy, execution: Execution, steps: list[Step], approvals: Sequence[Approval], parent: str
+) -> list[dict[str, Any]]:
+    return [_recorded(policy, one) for one in of_rows(execution, steps, approvals, parent) if not one.by_kernel]
 
 
 def _decided(results: list[dict[str, Any]]) -> list[str]:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
@@ -74,7 +73,7 @@ class Call:
         self.path: dict[str, str] = scope["path_params"]
         self.query_string: bytes = scope["query_string"]
         self.raw = raw
-        self._read: tuple[Any, dict[int, str]] | None = None
+        self._read: tuple[Any, dict[int, str | NotJSON]] | None = None
         self.told: dict[str, str] | None = scope.get(TOLD)
 
     @property
@@ -126,6 +125,8 @@ class Call:
     def canonical(self, value: object, root: str) -> str:
         """A field of the body as canonical JSON. Raises `NotJSON`, which names the path from `root` on."""
         text = self._read[1].get(id(value)) if self._read is not None else None
+        if isinstance(text, NotJSON):
+            raise text
         return identity.canonical(value, root) if text is None else text
 
     def query(self, model: type[T]) -> T:
@@ -239,14 +240,15 @@ LONG_BODY: Final = 65_536
 _TOO_LARGE: Final = f"a body has at most {identity.MAX_BYTES:,} bytes"
 
 
-def _read_long(raw: bytes, bounds: Bounds) -> tuple[Any, dict[int, str]]:
-    # A field that is no canonical JSON is left to the one who asks for its text.
+def _read_long(raw: bytes, bounds: Bounds) -> tuple[Any, dict[int, str | NotJSON]]:
     value = identity.parse(raw, bounds=bounds) if raw.strip() else {}
-    texts: dict[int, str] = {}
-    for part in value.values() if isinstance(value, dict) else ():
+    texts: dict[int, str | NotJSON] = {}
+    for name, part in value.items() if isinstance(value, dict) else ():
         if isinstance(part, str | list | dict):
-            with suppress(NotJSON):
-                texts[id(part)] = identity.canonical(part)
+            try:
+                texts[id(part)] = identity.canonical(part, name)
+            except NotJSON as error:
+                texts[id(part)] = error
     return value, texts
 
 

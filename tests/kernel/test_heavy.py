@@ -1,5 +1,6 @@
 """Long texts are read beside the event loop, whatever way a submission takes."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +60,101 @@ async def test_a_long_text_is_read_beside_the_loop(
         await kernel.run(handler, id="a", agent="a")
     assert threads
     assert {thread.rpartition("_")[0] for thread in threads} == {"rebuno-heavy"}
+
+
+KNOWN = """default deny
+known said = input
+known read = result of tool "read" at text
+rule note { allow local "*" }
+rule reading { allow tool "read" }
+rule send { allow tool "send" when FACET of args.to in said }
+rule answer { allow tool "answer" when FACET of args.to in read }
+"""
+
+
+@pytest.mark.parametrize(
+    ("facet", "value", "found"),
+    [
+        ("path", "/a/b", True),
+        ("path", "/a/c", False),
+        ("name", "b", True),
+        ("date", "2025-05-05", True),
+        ("any email", "a@b.example", True),
+        ("any link", "http://c.example/d", True),
+        ("domain", "a@b.example", True),
+        ("number", "1,250", True),
+        ("number", "1,251", False),
+    ],
+)
+@pytest.mark.parametrize("tool", ["send", "answer"])
+async def test_what_is_sought_in_long_texts_is_found_beside_the_loop(
+    facet: str, value: str, found: bool, tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long input and long results are searched in another thread, with the decision that a short one gets; a short
+    step that is submitted at the same time waits for it."""
+    text = "see /a/b on May 5 2025 and pay $1,250 to a@b.example by http://c.example/d now. " * 300
+    policy = compile_text(KNOWN.replace("FACET", facet))
+    threads = _watched(monkeypatch, type(policy), "decide")
+    schema: dict[str, Any] = {"properties": {"to": {}}}
+    calls = {
+        name: rebuno.wrap_tool(name, lambda args: {"text": text}, args_schema=schema)
+        for name in ("read", "send", "answer")
+    }
+    says: list[str] = []
+
+    async def submit(name: str) -> None:
+        says.append(name if await calls[name](to=value) == {"text": text} else f"no {name}")
+
+    async def handler() -> None:
+        await submit("read")
+        threads.clear()
+        await asyncio.gather(submit(tool), submit("read"), submit(tool))
+
+    async with rebuno.open(tmp_path / "a.db", policy=policy) as kernel:
+        await kernel.run(handler, id="a", agent="a", input=text if tool == "send" else "short")
+    said = tool if found else f"no {tool}"
+    assert sorted(says) == sorted(["read", "read", said, said])
+    assert {thread.rpartition("_")[0] for thread in threads} <= {"rebuno-heavy", "rebuno-long"}
+    assert len(threads) >= 3
+
+
+async def test_a_cancelled_step_leaves_the_history_to_its_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the decision of a step that nobody waits for any more goes on, no other one looks at the same history."""
+    policy = compile_text(KNOWN.replace("FACET", "path"))
+    entered, leave = threading.Event(), threading.Event()
+    inside: list[str] = []
+    ended: list[Any] = []
+    decide = type(policy).decide
+
+    def deciding(self: Any, facts: Any) -> Any:
+        inside.append(facts.target)
+        assert len(inside) == 1
+        if facts.target == "send":
+            entered.set()
+            assert leave.wait(10)
+        try:
+            return decide(self, facts)
+        finally:
+            inside.remove(facts.target)
+
+    monkeypatch.setattr(type(policy), "decide", deciding)
+    send, read = (rebuno.wrap_tool(name, lambda args: 1, args_schema={}) for name in ("send", "read"))
+
+    async def handler() -> None:
+        task = asyncio.ensure_future(send(to="/a"))
+        await asyncio.to_thread(entered.wait, 10)
+        task.cancel()
+        await asyncio.wait([task])
+        other = asyncio.ensure_future(read())
+        await asyncio.wait([other], timeout=0.05)
+        leave.set()
+        ended.append(await other)
+
+    async with rebuno.open(tmp_path / "a.db", policy=policy) as kernel:
+        await kernel.run(handler, id="a", agent="a", input="/a " * 10_000)
+    assert (ended, inside) == ([1], [])
 
 
 def test_only_the_facets_that_a_policy_uses_read_ahead() -> None:

@@ -85,3 +85,19 @@ def test_bounds_that_let_nothing_through_are_refused(digits: int, values: int) -
     """A server that takes no number is a mistake."""
     with pytest.raises(ValidationError, match="at least"):
         bounds.Bounds(digits=digits, values=values)
+
+
+@pytest.mark.parametrize("most", [20, 4_300])
+@pytest.mark.parametrize("more", [-1, 0, 1, 2, 50, 5_000])
+@pytest.mark.parametrize(
+    "before", ["", "1.", "[", "[1234567,", '{"a":-', '["' + "7" * 9_000 + '",', '["é\\"9",' + "1," * 40]
+)
+def test_digits_are_counted_wherever_they_stand(before: str, more: int, most: int) -> None:
+    """A row of digits in a number has at most so many, whatever stands before and behind it."""
+    for shift in range(0, 2 * most, max(1, most // 7)):
+        text = (" " * shift + before + "9" * (most + more) + ",1").encode()
+        if more > 0:
+            with pytest.raises(ValidationError, match="digits"):
+                Bounds(digits=most).check(text)
+        else:
+            Bounds(digits=most).check(text)

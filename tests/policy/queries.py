@@ -63,6 +63,10 @@ USUAL = [
     "select jsonb_agg(name), json_build_object('id', id) from products group by id",
     "select greatest(total, 0), least(total, 100), floor(total), ceil(total), mod(id, 2) from orders",
     "select md5(name), random() from customers order by random() limit 5",
+    "select soundex(name), repeat('-', 3), to_hex(id), uuid() from customers",
+    "select jsonb_object_keys(note), jsonb_typeof(note) from orders",
+    "select e.key from orders o, jsonb_each(o.note) e",
+    "select ts_rank(to_tsvector(note), plainto_tsquery('x')) from orders",
     # explain, and without a table
     "explain select * from orders where id = 5",
     "EXPLAIN ANALYZE SELECT o.id FROM orders o JOIN customers c ON c.id = o.customer_id",
@@ -257,5 +261,7 @@ ASKED = [
     "insert into orders (id) values (1) on conflict (id) do update set total = excluded.total",
     "explain analyze delete from orders where id = 7",
     "with gone as (delete from orders where id = 7 returning *) select count(*) from gone",
+    "update orders o join (select order_id from order_items) c on c.order_id = o.id set o.note = 'x'",
+    "with o as (select id from customers) delete from orders where customer_id in (select id from o)",
     "update orders set updated_at = now() where created_at < current_date - 30",
 ]

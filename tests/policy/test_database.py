@@ -37,6 +37,35 @@ def test_what_does_more_does_not_run(text: str) -> None:
     assert _verdict(text) in ("deny", "require_approval")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "delete from (select * from customers)",
+        "delete from (select * from customers) as c",
+        "with orders as (select * from customers) delete from orders",
+        "with orders as (select * from customers) delete orders",
+        "with orders as (select * from customers) update orders set note = 'x'",
+        "with o as (select * from customers), orders as (select * from o) delete from orders",
+        "with o as (select * from customers) update orders set note = 'x' from o orders",
+        "update orders set note = 'x' from (select * from customers) orders",
+        "update orders set note = 'x' from products, (select * from customers) as orders",
+        "delete orders from (select * from customers) orders",
+        "delete orders from products join (select * from customers) orders on true",
+        "delete from customers using orders",
+        "update orders join customers using (id) set customers.name = 'x'",
+        "update customers as orders set name = 'x'",
+        "select orders.nextval from orders",
+        "select s.nextval, s.id from orders s",
+        "select s.currval from orders s",
+        "select * from orders setuser",
+    ],
+)
+def test_no_person_is_asked(text: str) -> None:
+    """What changes a table that is not listed, also through a query of its name, moves a sequence or takes other rights
+    is denied."""
+    assert _verdict(text) == "deny"
+
+
 @pytest.mark.parametrize("text", ASKED)
 def test_a_change_is_asked_about(text: str) -> None:
     """Rows of a table that may change, with whatever is only read beside it."""

@@ -103,6 +103,10 @@ def test_several_keys_must_all_match() -> None:
 # ---------------------------------------------------------------- every key, taken or refused
 
 
+def _judge(more: str) -> str:
+    return f"rules:\n- {{id: r, then: {{decision: judge, judge: {more}}}}}\n"
+
+
 def _then(more: str) -> str:
     return f"rules:\n- {{id: r, then: {{decision: allow, {more}}}}}\n"
 
@@ -128,6 +132,9 @@ TAKEN = [
     (_when("step_kind: local"), {}, "deny"),
     (_when("arguments: {}"), {}, "allow"),
     ("rules:\n- {id: r, then: {decision: judge}}\n", {}, "require_approval"),
+    (_judge("{}"), {}, "require_approval"),
+    (_judge("{instructions: a container, threshold: 0.6, fallback: allow}"), {}, "require_approval"),
+    (_judge("{threshold: 1, fallback: deny}"), {}, "require_approval"),
     (_then("budget: {max_tokens: 5, scope: execution}"), {}, "allow"),
     (_then("approval_config: {approvers: []}"), {}, "allow"),
     (_when("arguments: {a: {equals: no}}"), {"a": "no"}, "allow"),
@@ -166,7 +173,14 @@ REFUSED = [
     ("rules:\n- {id: r, then: {decision: Allow}}\n", "`decision` cannot be `Allow`"),
     ("rules:\n- {id: r, then: {decision: yes}}\n", "`decision` cannot be `yes`"),
     ("rules:\n- {id: r, then: {decision: [allow]}}\n", "`decision` is no text"),
-    ("rules:\n- {id: r, then: {decision: judge, judge: {model: m}}}\n", "`then` has no key `judge`"),
+    (_judge("{model: m}"), "`judge` has no key `model`"),
+    (_judge("5"), "`judge` is no mapping"),
+    (_judge("{threshold: 2}"), "`threshold` is no number from 0 to 1"),
+    (_judge("{threshold: true}"), "`threshold` is no number from 0 to 1"),
+    (_judge("{threshold: '0.5'}"), "`threshold` is no number from 0 to 1"),
+    (_judge("{fallback: ask}"), "`fallback` cannot be `ask`"),
+    (_judge("{instructions: [a]}"), "`instructions` is no text"),
+    (_then("judge: {threshold: 0.5}"), "`judge` stands beside `decision: judge` only"),
     (_then("rule_id: x"), "`then` has no key `rule_id`"),
     (_then("message: x"), "`then` has no key `message`"),
     (_then("approvers: [x]"), "`then` has no key `approvers`"),

@@ -53,11 +53,39 @@ def test_keys_of_all_kinds(key: str, decision: str) -> None:
     assert same(json.dumps({"rules": [{"id": "r", "when": when, "then": {"decision": decision, "reason": "é\n"}}]}))
 
 
+@pytest.mark.parametrize("decision", ["allow", "deny", "require_approval", "judge"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"rate_limit": {"max_calls": 5, "window": "1h30m"}},
+        {"rate_limit": {"max_calls": 1, "window": "90s", "per_what": "agent", "on_limiter_error": "deny"}},
+        {"rate_limit": {"max_calls": 10**14, "window": "24h", "per_what": "global", "max_wait": "5m"}},
+        {"budget": {"max_tokens": 200_000}},
+        {"budget": {"max_tokens": 1, "on_exceed": "require_approval"}, "approval_config": {"approvers": ["a", "b"]}},
+        {"approval_config": {"approvers": ['a"b'], "timeout": "5m", "message": "é\n\u200b"}},
+        {"approval_config": {"approvers": [], "message": ""}},
+    ],
+)
+def test_clauses_of_all_kinds(more: dict[str, Any], decision: str) -> None:
+    """Limits, budgets and who is asked are read without the grammar too."""
+    text = json.dumps({"rules": [{"id": "r", "then": {"decision": decision, "reason": "r", **more}}]})
+    assert same(text)
+    made = as_rules(Source(text, "b.yaml", "b")).text
+    assert read_rules(made, Lines(made, "b.rbp")) is not None
+
+
 @pytest.mark.parametrize(
     "text",
     [
         'rule r { allow tool "a" when args.a == "x" and args.b == "y" or args.c == "z" }',
         'rule r { allow tool "a" limit 5 per 1h }',
+        'rule r { allow tool "a" limit 5 per execution if unavailable deny }',
+        'rule r { allow tool "a" limit 05x per 1h if unavailable deny }',
+        'rule r { allow tool "a" limit 1_000 per 1h if unavailable deny }',
+        'rule r { allow tool "a" limit 5.5 per 1h if unavailable deny }',
+        'rule r { allow tool "a" limit 5 per 1q if unavailable deny }',
+        'rule r { allow tool "a" budget 5 tokens per execution else deny }',
+        'rule r { allow tool "a" quorum 2 }',
         'rule r { allow tool "a" when args.a-b == "x" }',
         'rule r { allow tool "a" when not args.a == "x" }',
         'rule r { allow tool "a" when args.a [0] == "x" }',

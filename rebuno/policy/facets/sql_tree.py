@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token
 from rebuno.policy.facets.sql_calls import Calls, words
 from rebuno.policy.facets.sql_log import quiet
 from rebuno.policy.facets.sql_names import CHANGES, Name, UnclearError, table, walk
-from rebuno.policy.facets.sql_written import targets
+from rebuno.policy.facets.sql_written import queries, targets
 from rebuno.policy.values import valid
 
 MAX_BYTES: Final = 65_536
@@ -63,8 +63,10 @@ _KINDS: Final = frozenset({"DATABASE", "INDEX", "SCHEMA", "SEQUENCE", "TABLE", "
 # Some servers need no `;` and would run these where others read a name: `SELECT 1 SHUTDOWN`.
 _WORDS: Final = frozenset(
     {"begin", "checkpoint", "commit", "delimiter", "exec", "execute"}
-    | {"go", "reconfigure", "revert", "rollback", "shutdown"}
+    | {"go", "reconfigure", "revert", "rollback", "setuser", "shutdown"}
 )
+# Oracle moves a sequence by `s.nextval`, whatever else is named `s`.
+_OF_SEQUENCES: Final = frozenset({"nextval", "currval"})
 # Hints of SQL Server under which a query takes no locks for long.
 _READING_HINTS: Final = frozenset({"nolock", "readuncommitted", "readpast", "readcommitted", "index", "forceseek"})
 # Before a statement that is explained; what else stands here (`for`, `plan for`) is not read.
@@ -173,7 +175,7 @@ def _script(text: str, dialect: Dialect) -> Script:
     if not found.statements:
         raise UnclearError("no statement")
     called = set(Calls(tokens, found.columned).found())
-    called.update(name for name in found.columns if name[-2] not in found.sources)
+    called.update(name for name in found.columns if name[-2] not in found.sources or name[-1] in _OF_SEQUENCES)
     return Script(frozenset(found.statements), frozenset(found.tables), frozenset(found.written), frozenset(called))
 
 
@@ -194,7 +196,7 @@ def _statement(tree: exp.Expr, written: dict[int, str], found: _Found) -> None:
     found.statements.add(kind)
     for node, names in walk(tree):
         found.statements.update(_changes(node))
-        for target in targets(node):
+        for target in (*targets(node), *(one for query in queries(node) for one in query.find_all(exp.Table))):
             name = table(target, None, written)
             if name:
                 found.written.add(name)

@@ -5,7 +5,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from rebuno.policy.facets.sql_names import sources
+from rebuno.policy.facets.sql_names import CHANGES, children, sources
 
 # What they name they change, wherever it stands in them.
 _WHOLE: Final = (exp.Alter, exp.Comment, exp.Drop, exp.TruncateTable)
@@ -27,6 +27,41 @@ def targets(node: exp.Expr) -> Iterator[exp.Table]:
     elif isinstance(node, exp.Delete):
         listed = [one for one in node.args.get("tables") or () if isinstance(one, exp.Table)]
         yield from _with_aliased(listed or _joined(node.this), node)
+
+
+def queries(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The queries whose tables this node may change: what it changes is a query itself, or has the name of one. SQL
+    Server changes `people` in `with o as (select * from people) delete from o`, and in `update o set … from (…) o`."""
+    if not isinstance(node, CHANGES):
+        return
+    listed = node.args.get("tables") or ()
+    names: set[str] = set()
+    for target in (node.this, *listed):
+        if isinstance(target, exp.Subquery):
+            yield target
+        names.update(one.name.lower() for one in _joined(target) if len(one.parts) == 1)
+    for one in _derived(node):
+        if one.alias.lower() in names:
+            yield one
+    around: exp.Expr | None = node
+    while around is not None:
+        clause = around.args.get("with_")
+        if isinstance(clause, exp.With):
+            yield from (part for part in clause.expressions if part.alias.lower() in names)
+        around = around.parent
+
+
+def _derived(node: exp.Expr) -> Iterator[exp.Subquery]:
+    # The queries that stand for a table right in a statement.
+    stack = [child for key, child in children(node) if key in ("this", "from_", "using", "joins")]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, exp.Subquery):
+            yield one
+        if isinstance(one, exp.Table | exp.Subquery):
+            stack.extend(one.args.get("joins") or ())
+        elif isinstance(one, exp.From | exp.Join):
+            stack.append(one.this)
 
 
 def _named(target: exp.Expr | None) -> Iterator[exp.Table]:

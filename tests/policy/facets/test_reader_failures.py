@@ -11,7 +11,7 @@ from rebuno.policy import facets
 from rebuno.policy.compile import compile_text
 from rebuno.policy.explain import explain
 from rebuno.policy.facets import sql_tree
-from rebuno.policy.facts import Facts
+from rebuno.policy.facts import Evidence, Facts, History
 
 TESTS = {
     "path": 'path of args.v == "/a"',
@@ -84,3 +84,32 @@ def test_a_text_that_cannot_be_read_is_its_own_fault(caplog: pytest.LogCaptureFi
     assert "cannot be read" in told
     assert "failed" not in told
     assert not caplog.records
+
+
+@pytest.mark.parametrize("source", ["input", 'result of tool "read" at text'])
+@pytest.mark.parametrize("name", ["path", "domain", "date", "number"])
+def test_a_finder_that_fails_leaves_doubt(
+    name: str, source: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What could not be searched may hold the value: it is let through by no rule, and stopped by each."""
+    whole = facets.facet(name)
+    assert whole is not None
+    module = __import__(f"rebuno.policy.facets.{facets.OWN[name]}", fromlist=["FACETS"])
+    broken = replace(whole, find=_fails(ZeroDivisionError))
+    monkeypatch.setattr(module, "FACETS", tuple(broken if one.name == name else one for one in module.FACETS))
+    facets.facet.cache_clear()
+    try:
+        value = {"path": "/a", "domain": "a@b.example", "date": "2025-01-11", "number": 5}[name]
+        for verdict, rule in (("allow", "default"), ("deny", "r")):
+            policy = compile_text(
+                f"default {'deny' if verdict == 'allow' else 'allow'}\nknown k = {source}\n"
+                f'rule r {{ {verdict} tool "t" when {name} of args.v in k }}'
+            )
+            past = History([Evidence(1, "tool_call", "read", {}, {"text": "a text"})])
+            facts = Facts("tool_call", "t", {"v": value}, input="a text", history=past)
+            trace = explain(policy, facts)
+            assert policy.decide(facts).rule_id == trace.decision.rule_id == rule
+        assert [record for record in caplog.records if record.levelno == logging.ERROR and record.exc_info]
+    finally:
+        monkeypatch.undo()
+        facets.facet.cache_clear()
