@@ -10,6 +10,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -36,6 +37,7 @@ _CHUNK_FRAMES: Final = 256
 # Of page 1: the schema's cookie, our number of its version, the application.
 _IDENTITY: Final = struct.Struct(">I16xI4xI")
 _IDENTITY_AT: Final = 40
+_FILE_MAGIC: Final = b"SQLite format 3\0"
 
 Identity = tuple[int, int, int]
 
@@ -100,7 +102,8 @@ class FileState:
 @dataclass(frozen=True, slots=True)
 class LogState:
     """A log: what SQLite would take for its frames. `marks` and `identities` (of page 1) stand in the log's order.
-    `begun_marked`: its first transaction brought a mark. `stray`: it is no log, but something else under its name."""
+    `begun_marked`: its first transaction brought a mark. `stray`: it is no log, but something else under its name.
+    `mark_at`: where the mark's page stands in the file, and how long it is."""
 
     inode: int
     changed_ns: int
@@ -109,6 +112,7 @@ class LogState:
     identities: tuple[Identity, ...] = ()
     begun_marked: bool = False
     stray: bool = False
+    mark_at: tuple[int, int] = (0, 0)
 
 
 def read_file(file: Path, vfs: str | None) -> FileState:
@@ -135,6 +139,25 @@ def read_file(file: Path, vfs: str | None) -> FileState:
     return FileState(found.st_ino, found.st_mtime_ns, found.st_size, readable, identity, mark)
 
 
+def read_marked(file: Path, state: FileState, log: LogState, vfs: str | None) -> FileState:
+    """The same file by its pages alone, where it cannot be read as a database: a log that was copied in part, as far as
+    a reader lets it, leaves pages of several moments. As it was where they say nothing."""
+    at, size = log.mark_at
+    if state.readable or not size:
+        return state
+    with suppress(apsw.Error):
+        # Through SQLite too, for the same reason.
+        opened = apsw.VFSFile(vfs or "", os.fspath(file), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+        try:
+            head, page = opened.xRead(100, 0), opened.xRead(size, at)
+        finally:
+            opened.xClose()
+        mark = _mark_in(page) if len(page) == size else None
+        if mark is not None and head.startswith(_FILE_MAGIC):
+            return replace(state, readable=True, identity=_IDENTITY.unpack_from(head, _IDENTITY_AT), mark=mark)
+    return state
+
+
 def read_log(log: Path) -> LogState:
     """Reads a log. Raises `OSError` where it cannot be read; one that is not there has no frames."""
     try:
@@ -148,6 +171,7 @@ def read_log(log: Path) -> LogState:
         stray = any(header[:3]) and not _WAL_MAGIC.startswith(header[:3])
         frames, marks, identities = 0, [], []
         begun = begun_marked = False
+        mark_at = (0, 0)
         if size:
             for page_number, ends, page in _pages(opened, size, header[16:24]):
                 frames += 1
@@ -155,11 +179,14 @@ def read_log(log: Path) -> LogState:
                     identities.append(_IDENTITY.unpack_from(page, _IDENTITY_AT))
                 elif (mark := _mark_in(page)) is not None:
                     marks.append(mark)
+                    mark_at = ((page_number - 1) * size, size)
                     begun_marked = begun_marked or not begun
                 begun = begun or ends
     finally:
         os.close(opened)
-    return LogState(found.st_ino, found.st_mtime_ns, frames, tuple(marks), tuple(identities), begun_marked, stray)
+    return LogState(
+        found.st_ino, found.st_mtime_ns, frames, tuple(marks), tuple(identities), begun_marked, stray, mark_at
+    )
 
 
 def _page_size(header: bytes) -> int:

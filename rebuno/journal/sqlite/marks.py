@@ -11,7 +11,7 @@ import apsw
 
 from rebuno.errors import StoreForeign
 from rebuno.journal.own_files import SAFE_FLAGS
-from rebuno.journal.sqlite.log_mark import NONE, FileState, LogState, Mark, fault, read_file, read_log
+from rebuno.journal.sqlite.log_mark import NONE, FileState, LogState, Mark, fault, read_file, read_log, read_marked
 from rebuno.journal.sqlite.place import taken_away
 from rebuno.journal.sqlite.sql import SQL
 
@@ -55,7 +55,8 @@ def _pair_fault(file: Path, vfs: str | None) -> str:
     state = read_file(file, vfs)
     if journal and state.mark is not None:
         return "it has a rollback journal, and no store writes one"
-    return _journal_fault(journal) or fault(state, read_log(log_of(file)))
+    log = read_log(log_of(file))
+    return _journal_fault(journal) or fault(read_marked(file, state, log, vfs), log)
 
 
 def _journal_of(file: Path) -> bytes:
@@ -251,6 +252,7 @@ class Marks:
         for look in range(_LOOKS):
             try:
                 state, log = read_file(self._file, self._vfs), read_log(log_of(self._file))
+                state = read_marked(self._file, state, log, self._vfs)
             except OSError:
                 why = "the file is gone"
             else:
