@@ -4,8 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.journal.sqlite.log_mark import read_file
+from rebuno.journal.sqlite.log_mark import FileState, LogState, Mark, fault, read_file
 from tests.journal.builders import in_loop, started, written
 from tests.journal.test_sqlite_marks import big, sound
 
@@ -97,3 +99,17 @@ async def test_a_file_of_pages_of_several_moments_is_no_strangers(tmp_path: Path
     assert unreadable > 0
     await store.close()
     assert await sound(path) == 9
+
+
+@pytest.mark.parametrize(
+    ("log_inode", "entered_ns", "live", "replaced"),
+    [(8, 30, False, True), (8, 10, True, True), (8, 10, False, False), (9, 30, False, False)],
+)
+def test_a_log_that_has_its_number_by_chance_belongs_to_its_copy(
+    log_inode: int, entered_ns: int, live: bool, replaced: bool
+) -> None:
+    """A removed log's number is given to the next file. Of a file and a log that were copied, the log came last."""
+    mark = Mark(b"newer---", b"older---", 1, file_inode=7, log_inode=8, changed_ns=5)
+    log = LogState(log_inode, 20, 3, (mark,), ((1, 4, 0),), begun_marked=True)
+    file = FileState(17, 5, 4096, True, (1, 4, 0), Mark(b"older---", b"oldest--"), entered_ns)
+    assert ("was replaced" in fault(file, log, live=live)) == replaced

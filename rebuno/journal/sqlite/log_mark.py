@@ -97,6 +97,8 @@ class FileState:
     readable: bool
     identity: Identity = (0, 0, 0)
     mark: Mark | None = None
+    # When its entry changed last: a file that is put in another's place is put there after its log was written.
+    entered_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +135,11 @@ def read_file(file: Path, vfs: str | None) -> FileState:
         finally:
             connection.close()
     except apsw.Error:
-        return FileState(found.st_ino, found.st_mtime_ns, found.st_size, readable=False)
+        entered_ns = found.st_ctime_ns
+        return FileState(found.st_ino, found.st_mtime_ns, found.st_size, readable=False, entered_ns=entered_ns)
     mark = None if row is None else Mark.read(row[0])
     readable = row is None or mark is not None
-    return FileState(found.st_ino, found.st_mtime_ns, found.st_size, readable, identity, mark)
+    return FileState(found.st_ino, found.st_mtime_ns, found.st_size, readable, identity, mark, found.st_ctime_ns)
 
 
 def read_marked(file: Path, state: FileState, log: LogState, vfs: str | None) -> FileState:
@@ -261,7 +264,9 @@ def fault(file: FileState, log: LogState, *, live: bool = False) -> str:
     if file.identity[0] not in cookies:
         return "the file is a copy that was made while the log was written"
     last = log.marks[-1]
-    if last.log_inode == log.inode and last.file_inode != file.inode:
+    replaced = last.log_inode == log.inode and last.file_inode != file.inode
+    # Where both were copied, the log may have got its number again once it was removed; it came last then.
+    if replaced and (live or file.entered_ns > log.changed_ns):
         return "the file was replaced after the log was begun"
     changed_ns = max(mark.changed_ns for mark in log.marks)
     written_over = (
