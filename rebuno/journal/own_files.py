@@ -22,12 +22,19 @@ _KINDS: Final = (
     (stat.S_ISREG, "a file"),
 )
 
+_SECOND_NAME: Final = "it has a second name"
+
+# In bytes: an index grows by pages, and SQLite cuts one that was left down to a few bytes before it makes it anew.
+_INDEX_PAGE: Final = 4096
+_INDEX_LEFT: Final = 3
+
 # Who writes or locks a file of ours neither follows a link nor waits for the other end of a pipe.
 SAFE_FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def check_file(file: Path, store: Path) -> None:
-    """Whether what stands at `file`, if anything does, is a regular file of a user who may write `store`.
+    """Whether what stands at `file`, if anything does, is a regular file of a user who may write `store`, and has this
+    one name.
 
     Raises:
         StoreForeign: it is not. It names the file.
@@ -36,6 +43,18 @@ def check_file(file: Path, store: Path) -> None:
     found = _found(file)
     if found is not None:
         _check(file, found, "a file", stat.S_ISREG(found.st_mode), _found(store, follow=True))
+        if found.st_nlink > 1:
+            raise _foreign(file, _SECOND_NAME)
+
+
+def check_index(file: Path) -> None:
+    """Whether what stands at `file` may be an index of a log, by its size. Raises `StoreForeign`.
+
+    INVARIANT: it is not opened: to close it would take this process's locks on it from a store that is open.
+    """
+    found = _found(file)
+    if found is not None and found.st_size % _INDEX_PAGE and found.st_size != _INDEX_LEFT:
+        raise _foreign(file, "it is no index of a log")
 
 
 def check_folder(folder: Path, store: Path) -> None:
@@ -112,7 +131,7 @@ def open_own(file: Path, flags: int, mode: int = 0o600) -> int:
     found = os.fstat(opened)
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
         os.close(opened)
-        what = "it has a second name" if stat.S_ISREG(found.st_mode) else f"it is {kind(file)}, not a file"
+        what = _SECOND_NAME if stat.S_ISREG(found.st_mode) else f"it is {kind(file)}, not a file"
         raise _foreign(file, what)
     if flags & os.O_EXCL:
         os.fchmod(opened, mode)

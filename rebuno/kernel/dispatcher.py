@@ -47,8 +47,10 @@ logger: Final = logging.getLogger("rebuno")
 DISPATCH_EXHAUSTED: Final = "dispatch_exhausted"
 # A replica that took a dispatch and died gives it back after so many seconds; longer than a webhook may take.
 _TAKEN: Final = 35.0
-# How long a replica that stops waits for its last webhooks, in seconds.
+# How long a replica that stops waits for its last webhooks, in seconds, and then for the store to take back each that
+# nobody answered.
 _GRACE: Final = 2.0
+_GIVING_BACK: Final = 2.0
 _TRIES: Final = 10
 # The longest pause between two tries, in seconds.
 _LONGEST_PAUSE: Final = 60.0
@@ -270,7 +272,7 @@ class Dispatcher:
         except asyncio.CancelledError:
             # This replica stops. Where the store does not answer in time, another one waits for the claim to run out.
             with suppress(RebunoError, TimeoutError):
-                async with asyncio.timeout(_GRACE):
+                async with asyncio.timeout(_GIVING_BACK):
                     await self._try_at_once(claim)
             raise
         self._observer.delivered(claim.webhook, status, perf_counter() - began)

@@ -56,8 +56,13 @@ def keeps(digest: str, sources: Sequence[tuple[str, str]]) -> bool | None:
     while rest:
         (path, text), *rest = rest
         source = Source(text, path, _stem(path), Path(path).parent)
-        bundle, _ = link(source, dict(reversed(rest)))
-        if len(bundle.files) > len(rest):
+        try:
+            bundle, _ = link(source, dict(reversed(rest)))
+        except ValueError:
+            # A path that no file can have.
+            return False
+        # What is hashed of a file is not all of its text: a mark of the byte order at its start is left out.
+        if [file.text for file in bundle.files] != [text for _, text in rest[: len(bundle.files)]]:
             return False
         layers.append((source, bundle.files))
         bundles.append(bundle)

@@ -200,9 +200,11 @@ class Client:
             page = await self._many(
                 Approval, route("approvals", status=status, execution_id=execution_id, cursor=cursor, limit=_PAGE)
             )
-            found += page
-            # A server that knows no pages gives all at once.
-            if len(page) != _PAGE:
+            # A server that knows no pages gives all at once, and the same again.
+            known = {each.id for each in found}
+            more = [each for each in page if each.id not in known]
+            found += more
+            if len(page) != _PAGE or not more:
                 return found
 
     async def get_approval(self, approval_id: str) -> Approval:

@@ -177,11 +177,29 @@ def delete_the_log_of_writes(path: Path) -> None:
     path.with_name(f"{path.name}-wal").unlink()
 
 
+def delete_the_index(path: Path) -> None:
+    path.with_name(f"{path.name}-shm").unlink()
+
+
+def put_a_link_in_its_place(path: Path) -> None:
+    """Who opens the store through it finds no log beside the file."""
+    path.rename(path.with_name("moved.db"))
+    path.symlink_to(path.with_name("moved.db"))
+
+
 def delete_the_owners(path: Path) -> None:
     shutil.rmtree(f"{path}-owners")
 
 
-TAKEN = [delete_the_file, move_the_file, replace_the_file, delete_the_log_of_writes, delete_the_owners]
+TAKEN = [
+    delete_the_file,
+    move_the_file,
+    replace_the_file,
+    delete_the_log_of_writes,
+    delete_the_index,
+    put_a_link_in_its_place,
+    delete_the_owners,
+]
 
 
 @pytest.mark.parametrize("take", TAKEN)

@@ -52,6 +52,13 @@ def regular(place: Path) -> None:
     place.write_text("precious")
 
 
+def twice(place: Path) -> None:
+    """Another name of somebody's file. Its size is that of an index."""
+    target = place.parent / "target.txt"
+    target.write_text("precious" * 512)
+    os.link(target, place)
+
+
 def listening(place: Path) -> None:
     opened = socket.socket(socket.AF_UNIX)
     # The address is bounded in length, the folder of a test is not.
@@ -86,7 +93,18 @@ def strangers_folder(place: Path) -> None:
 
 
 Maker = Callable[[Path], None]
-FILES: list[Maker] = [linked_file, linked_folder, dangling, pipe, folder, listening, device, strangers_file]
+FILES: list[Maker] = [
+    linked_file,
+    linked_folder,
+    dangling,
+    pipe,
+    folder,
+    regular,
+    twice,
+    listening,
+    device,
+    strangers_file,
+]
 FOLDERS: list[Maker] = [linked_file, linked_folder, dangling, pipe, listening, device, regular, strangers_folder]
 CASES = [
     *((end, make) for end in ("-wal", "-shm", "-journal") for make in FILES),
@@ -124,7 +142,7 @@ async def test_what_is_not_the_stores_own_is_refused_and_left_alone(
     make(path.with_name(f"agent.db{end}"))
     before = seen(tmp_path)
     for create in (True, False) if there else (True,):
-        with pytest.raises(StoreForeign, match=f"agent.db{end}") as caught:
+        with pytest.raises(StoreForeign, match=f"agent.db{end}|`{end}`") as caught:
             await bounded(path, create=create)
         assert caught.value.path == str(path)
     assert seen(tmp_path) == before

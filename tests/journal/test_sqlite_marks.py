@@ -299,6 +299,48 @@ async def test_the_log_of_another_store_is_noticed(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("emptied", [False, True])
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+@in_loop
+async def test_a_log_without_its_file_is_not_removed(tmp_path: Path, first: bool, known: bool, emptied: bool) -> None:
+    """SQLite removes a log that stands beside no file, or an empty one; it holds the newest writes. `first`: all of the
+    store stands there; `known`: its owner files are still there."""
+    path = tmp_path / "agent.db"
+    if not first:
+        await fill(path, 3)
+    kill(path)
+    away = tmp_path / "away.db"
+    path.rename(away)
+    if emptied:
+        path.touch()
+    if not known:
+        shutil.rmtree(tmp_path / "agent.db-owners")
+    before = files(tmp_path)
+    for _ in range(2):
+        with pytest.raises(StoreError):
+            await SQLiteStore.open(path)
+        assert files(tmp_path) == before
+    away.replace(path)
+    assert await sound(path) >= 6
+
+
+@in_loop
+async def test_another_programs_log_beside_no_file_is_not_removed(tmp_path: Path) -> None:
+    """Nor is it made ours."""
+    program = (
+        "import os, sqlite3, sys\nc = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "c.execute('PRAGMA journal_mode=wal')\nc.execute('CREATE TABLE t (a)')\nos._exit(0)"
+    )
+    other, path = tmp_path / "other.db", tmp_path / "agent.db"
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", program, str(other)], check=True)
+    shutil.copyfile(f"{other}-wal", f"{path}-wal")
+    before = files(tmp_path)
+    with pytest.raises(StoreForeign):
+        await SQLiteStore.open(path)
+    assert files(tmp_path) == before
+
+
 @in_loop
 async def test_a_rollback_journal_beside_a_store_is_foreign(tmp_path: Path) -> None:
     """SQLite would write its pages back into the file."""

@@ -165,8 +165,8 @@ def test_a_replica_that_dies_between_claim_and_post_is_replaced(serve: Scenario)
 def test_a_replica_that_is_stopped_gives_back_what_no_agent_has_answered(
     monkeypatch: pytest.MonkeyPatch, at_work: bool
 ) -> None:
-    """At once and without counting it, unless the agent is at work; it waits a moment for the answer before."""
-    monkeypatch.setattr(dispatcher, "_GRACE", 0.1)
+    """At once and without counting it, unless the agent is at work; its store has time for that of its own."""
+    monkeypatch.setattr(dispatcher, "_GRACE", 0.0)
 
     async def whole() -> None:
         clock = FixedClock()

@@ -115,6 +115,7 @@ def test_a_head_is_a_hash(store: Path) -> None:
         "UPDATE bundle_sources SET text = 'no rules at all'",
         "UPDATE bundle_sources SET text = ''",
         "INSERT INTO bundle_sources SELECT digest, 1, path, text FROM bundle_sources",
+        "UPDATE bundle_sources SET path = char(0), text = text || ' '",
     ],
 )
 def test_a_bundle_that_was_changed_behind_the_log_is_found(store: Path, tmp_path: Path, change: str) -> None:

@@ -12,7 +12,7 @@ import apsw
 
 from rebuno.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreForeign, StoreReadOnly, StoreUnreachable
 from rebuno.journal.migrate import migrations
-from rebuno.journal.own_files import check_file, check_folder, kind, make_file
+from rebuno.journal.own_files import check_file, check_folder, check_index, kind, make_file
 from rebuno.journal.sqlite.failures import named
 from rebuno.journal.sqlite.marks import check_pair, first_mark
 from rebuno.journal.sqlite.sql import SQL
@@ -60,10 +60,10 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
         may_write = path == MEMORY or _may_write(Path(path), path, create)
         if path != MEMORY:
             _check_beside(Path(path), path)
+            check_pair(Path(path).resolve(), path, vfs)
             if new and may_write:
                 # SQLite would make it as the mask says, and its log and index after it.
                 make_file(Path(path).resolve())
-            check_pair(Path(path).resolve(), path, vfs)
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if may_write else apsw.SQLITE_OPEN_READONLY
         connection = apsw.Connection(path, flags=flags, vfs=vfs)
         try:
@@ -131,6 +131,7 @@ def _check_beside(file: Path, path: str) -> None:
     try:
         for end in ("-wal", "-shm", "-journal"):
             check_file(_beside(file, end), store)
+        check_index(_beside(file, "-shm"))
         check_folder(owners_folder(file), store)
     except StoreForeign as error:
         raise StoreForeign(f"the store `{path}` cannot be used: {error}", path=path) from None

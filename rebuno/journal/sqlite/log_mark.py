@@ -10,6 +10,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -29,11 +30,14 @@ _LEAF: Final = 13
 NONE: Final = bytes(8)
 
 _WAL_HEADER: Final = 32
+# How a log begins, its last byte apart; one that was made and not written yet, or that a power cut took, has zeros.
+_WAL_MAGIC: Final = b"\x37\x7f\x06"
 _FRAME_HEADER: Final = struct.Struct(">6I")
 _CHUNK_FRAMES: Final = 256
 # Of page 1: the schema's cookie, our number of its version, the application.
 _IDENTITY: Final = struct.Struct(">I16xI4xI")
 _IDENTITY_AT: Final = 40
+_FILE_MAGIC: Final = b"SQLite format 3\0"
 
 Identity = tuple[int, int, int]
 
@@ -93,17 +97,24 @@ class FileState:
     readable: bool
     identity: Identity = (0, 0, 0)
     mark: Mark | None = None
+    # When its entry changed last: a file that is put in another's place is put there after its log was written.
+    entered_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """A log: what SQLite would take for its frames. `marks` and `identities` (of page 1) stand in the log's order."""
+    """A log: what SQLite would take for its frames. `marks` and `identities` (of page 1) stand in the log's order.
+    `begun_marked`: its first transaction brought a mark. `stray`: it is no log, but something else under its name.
+    `mark_at`: where the mark's page stands in the file, and how long it is."""
 
     inode: int
     changed_ns: int
     frames: int = 0
     marks: tuple[Mark, ...] = ()
     identities: tuple[Identity, ...] = ()
+    begun_marked: bool = False
+    stray: bool = False
+    mark_at: tuple[int, int] = (0, 0)
 
 
 def read_file(file: Path, vfs: str | None) -> FileState:
@@ -124,10 +135,30 @@ def read_file(file: Path, vfs: str | None) -> FileState:
         finally:
             connection.close()
     except apsw.Error:
-        return FileState(found.st_ino, found.st_mtime_ns, found.st_size, readable=False)
+        entered_ns = found.st_ctime_ns
+        return FileState(found.st_ino, found.st_mtime_ns, found.st_size, readable=False, entered_ns=entered_ns)
     mark = None if row is None else Mark.read(row[0])
     readable = row is None or mark is not None
-    return FileState(found.st_ino, found.st_mtime_ns, found.st_size, readable, identity, mark)
+    return FileState(found.st_ino, found.st_mtime_ns, found.st_size, readable, identity, mark, found.st_ctime_ns)
+
+
+def read_marked(file: Path, state: FileState, log: LogState, vfs: str | None) -> FileState:
+    """The same file by its pages alone, where it cannot be read as a database: a log that was copied in part, as far as
+    a reader lets it, leaves pages of several moments. As it was where they say nothing."""
+    at, size = log.mark_at
+    if state.readable or not size:
+        return state
+    with suppress(apsw.Error):
+        # Through SQLite too, for the same reason.
+        opened = apsw.VFSFile(vfs or "", os.fspath(file), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+        try:
+            head, page = opened.xRead(100, 0), opened.xRead(size, at)
+        finally:
+            opened.xClose()
+        mark = _mark_in(page) if len(page) == size else None
+        if mark is not None and head.startswith(_FILE_MAGIC):
+            return replace(state, readable=True, identity=_IDENTITY.unpack_from(head, _IDENTITY_AT), mark=mark)
+    return state
 
 
 def read_log(log: Path) -> LogState:
@@ -140,22 +171,30 @@ def read_log(log: Path) -> LogState:
         found = os.fstat(opened)
         header = os.pread(opened, _WAL_HEADER, 0)
         size = _page_size(header)
+        stray = any(header[:3]) and not _WAL_MAGIC.startswith(header[:3])
         frames, marks, identities = 0, [], []
+        begun = begun_marked = False
+        mark_at = (0, 0)
         if size:
-            for page_number, page in _pages(opened, size, header[16:24]):
+            for page_number, ends, page in _pages(opened, size, header[16:24]):
                 frames += 1
                 if page_number == 1:
                     identities.append(_IDENTITY.unpack_from(page, _IDENTITY_AT))
                 elif (mark := _mark_in(page)) is not None:
                     marks.append(mark)
+                    mark_at = ((page_number - 1) * size, size)
+                    begun_marked = begun_marked or not begun
+                begun = begun or ends
     finally:
         os.close(opened)
-    return LogState(found.st_ino, found.st_mtime_ns, frames, tuple(marks), tuple(identities))
+    return LogState(
+        found.st_ino, found.st_mtime_ns, frames, tuple(marks), tuple(identities), begun_marked, stray, mark_at
+    )
 
 
 def _page_size(header: bytes) -> int:
     """The size of a page; 0 where SQLite would take the log for empty."""
-    if len(header) < _WAL_HEADER or header[:3] != b"\x37\x7f\x06" or header[3] not in (0x82, 0x83):
+    if len(header) < _WAL_HEADER or header[:3] != _WAL_MAGIC or header[3] not in (0x82, 0x83):
         return 0
     words = struct.unpack(">6I" if header[3] & 1 else "<6I", header[:24])
     first = second = 0
@@ -168,15 +207,17 @@ def _page_size(header: bytes) -> int:
     return size if 512 <= size <= 65536 else 0
 
 
-def _pages(opened: int, size: int, salts: bytes) -> Iterator[tuple[int, bytes]]:
-    """The frames that belong to the log as it was last begun: the number of each page, and the page."""
+def _pages(opened: int, size: int, salts: bytes) -> Iterator[tuple[int, bool, bytes]]:
+    """The frames that belong to the log as it was last begun: the number of each page, whether a transaction ends with
+    it, and the page."""
     step = _FRAME_HEADER.size + size
     at = _WAL_HEADER
     while data := os.pread(opened, _CHUNK_FRAMES * step, at):
         for start in range(0, len(data) - step + 1, step):
             if data[start + 8 : start + 16] != salts:
                 return
-            yield int.from_bytes(data[start : start + 4]), data[start + _FRAME_HEADER.size : start + step]
+            number, ends = int.from_bytes(data[start : start + 4]), any(data[start + 4 : start + 8])
+            yield number, ends, data[start + _FRAME_HEADER.size : start + step]
         if len(data) % step:
             return
         at += len(data)
@@ -199,8 +240,11 @@ def fault(file: FileState, log: LogState, *, live: bool = False) -> str:
 
     What counts as proof: the file's mark is that of this log or of the one before; its schema is as old as the mark
     says (a copy that SQLite makes counts its schema anew); and a file that this log was not copied into is as old as it
-    was when the log began.
+    was when the log began. That last is no proof where another version, or another program, began the log: it may have
+    copied what came before the mark.
     """
+    if log.stray:
+        return "what is called like its log is none"
     if not log.frames:
         return ""
     if not log.marks:
@@ -220,11 +264,14 @@ def fault(file: FileState, log: LogState, *, live: bool = False) -> str:
     if file.identity[0] not in cookies:
         return "the file is a copy that was made while the log was written"
     last = log.marks[-1]
-    if last.log_inode == log.inode and last.file_inode != file.inode:
+    replaced = last.log_inode == log.inode and last.file_inode != file.inode
+    # Where both were copied, the log may have got its number again once it was removed; it came last then.
+    if replaced and (live or file.entered_ns > log.changed_ns):
         return "the file was replaced after the log was begun"
     changed_ns = max(mark.changed_ns for mark in log.marks)
     written_over = (
         not copied
+        and log.begun_marked
         and file.mark.number == first.before
         and (last.log_inode, last.file_inode) == (log.inode, file.inode)
         and file.changed_ns > changed_ns

@@ -10,7 +10,8 @@ from typing import Final
 import apsw
 
 from rebuno.errors import StoreForeign
-from rebuno.journal.sqlite.log_mark import NONE, FileState, LogState, Mark, fault, read_file, read_log
+from rebuno.journal.own_files import SAFE_FLAGS
+from rebuno.journal.sqlite.log_mark import NONE, FileState, LogState, Mark, fault, read_file, read_log, read_marked
 from rebuno.journal.sqlite.place import taken_away
 from rebuno.journal.sqlite.sql import SQL
 
@@ -18,6 +19,7 @@ from rebuno.journal.sqlite.sql import SQL
 # earlier version, or another program, may be copying the log at this moment.
 _LOOKS: Final = 20
 _PAUSE: Final = 0.025
+_JOURNAL_MAGIC: Final = bytes.fromhex("d9d505f920a163d7")
 
 
 def check_pair(file: Path, shown: str, vfs: str | None) -> None:
@@ -26,18 +28,12 @@ def check_pair(file: Path, shown: str, vfs: str | None) -> None:
     Raises:
         StoreForeign: so it is. Nothing was changed.
     """
-    log = log_of(file)
-    journal = file.with_name(f"{file.name}-journal")
     for look in range(_LOOKS):
         try:
-            state, written = read_file(file, vfs), read_log(log)
-            stray = state.mark is not None and journal.stat().st_size > 0
-        except FileNotFoundError:
-            stray = False
+            why = _pair_fault(file, vfs)
         except OSError:
             # Whatever it is, SQLite says it better.
             return
-        why = "it has a rollback journal, and no store writes one" if stray else fault(state, written)
         if not why:
             return
         if look < _LOOKS - 1:
@@ -45,12 +41,55 @@ def check_pair(file: Path, shown: str, vfs: str | None) -> None:
     raise strangers(shown, why)
 
 
+def _pair_fault(file: Path, vfs: str | None) -> str:
+    # INVARIANT: a store's file is made before it has a journal, and is not empty any more before it has a log.
+    journal = _journal_of(file)
+    if journal and not file.exists():
+        return "the file is not there, and has a rollback journal"
+    if _size_of(file) == 0:
+        log = read_log(log_of(file))
+        # SQLite would remove it. Another process may be making the store at this moment.
+        if log.stray or (log.frames and _size_of(file) == 0):
+            return fault(FileState(0, 0, 0, readable=True), log) or "the file is empty"
+        return _journal_fault(journal)
+    state = read_file(file, vfs)
+    if journal and state.mark is not None:
+        return "it has a rollback journal, and no store writes one"
+    log = read_log(log_of(file))
+    return _journal_fault(journal) or fault(read_marked(file, state, log, vfs), log)
+
+
+def _journal_of(file: Path) -> bytes:
+    """How the file's rollback journal begins, empty where it has none. One may be left by a process that was killed
+    while it made the store."""
+    try:
+        opened = os.open(file.with_name(f"{file.name}-journal"), os.O_RDONLY | SAFE_FLAGS)
+    except FileNotFoundError:
+        return b""
+    try:
+        return os.pread(opened, len(_JOURNAL_MAGIC), 0)
+    finally:
+        os.close(opened)
+
+
+def _journal_fault(begins: bytes) -> str:
+    strange = any(begins) and not _JOURNAL_MAGIC.startswith(begins)
+    return "what is called like its rollback journal is none" if strange else ""
+
+
+def _size_of(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def strangers(shown: str, why: str) -> StoreForeign:
     """The error for a file and a log that do not belong together."""
     return StoreForeign(
         f"the store `{shown}` and its log of writes `{shown}-wal` do not belong together: {why}; nothing was changed. "
-        f"To go on with the file as it is, move `{shown}-wal` and `{shown}-shm` away; to go on where the log ends, put "
-        "the file back that was there",
+        f"To go on with the file as it is, move `{shown}-wal`, `-shm` and `-journal` away; to go on where the log "
+        "ends, put the file back that was there",
         path=shown,
     )
 
@@ -213,6 +252,7 @@ class Marks:
         for look in range(_LOOKS):
             try:
                 state, log = read_file(self._file, self._vfs), read_log(log_of(self._file))
+                state = read_marked(self._file, state, log, self._vfs)
             except OSError:
                 why = "the file is gone"
             else:

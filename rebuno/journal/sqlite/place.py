@@ -11,13 +11,15 @@ LOOK_SECONDS: Final = 0.1
 
 
 class Place:
-    """The store's file, its log and its owner file, by where they are and which they are."""
+    """The store's file, its log, the log's index and its owner file, by where they are and which they are. Who opens
+    the store while one of them is away makes another, and the two then lose each other's writes."""
 
     def __init__(self, file: Path, owner: Path, shown: str) -> None:
         """`shown` is the store's name in errors. What is not there yet is not looked for."""
         self._shown = shown
         log = os.fspath(file.with_name(f"{file.name}-wal"))
-        found = {path: _identity(path) for path in (os.fspath(file), log, os.fspath(owner))}
+        index = os.fspath(file.with_name(f"{file.name}-shm"))
+        found = {path: _identity(path) for path in (os.fspath(file), log, index, os.fspath(owner))}
         # Where SQLite's log of writes is, and which file, if it is there.
         self.log = log, found[log]
         self._files = {path: identity for path, identity in found.items() if identity is not None}
@@ -40,7 +42,8 @@ def taken_away(shown: str, path: str) -> StoreUnreachable:
 
 def _identity(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        # A link to the file, in its place, leads those who follow it to other files beside it.
+        found = os.lstat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino

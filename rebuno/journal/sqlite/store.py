@@ -18,6 +18,7 @@ from rebuno.journal.owners import Owner
 from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.connection import MEMORY, Patience, connect, owners_folder
+from rebuno.journal.sqlite.failures import named
 from rebuno.journal.sqlite.jobs import Change, Keep, Stop
 from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.place import Place
@@ -92,7 +93,15 @@ class SQLiteStore(Served):
         except StoreError:
             connection.close()
             raise
-        return cls(connection, patience, owner, path=shown, clock=clock or WallClock(), renew_seconds=renew_seconds)
+        try:
+            with named(shown):
+                clock = clock or WallClock()
+                return cls(connection, patience, owner, path=shown, clock=clock, renew_seconds=renew_seconds)
+        except StoreError:
+            # Its mark stands on a damaged page, for example.
+            connection.close()
+            owner.close()
+            raise
 
     @property
     def holder(self) -> Holder:

@@ -5,24 +5,10 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import rebuno
-
-NAME: Final = "worker"
-LEDGER: Final = "REPLICAS_LEDGER"
-BUNDLE: Final = """
-bundle replicas
-default deny because "not a tool of this agent"
-
-rule pay {
-  require approval for tool "pay"
-}
-
-rule work {
-  allow tool "look", "book" or local "note"
-}
-"""
+from tests.acceptance.replicating.job import LEDGER, NAME
 
 
 def begun(target: str, n: int, part: int) -> None:
@@ -50,11 +36,6 @@ async def book(n: int, part: int) -> int:
 async def pay(n: int, part: int) -> int:
     begun("pay", n, part)
     return n - part
-
-
-def output(n: int) -> dict[str, Any]:
-    """What an execution must end with."""
-    return {"seen": [n, n + 1], "booked": [n, 2 * n], "paid": n - 3, "noted": 4}
 
 
 async def work(n: int) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import rebuno
-from tests.acceptance.replicating.agent import BUNDLE, LEDGER, NAME, output
 from tests.acceptance.replicating.balancer import balancer
+from tests.acceptance.replicating.job import BUNDLE, LEDGER, NAME, output
 
 ROOT: Final = Path(__file__).parents[3]
 TOKEN: Final = "a-token-for-operators"
