@@ -113,12 +113,12 @@ class Audit:
         if mark is None:
             mark = self._marks[said["step_id"]] = _Mark(said, seq, decided_at=event.occurred_at)
         mark.status = what
+        mark.once = mark.once or said.get("idempotency") == Idempotency.ONCE
         if mark.decision is None and "rule_id" in said:
             mark.decision, mark.verdict = said, _verdict(what, said)
         if what == StepStatus.EXECUTING:
             mark.started, mark.started_at = mark.started or seq, event.occurred_at
             mark.attempt = said["attempt"]
-            mark.once = mark.once or said["idempotency"] == Idempotency.ONCE
         elif StepStatus(what).terminal:
             mark.settled, mark.outcome, mark.settled_at = seq, said, event.occurred_at
 
@@ -166,6 +166,9 @@ class Audit:
             return "the input is not the one that event 1 speaks of"
         if (created.get("agent_id"), created.get("key")) != (execution.agent_id, execution.key):
             return "the agent or the id is not the one of event 1"
+        # An earlier version says nothing of it.
+        if created.get("parent", execution.spawned_execution_id) != execution.spawned_execution_id:
+            return "the execution that began it is not the one of event 1"
         begun = created if self._imported is None else {}
         if not same_time(execution.deadline_at, begun.get("deadline_at", "")):
             return "the deadline is not the one of event 1"
@@ -222,13 +225,15 @@ def _step_fault(row: Step, mark: _Mark) -> str:
     if row.status != mark.status:
         return f"it is {row.status.value}, and {mark.status} by its events"
     if mark.once and row.idempotency is not Idempotency.ONCE:
-        return "it was started as at_most_once, and is not any more"
+        return "it was submitted as at_most_once, and is not any more"
     if decision is not None and (row.rule_id, row.bundle, row.digest, row.reason) != tuple(
         decision.get(key) for key in ("rule_id", "bundle", "digest", "reason")
     ):
         return "the decision is not the one that was recorded"
     if decision is not None and row.verdict != mark.verdict:
         return f"its verdict is {row.verdict}, and {mark.verdict} by its events"
+    if row.error is not None and row.status not in (StepStatus.FAILED, StepStatus.DENIED):
+        return "it has an error, and did not fail by its events"
     return _outcome_fault(row, mark.outcome or {})
 
 

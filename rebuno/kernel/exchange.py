@@ -246,7 +246,8 @@ async def restore(store: Store, recording: Recording) -> Execution:
     `at_most_once` step that is new, or was granted and had not started, asks a person before it runs.
 
     Raises:
-        ConflictError: the store has it, or had it, or its agent has another one under its id.
+        ConflictError: the store has it, or had it, or its agent has another one under its id, or one that has not
+            ended in its session.
         StoreCorrupt: its log names limits that are none.
         StoreError
     """
@@ -263,6 +264,10 @@ async def restore(store: Store, recording: Recording) -> Execution:
     with suppress(NotFoundError):
         await store.execution(execution.id)
         raise ConflictError(f"the store has the execution `{execution.id}` already")
-    raise ConflictError(
-        f"the store has, or had, an execution of agent `{execution.agent_id}` with the id `{execution.key}`"
-    )
+    key, agent = execution.key, execution.agent_id
+    if key is not None and (await store.find(agent, key) or await store.tombstone(agent, key)):
+        raise ConflictError(f"the store has, or had, an execution of agent `{agent}` with the id `{key}`")
+    if execution.session and not execution.status.terminal:
+        session = execution.session
+        raise ConflictError(f"the session `{session}` of the agent `{agent}` is in use in the store; let it end first")
+    raise ConflictError(f"the store had the execution `{execution.id}`, and it was removed since")

@@ -52,7 +52,9 @@ def continued(recording: "Recording", now: float) -> tuple[Execution, list[NewEv
     head = recording.execution.head_seq
     told = words.execution("imported", at_seq=head, head_hash=recording.execution.head_hash.hex())
     events = [told]
-    steps, approvals = list(recording.steps), list(recording.approvals)
+    # No request of an attempt here has come to them.
+    steps = [replace(step, visited=0, submission=0) for step in recording.steps]
+    approvals = list(recording.approvals)
     for number, step in enumerate(steps):
         if step.status is StepStatus.ALLOWED and step.idempotency is Idempotency.ONCE:
             steps[number], question = _asked_anew(execution, step, now, head + len(events) + 2)

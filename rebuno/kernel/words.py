@@ -11,7 +11,7 @@ from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno.model.decision import Decision
 from rebuno.model.obligation import Obligation
-from rebuno.model.step import Kind
+from rebuno.model.step import Idempotency, Kind
 
 # What is longer is not kept as it is written.
 _SHORT: Final = 200
@@ -37,7 +37,8 @@ def _first(step: Step | Identified) -> dict[str, object]:
 
 
 def proposed(step: Step) -> NewEvent:
-    return _step("step.proposed", step, **_first(step))
+    once = {"idempotency": step.idempotency.value} if step.idempotency is Idempotency.ONCE else {}
+    return _step("step.proposed", step, **once, **_first(step))
 
 
 def executing(step: Step, decision: Decision, *, first: bool) -> NewEvent:
@@ -143,6 +144,8 @@ def requested(question: Approval, panels: Sequence[Panel]) -> NewEvent:
 def created(new: Execution) -> NewEvent:
     """`execution.created`: what an execution begins with."""
     more: dict[str, object] = {} if new.key is None else {"key": new.key}
+    if new.spawned_execution_id:
+        more["parent"] = new.spawned_execution_id
     if new.pinned:
         more["pinned"] = True
     if new.deadline_at:

@@ -33,6 +33,8 @@ _FILE: Final = 300
 _NAME: Final = 120
 _SOURCE: Final = 200
 _MOST_FRAMES: Final = 20
+# Groups and their members that are looked at.
+_MOST_MEMBERS: Final = 100
 
 _OURS: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # What carries a call into a thread and back.
@@ -42,12 +44,26 @@ _LIBRARIES: Final = tuple(
 )
 
 
+def mistaken(error: BaseException | None) -> bool:
+    """Whether a mistake of the code raised it, or any exception of the group that it is."""
+    return any(isinstance(one, MISTAKES) for one in _members(error))
+
+
 def of(error: BaseException) -> dict[str, Any]:
     """`{"type", "message", "file", "line", "function", "traceback": [{"file", "line", "function", "source"}]}` of an
     exception, the frames from the outermost on, ours left out. `file`, `line` and `function` are those of the newest
-    frame in the agent's own code, or else the newest; they are left out where there is none. At most `MOST_BYTES`."""
+    frame in the agent's own code, or else the newest; they are left out where there is none. At most `MOST_BYTES`.
+
+    A group of exceptions, as `asyncio.TaskGroup` raises it, says nothing of what went wrong: its message goes on with
+    the one of its members that a mistake of the code raised, else the first, and the frames and the place are those
+    that lead to it."""
     frames = list(_frames(error.__traceback__))
     data: dict[str, Any] = {"type": _clean(type(error).__name__, _NAME), "message": _clean(text_of(error), _MESSAGE)}
+    if isinstance(error, BaseExceptionGroup):
+        inner = _telling(error)
+        data["message"] = f"{data['message'][:_NAME]}: {_clean(type(inner).__name__, _NAME)}: {text_of(inner)}"
+        data["message"] = _clean(data["message"], _MESSAGE)
+        frames += _frames(inner.__traceback__)
     own = [frame for frame in frames if not frame["file"].startswith(_LIBRARIES) and not frame["file"].startswith("<")]
     if frames:
         newest = (own or frames)[-1]
@@ -82,6 +98,21 @@ def _fits(data: dict[str, Any], *needed: str) -> bool:
     return all(key in data for key in needed) and all(
         key in kinds and type(value) is kinds[key] for key, value in data.items()
     )
+
+
+def _members(error: BaseException | None) -> Iterator[BaseException]:
+    left = [error]
+    for _ in range(_MOST_MEMBERS):
+        found = left.pop() if left else None
+        if isinstance(found, BaseExceptionGroup):
+            left += reversed(found.exceptions)
+        elif found is not None:
+            yield found
+
+
+def _telling(group: BaseException) -> BaseException:
+    members = list(_members(group))
+    return next((one for one in members if isinstance(one, MISTAKES)), members[0] if members else group)
 
 
 def _frames(trace: TracebackType | None) -> Iterator[dict[str, Any]]:

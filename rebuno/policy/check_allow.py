@@ -7,12 +7,12 @@ from typing import Final
 from rebuno.policy import syntax as s
 from rebuno.policy.check_rules import shown_path
 from rebuno.policy.diagnostics import Code, Report
-from rebuno.policy.formulas import AllOf, AnyOf, Atom, Formula, Formulas, atoms
+from rebuno.policy.formulas import AllOf, AnyOf, Atom, Formula, Formulas, atoms, plain
 from rebuno.policy.implication import Asked
 from rebuno.policy.syntax import Op
 
 # Tests of a text as it stands, which no reader has taken apart.
-_OF_TEXT: Final = (Op.LIKE, Op.CONTAINS, Op.STARTS, Op.ENDS, Op.MATCHES)
+_OF_TEXT: Final = (Op.LIKE, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS, Op.MATCHES)
 _WILD: Final = re.compile(r"[*?\[]")
 
 # What an argument of this name holds, and what reads it.
@@ -23,10 +23,16 @@ _EMAIL: Final = ("an e-mail address", "`email of … in` or `domain of … under
 _COMMAND: Final = ("a command", "`every command of … like` or `every program of … in`")
 _SQL: Final = ("SQL", "`every statement of … in`, and `table of`")
 _BY_NAME: Final = (
-    (re.compile(r"(?:.*_)?(?:path|paths|file|files|filename|filepath|dir|directory|folder|cwd|workdir)"), _PATH),
+    (
+        re.compile(
+            r"(?:.*_)?(?:path|paths|pathname|file|files|filename|filepath|infile|outfile|logfile"
+            r"|dir|dirs|directory|directories|folder|folders|cwd|workdir)"
+        ),
+        _PATH,
+    ),
     (re.compile(r"(?:.*_)?(?:url|urls|uri|uris|href|link|endpoint|webhook)"), _URL),
     (re.compile(r"(?:.*_)?(?:host|hostname|domain)"), _HOST),
-    (re.compile(r"(?:.*_)?(?:cmd|command|commands|cmdline|script|shell)"), _COMMAND),
+    (re.compile(r"(?:.*_)?(?:cmd|cmds|command|commands|cmdline|commandline|exec|script|shell|bash)"), _COMMAND),
     (
         re.compile(
             r"(?:.*_)?(?:to|cc|bcc|from|sender|recipient|recipients|email|emails|attendees|guests|participants|invitees)"
@@ -38,20 +44,27 @@ _BY_NAME: Final = (
 # What a literal looks like, where the argument's name does not tell.
 _BY_LOOK: Final = (
     (re.compile(r"(?i)^[\^(]*[a-z][a-z0-9+.-]*:(?:\\?/){2}|\bhttps?\b|\bwww\\?\."), _URL),
-    (re.compile(r"@"), _EMAIL),
+    (re.compile(r"[\w*)\]+.]@|@[\w-]+\\?\."), _EMAIL),
     (re.compile(r"(?i)\\?\.(?:com|org|net|io|dev|example|internal|local)\b"), _HOST),
-    (re.compile(r"^[\^(]*(?:\\?/|~\\?/|\\?\.{1,2}\\?/)[\w.*-]?"), _PATH),
+    (re.compile(r"^[\^(]*(?:\\?/|~\\?/|\\?\.{1,2}\\?/|[A-Za-z]:[\\/])[\w.*-]?"), _PATH),
     (
         re.compile(
-            r"^[\^(]*(?:rm|sudo|git|curl|wget|npm|npx|pip|docker|kubectl|bash|sh|python3?|ls|cat|find|chmod|dd|ssh)\b"
+            r"^(?:\(\?\w+\)|[\^(*])*(?:(?:rm|sudo|git|curl|wget|npm|npx|pip|pytest|docker|kubectl|bash|sh|ls|chmod|dd"
+            r"|ssh)\b|(?:cat|find|python3?)[ |])"
         ),
         _COMMAND,
     ),
-    (re.compile(r"(?i)^[\^(]*(?:select|insert|update|delete|drop|alter|truncate)\b"), _SQL),
+    (re.compile(r"(?i)^(?:\(\?\w+\)|[\^(*])*(?:select|insert|update|delete|drop|alter|truncate)\b"), _SQL),
 )
 # Names that another spelling of the same thing ends or begins like.
 _NAMES: Final = ("host", "domain", "email", "scheme")
 _NETWORKS: Final = ("0.0.0.0/0", "::/0")
+# A regular expression that every text holds, or every text that is not empty.
+_ANY_TEXT: Final = re.compile(r"(?:\(\?\w+\))?\(?\^?(?:\.[*+]\??)?\$?\)?")
+# Accounts, numbers and codes, which no mail address looks like.
+_NO_ADDRESS: Final = re.compile(r"(?:\\.|[^a-z@])*", re.DOTALL)
+# Of what a facet reads, a list of what is bad is never whole.
+_ENDLESS: Final = ("program", "command", "host", "domain", "email", "link", "path", "table", "statement")
 
 
 def check_allow(rule: s.Rule, formulas: Formulas, report: Report) -> None:
@@ -59,15 +72,17 @@ def check_allow(rule: s.Rule, formulas: Formulas, report: Report) -> None:
     formula = formulas.rule(rule)
     found = atoms(formula)
     read = {path for atom in found for path in _read(atom)}
-    for atom in found:
+    for atom in plain(found):
         # Beside a test of what a reader takes out of it, a test of the text only asks for more.
         if not read.intersection(_paths(atom)):
-            _text(atom, report)
+            _text(atom, report, (*_OF_TEXT, Op.EQ, Op.IN) if atom.negated else _OF_TEXT)
+            _but(atom, report)
         _named(atom, report)
-        _any(atom, found, report)
         _whole(atom, report)
+    for atom in found:
+        _any(atom, found, report)
     clauses = [clause for clause in rule.clauses if isinstance(clause, s.When | s.Unless)]
-    if clauses and (_always(formula) or Asked(formulas.rule(rule, negated=True), sure=False).never()):
+    if clauses and (_always(formula) or Asked(formulas.rule(rule, negated=True), sure=True).never()):
         _holds(rule, clauses[0].span.to(clauses[-1].span), report)
 
 
@@ -86,6 +101,7 @@ def _paths(atom: Atom) -> tuple[s.Path, ...]:
 def _read(atom: Atom) -> tuple[s.Path, ...]:
     """The paths that a test reads through a facet, and asks something certain of."""
     reads = isinstance(atom.test, s.Test) and atom.test.operand.facets and not atom.negated and atom.op is not Op.GIVEN
+    reads = reads and not _only_not(atom)
     return _paths(atom) if reads or (atom.op is Op.UNDER and not atom.negated) else ()
 
 
@@ -97,9 +113,26 @@ def _text(atom: Atom, report: Report, ops: Sequence[Op] = _OF_TEXT) -> None:
         warn_plain(test, atom.op, _strings(atom.raw), report)
 
 
+def _but(atom: Atom, report: Report) -> None:
+    test = atom.test
+    if not isinstance(test, s.Test) or not _only_not(atom):
+        return
+    facets = [facet.text for facet in test.operand.facets]
+    if (facets and facets[0] in _ENDLESS) or (atom.op is Op.UNDER and not facets):
+        message = "the rule allows everything but what is named here, and no such list is complete"
+        report.warning(Code.DENY_LIST, message, test.span, "name what may pass, or ask that of the same value as well")
+
+
+def _only_not(atom: Atom) -> bool:
+    """Whether a test asks that something is not so, and nothing that is so."""
+    if atom.inner is not None:
+        return all(map(_only_not, atoms(atom.inner)))
+    return atom.negated and atom.op not in (None, Op.GIVEN, Op.IS)
+
+
 def warn_plain(test: s.Test, op: Op, texts: Sequence[str], report: Report) -> None:
     """Warns where a test of plain text looks at something that a facet reads. `texts` is what it asks for."""
-    texts = [text for text in texts if op is not Op.LIKE or _WILD.search(text)]
+    texts = [text for text in texts if text and (op is not Op.LIKE or _WILD.search(text))]
     what = _kind(test.operand.paths, texts) if texts else None
     if what is not None:
         message = f"`{op}` looks at {what[0]} as at any text, and another spelling gets past it"
@@ -114,7 +147,7 @@ def _kind(paths: Sequence[s.Path], texts: Sequence[str]) -> tuple[str, str] | No
         keys = [part.name for part in path.parts if isinstance(part, s.Key)]
         for pattern, what in _BY_NAME:
             if keys and pattern.fullmatch(_words(keys[-1])):
-                return what
+                return None if what is _EMAIL and all(map(_NO_ADDRESS.fullmatch, texts)) else what
     for pattern, what in _BY_LOOK:
         if any(pattern.search(text) for text in texts):
             return what
@@ -182,7 +215,7 @@ def _everything(op: Op, text: str) -> bool:
         case Op.LIKE:
             return bool(text) and not text.strip("*")
         case Op.MATCHES:
-            return text in ("", ".*", "^.*$", "(?s).*", "(?s)^.*$", "^", "$")
+            return _ANY_TEXT.fullmatch(text) is not None
         case _:
             return text == ""
 

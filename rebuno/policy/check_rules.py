@@ -103,7 +103,9 @@ def _warnings(rule: s.Rule, report: Report) -> None:
 
 def _everything(subject: s.Subject) -> bool:
     patterns = [pattern for group in subject.groups if group.kind == "tool" for pattern in group.patterns]
-    return not subject.groups or any(isinstance(p, s.Literal) and p.value == "*" for p in patterns)
+    return not subject.groups or any(
+        isinstance(p, s.Literal) and not str(p.value).replace("?", "", 1).strip("*") for p in patterns
+    )
 
 
 def _optional(rule: s.Rule, report: Report) -> None:

@@ -1,6 +1,6 @@
 """Conditions as formulas: named conditions written out, `not` pushed down to the tests, and each test taken apart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -197,6 +197,15 @@ def atoms(formula: Formula) -> list[Atom]:
             out.append(found)
         else:
             stack.extend(reversed(found.items))
+    return out
+
+
+def plain(found: Iterable[Atom]) -> list[Atom]:
+    """These tests and those in blocks about elements that no facet has read."""
+    out: list[Atom] = []
+    for atom in found:
+        within = [] if atom.inner is None or atom.facet is not None else plain(atoms(atom.inner))
+        out += [atom, *within]
     return out
 
 

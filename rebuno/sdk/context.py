@@ -401,10 +401,9 @@ class ExecutionContext:
             return ""
         where = {"execution_id": self.id, "step_id": step_id}
         # A handler may deal with what a service says; a mistake of the code's own is told wherever it is caught.
-        level = logging.WARNING if isinstance(error, raised.MISTAKES) else logging.INFO
-        logger.log(
-            level, "the body of the step `%s` failed", recordable(target[:_LONGEST_NAME]), exc_info=error, extra=where
-        )
+        level = logging.WARNING if raised.mistaken(error) else logging.INFO
+        name = recordable(target[:_LONGEST_NAME])
+        logger.log(level, "the body of the step `%s` failed", name, exc_info=error, extra=where)
         return identity.canonical(raised.of(error))
 
     # ------------------------------------------------------------ subagents

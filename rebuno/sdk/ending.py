@@ -90,7 +90,7 @@ def log_failure(failed: Failed, execution_id: str) -> None:
         logger.info("execution %(execution_id)s failed: %(reason)s", said, extra={"execution_id": execution_id})
         return
     # A mistake in a body was logged where it was.
-    known = isinstance(error, ToolError) and isinstance(error.__cause__, raised.MISTAKES)
+    known = isinstance(error, ToolError) and raised.mistaken(error.__cause__)
     trace = None if known else error
     logger.error(
         "the handler of execution %(execution_id)s failed: %(reason)s",

@@ -5,6 +5,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, Final
 
 # What a closure or a partial may hold and what is compared by value.
@@ -112,8 +113,14 @@ def _all(pairs: Sequence[tuple[Any, Any]], depth: int) -> bool | None:
     return False if False in found else None if None in found else True
 
 
-def _place(function: Any) -> tuple[str, str, int]:
-    return function.__module__, function.__qualname__, len(_held(function))
+def _place(function: Any) -> tuple[Any, ...]:
+    return function.__module__, function.__qualname__, len(_held(function)), _does(function.__code__)
+
+
+def _does(code: CodeType) -> tuple[Any, ...]:
+    """What a code does, wherever its lines stand: two lambdas of one function have one name."""
+    consts = tuple(_does(one) if isinstance(one, CodeType) else (type(one), one) for one in code.co_consts)
+    return code.co_code, code.co_names, code.co_freevars, consts
 
 
 def _held(function: Any) -> list[Any]:

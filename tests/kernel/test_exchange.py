@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uuid_utils
 
 import rebuno
 from rebuno.errors import ConflictError, StoreCorrupt
-from rebuno.kernel import exchange
+from rebuno.journal.records import Execution
+from rebuno.journal.sqlite.store import SQLiteStore
+from rebuno.kernel import exchange, words
 from rebuno.kernel.exchange import Recording, lines, read, record, restore
 from rebuno.kernel.verify import check
 from rebuno.model.clock import FixedClock
+from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.compile import compile_text
 from tests.kernel.support import Opener
 
@@ -260,3 +264,34 @@ def test_what_is_too_large_is_refused(
     monkeypatch.setattr(exchange, bound, most)
     with pytest.raises(StoreCorrupt, match=f"more than .*{most:,}"):
         read(file)
+
+
+@pytest.mark.parametrize(
+    ("key", "session", "why"),
+    [
+        ("order", "", "with the id `order`"),
+        (None, "chat", "the session `chat` of the agent `agent` is in use"),
+        ("order", "chat", "with the id `order`"),
+    ],
+)
+def test_what_stands_in_the_way_of_a_file_is_named(key: str | None, session: str, why: str) -> None:
+    """The id of the same agent's, or its session in which another one has not ended."""
+
+    async def made(store: SQLiteStore) -> Execution:
+        execution = Execution(
+            str(uuid_utils.uuid7()), "agent", key, ExecutionStatus.BLOCKED, "1", "", session=session, served=True
+        )
+        assert await store.create(execution, [words.created(execution), words.execution("blocked")])
+        return await store.execution(execution.id)
+
+    async def through() -> None:
+        one, other = [await SQLiteStore.open(":memory:", clock=FixedClock()) for _ in range(2)]
+        try:
+            await made(other)
+            with pytest.raises(ConflictError, match=why):
+                await restore(other, await record(one, (await made(one)).id))
+        finally:
+            await one.close()
+            await other.close()
+
+    asyncio.run(through())

@@ -3,13 +3,14 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 
 from rebuno.errors import StoreCorrupt, ValidationError
 from rebuno.journal.records import Execution
-from rebuno.kernel import executions
+from rebuno.kernel import executions, words
 from rebuno.kernel.attempt import Attempt
 from rebuno.kernel.exchange import Recording, lines, read, record, restore
 from rebuno.kernel.forks import fork, retry_point
@@ -419,6 +420,63 @@ def test_a_grant_of_a_forks_source_is_not_widened_by_a_file(judge: Play) -> None
             read([*wider, json.dumps(end, separators=(",", ":")).encode() + b"\n"])
 
     judge(scenario)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"idempotency": "safe_to_retry"}, "submitted as at_most_once"),
+        ({"error": '{"reason":"execution_failed"}'}, "did not fail by its events"),
+    ],
+)
+def test_a_step_that_waits_is_not_changed_by_a_file(judge: Play, changed: dict[str, str], why: str) -> None:
+    """With a grant that was not used it would run without a question, or come to nothing."""
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(compile_text('bundle b\nrule asks { require approval for tool "act" }\n'))
+        asked = await b.submit(idempotency=ONCE)
+        await b.suspend()
+        await b.answer(asked.approval_id, granted=True)
+        recording = await record(b.store, b.attempt.execution.id)
+        assert as_a_file(recording) == recording
+        with pytest.raises(StoreCorrupt, match=why):
+            as_a_file(replace(recording, steps=(replace(recording.steps[0], **changed),)))  # type: ignore[arg-type]
+
+    judge(scenario)
+
+
+def test_a_file_does_not_make_a_users_word_of_what_a_parent_passed_on(judge: Play) -> None:
+    """The log says which execution began it, and a row that says otherwise is refused."""
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(OPEN)
+        made = replace(
+            b.attempt.execution, id="child", key=None, head_seq=0, head_hash=bytes(32), spawned_execution_id="parent",
+            holder=None, lease_until=0.0, attempt=0,
+        )  # fmt: skip
+        assert await b.store.create(made, [words.created(made)])
+        recording = await record(b.store, "child")
+        for parent in ("", "another"):
+            with pytest.raises(StoreCorrupt, match="began it"):
+                as_a_file(replace(recording, execution=replace(recording.execution, spawned_execution_id=parent)))
+
+    judge(scenario)
+
+
+def test_no_request_of_the_first_store_is_known_in_the_second(opener: Opener) -> None:
+    """The numbers of a served attempt's requests, which no log holds, answer nothing there."""
+
+    async def through(b: Bench) -> None:
+        await b.begin(OPEN)
+        await b.succeed(await b.submit())
+        recording = await record(b.store, b.attempt.execution.id)
+        numbered = replace(recording, steps=(replace(recording.steps[0], visited=2, submission=1),))
+        async with bench(opener) as there:
+            await restore(there.store, as_a_file(numbered))
+            (step,) = await there.store.steps(recording.execution.id)
+            assert (step.visited, step.submission) == (0, 0)
+
+    sqlite(through)
 
 
 def test_a_history_with_limits_that_are_none_is_refused(judge: Play) -> None:

@@ -70,7 +70,8 @@ def test_a_fork_of_a_child_is_one(serve: Scenario) -> None:
             assert run.id == fork.id
             assert (await run.submit("pay", PAY)).say is Say.BLOCKED
             assert await origins.began_by(w.store, fork) == parent.id
-            assert (await w.row(run)).spawned_execution_id == ""
+            # No step waits for it.
+            assert (await w.row(run)).spawned_step_id == ""
             source = fork.id
 
     serve(scenario)

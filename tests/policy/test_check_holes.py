@@ -62,6 +62,15 @@ PLAIN = [
     ('host of args.url contains "corp"', "under"),
     ('host of args.url like "*corp.example"', "under"),
     ('domain of args.to ends with "corp.example"', "under"),
+    ('every args.files[] has (it.path like "/proj/*")', "under"),
+    ('every args.items[] has (it like "/proj/*")', "under"),
+    ('args.outfile starts with "out/"', "under"),
+    ('args.location like "C:/work/*"', "under"),
+    ('args.path != "/etc/passwd"', "under"),
+    ('args.file not in ["/etc/passwd", "/etc/shadow"]', "under"),
+    ('args.exec starts with "make"', "command of"),
+    ('args.line like "pytest*"', "command of"),
+    ('args.contact contains any ["@corp.example"]', "domain of"),
 ]
 
 
@@ -84,6 +93,9 @@ def test_a_plain_test_of_what_a_facet_reads(test: str, hint: str) -> None:
         'args.url contains "evil.example"',
         'args.to ends with "@evil.example"',
         'args.sql contains "drop table" ignoring case',
+        'args.query matches "(?i)drop"',
+        'args.line like "*rm -rf*"',
+        'args.command contains any ["rm", "sudo"]',
     ],
 )
 def test_a_plain_test_that_denies_under_an_open_default(test: str) -> None:
@@ -125,12 +137,44 @@ def test_one_of_many_is_enough(test: str) -> None:
         'args.name matches ".*"',
         'every command of args.command like "*"',
         'address of args.ip under "0.0.0.0/0"',
+        'args.name matches ".+"',
+        'args.name matches "(?i)^.*$"',
+        "args.n < 100 or args.n >= 100",
+        "args.n <= 1000 or args.n > 500",
+        "args.x != 1 or args.x != 2",
+        "not (args.x == 1 and args.x == 2)",
+        'every args.items[] has (it.name like "*")',
     ],
 )
 @pytest.mark.parametrize("subject", ['tool "t"', 'tool "*"', "any step"])
 def test_a_test_that_always_holds(test: str, subject: str) -> None:
     """The rule allows whatever its subject names."""
     assert "always-holds" in codes(allow(test, subject))
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        'every program of args.command not in ["rm", "sudo"]',
+        'no program of args.command == "rm"',
+        'not any command of args.command like "rm *"',
+        'host of args.url not in ["evil.example"]',
+        'domain of args.to != "evil.example"',
+        'args.path not under "/etc"',
+        'every command of args.command has (it not like "rm *" and it != "reboot")',
+        'no command of args.command has (it like "rm *")',
+        'every args.paths[] has (it not under "/etc")',
+    ],
+)
+def test_an_allow_rule_that_only_says_what_may_not_pass(test: str) -> None:
+    """Whatever its list leaves out is allowed; beside a test of what may pass it is an exception."""
+    assert "deny-list" in codes(allow(test))
+
+
+@pytest.mark.parametrize("pattern", ["*", "**", "?*", "***"])
+def test_a_rule_over_every_tool_without_a_condition(pattern: str) -> None:
+    """However its pattern is spelled."""
+    assert "allow-everything" in codes(f'{HEAD}rule r {{\n  allow tool "{pattern}"\n}}\n')
 
 
 ABOVE = 'rule a {{\n  allow {}\n}}\nrule b {{\n  require approval for {}\n  because "x"\n}}\n'
@@ -182,6 +226,15 @@ def test_an_approval_of_what_is_left_over(above: str, below: str) -> None:
         'input.request contains "https://corp.example"',
         "args.x == 1 or args.y == 1",
         "args.x missing or args.x == false",
+        'args.to matches "[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){10,30}"',
+        'args.to like "DE*"',
+        'args.package like "@corp/*"',
+        'args.text contains "@channel"',
+        'path of args.path under "/proj" and path of args.path not under "/proj/.git"',
+        'host of args.url under "corp.example" and host of args.url not in ["hr.corp.example"]',
+        "args.n < 100 or args.n > 200",
+        'every command of args.command has (it like "cd ?*" and every it matches "[a-z./]+")',
+        'every command of args.command has (it like "git *" and it != "git push")',
     ],
 )
 def test_a_sound_allow_rule_gets_no_warning(test: str) -> None:

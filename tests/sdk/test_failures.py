@@ -197,6 +197,50 @@ def test_what_is_kept_is_bounded_and_can_be_read_again(fails: Callable[[], Any])
     assert kept["file"] == __file__ or not kept["traceback"]
 
 
+async def looks_up(order: dict[str, Any]) -> Any:
+    return order["amount"]
+
+
+async def in_a_group(order: dict[str, Any]) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(asyncio.sleep(60))
+        group.create_task(looks_up(order))
+
+
+async def in_groups_of_a_step(order: dict[str, Any]) -> None:
+    async def body() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(in_a_group(order))
+
+    await rebuno.step("s", body)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("handler", [in_a_group, in_groups_of_a_step])
+def test_a_group_of_exceptions_is_told_by_the_one_that_matters(
+    kernel: str, handler: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """What failed in a task group is told with its place, and is as loud as alone."""
+    with caplog.at_level(logging.WARNING):
+        failure, _, _ = ended(kernel, handler)
+    assert failure is not None
+    assert failure["type"] == "ExceptionGroup"
+    assert "KeyError: 'amount'" in failure["message"]
+    assert (failure["file"], failure["function"]) == (__file__, "looks_up")
+    traces = [record.levelname for record in caplog.records if record.exc_info]
+    assert traces == (["ERROR"] if handler is in_a_group else ["WARNING"])
+
+
+def test_a_huge_group_is_looked_at_in_part() -> None:
+    """However many members it has, and however deep they stand."""
+    group: Exception = ValueError("\ud800" * 5000)
+    for _ in range(500):
+        group = ExceptionGroup("g" * 5000, [group, *(OSError(str(n)) for n in range(20))])
+    kept = raised.of(group)
+    assert len(identity.canonical(kept).encode()) <= MOST_BYTES
+    assert raised.checked(identity.parse(identity.canonical(kept))) == kept
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -70,6 +70,7 @@ def mcp(name: str, call: Call, **options: Any) -> Callable[..., Any]:
 
 
 ONE, OTHER = Connection(), Connection()
+BOTH = (ONE, OTHER)
 TWO: list[tuple[str, Callable[[], Any], Callable[[], Any], str, str]] = [
     ("list_payees", lambda: mcp("list_payees", bank), lambda: mcp("list_payees", evil), "origins.bank", "origins.evil"),
     ("c", lambda: mcp("c", ONE.call_tool), lambda: mcp("c", OTHER.call_tool), "Connection", "Connection"),
@@ -98,6 +99,14 @@ TWO: list[tuple[str, Callable[[], Any], Callable[[], Any], str, str]] = [
         lambda: mcp("o", Official("b").call_tool, server="s"),
         "server `s`",
         "server `s`",
+    ),
+    ("l", lambda: mcp("l", lambda n, a: bank(n, a)), lambda: mcp("l", lambda n, a: evil(n, a)), "lambda", "lambda"),
+    (
+        "l",
+        lambda: mcp("l", lambda n, a: BOTH[0].call_tool(n, a)),
+        lambda: mcp("l", lambda n, a: BOTH[1].call_tool(n, a)),
+        "lambda",
+        "lambda",
     ),
     (
         "p",

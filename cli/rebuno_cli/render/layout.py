@@ -11,8 +11,10 @@ from rich.text import Text
 
 # Blanks between two columns.
 _GAP: Final = 3
-# The narrowest terminal that a table is laid out for.
+# The narrowest terminal that a table is laid out for whose cells are folded.
 _TABLE: Final = 80
+# What is longer than this in a table is folded: no state, date or heading is.
+_WORD: Final = 12
 _NAME: Final = 10
 # However deep a line stands, its words get so many columns.
 _ROOM: Final = 16
@@ -27,15 +29,16 @@ class Rows:
         self.rows = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        if options.max_width < _TABLE:
+        widths = [max(map(cell_len, map(str, column))) for column in zip(self.heads, *self.rows, strict=True)]
+        gaps = _GAP * (len(widths) - 1)
+        if sum(widths) + gaps <= options.max_width and not self._has_lines():
+            yield from self._lines(widths)
+            return
+        if sum(self._narrowest()) + gaps > options.max_width or options.max_width < _TABLE:
             for number, row in enumerate(self.rows):
                 if number:
                     yield Text()
                 yield from fields(*zip(self.heads, row, strict=True))
-            return
-        widths = [max(map(cell_len, map(str, column))) for column in zip(self.heads, *self.rows, strict=True)]
-        if sum(widths) + _GAP * (len(widths) - 1) <= options.max_width and not self._has_lines():
-            yield from self._lines(widths)
             return
         made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
         for head in self.heads:
@@ -44,6 +47,13 @@ class Rows:
         for row in self.rows:
             made.add_row(*row)
         yield made
+
+    def _narrowest(self) -> Iterator[int]:
+        """How narrow each column may be with its ordinary words whole."""
+        for head, *cells in zip(self.heads, *self.rows, strict=True):
+            words = [word for cell in (head, *cells) for word in str(cell).split()]
+            widest = max(map(cell_len, words), default=0)
+            yield widest if head == "id" else min(widest, _WORD)
 
     def _has_lines(self) -> bool:
         return any("\n" in cell.plain for row in self.rows for cell in row)
