@@ -170,7 +170,7 @@ def recorded(path: str) -> dict[str, tuple[str, str | None]]:
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     found = connection.execute("SELECT target, status, error FROM steps ORDER BY n").fetchall()
     connection.close()
-    return {target: (status, error) for target, status, error in found}
+    return {str(target): (str(status), None if error is None else str(error)) for target, status, error in found}
 
 
 @pytest.mark.parametrize("replays", [False, True])

@@ -40,7 +40,7 @@ async def test_a_parked_step_looks_once_a_second_and_asks_once(opener: Opener, m
         first = await b.kernel.submit(b.attempt, Submission("tool_call", "act", "{}", "safe_to_retry", ""))
         assert first.say is Say.PROCEED
         began = b.store.now()
-        monkeypatch.setattr(limits.asyncio, "sleep", slept)
+        monkeypatch.setattr("rebuno.kernel.limits.asyncio.sleep", slept)
         monkeypatch.setattr(b.store, "execution", looked)
         monkeypatch.setattr(b.store, "spend", asked)
         second = await b.kernel.submit(b.attempt, Submission("tool_call", "act", "{}", "safe_to_retry", ""))
