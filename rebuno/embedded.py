@@ -38,7 +38,7 @@ from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.decide import Policy
 from rebuno.policy.source import read
 from rebuno.sdk.binding import bind
-from rebuno.sdk.context import BODY_THREADS, ExecutionContext
+from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
 
 T = TypeVar("T")
@@ -196,8 +196,11 @@ class Kernel:
     async def _begin(
         self, *, agent_id: str, input: str, key: str | None, pin: bool, deadline: float | None
     ) -> Attempt | records.Execution:
+        # What a handler passes on is not the user's word, in whatever store it is kept.
+        outer = current()
+        parent = outer.id if outer is not None else ""
         beginning = asyncio.create_task(
-            self._core.begin(agent_id=agent_id, input=input, key=key, pin=pin, deadline=deadline)
+            self._core.begin(agent_id=agent_id, input=input, key=key, pin=pin, deadline=deadline, parent=parent)
         )
         try:
             return await asyncio.shield(beginning)

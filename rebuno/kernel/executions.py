@@ -49,12 +49,14 @@ async def begin(
     let_go: Collection[tuple[str, int]] = (),
     pin: bool = False,
     deadline: float | None = None,
+    parent: str = "",
 ) -> Attempt | Execution:
     """Starts an execution, or takes over where an earlier run of it stopped.
 
     `key` is the caller's own id, or that of an execution. `let_go` names attempts of this process (execution's id and
     number) that are known to have ended, whatever the store says of their leases. With `pin` a new execution is judged
-    to its end by the policy of its start; `deadline` gives it so many seconds.
+    to its end by the policy of its start; `deadline` gives it so many seconds; `parent` is the execution whose handler
+    begins it.
 
     Returns the execution itself where no handler may run: it has ended, or still waits for a person.
 
@@ -68,7 +70,9 @@ async def begin(
     while True:
         execution = await _known(store, agent_id, key) if key is not None else None
         if execution is None:
-            execution = _new(store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline)
+            execution = _new(
+                store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline, parent=parent
+            )
             events = (words.created(execution), _started(execution, policy))
             if not await store.create(execution, events):
                 if key is not None:
@@ -139,6 +143,7 @@ def _new(
     key: str | None,
     pinned: bool,
     deadline: float | None,
+    parent: str,
 ) -> Execution:
     now = store.now()
     return Execution(
@@ -153,6 +158,7 @@ def _new(
         lease_until=now + LEASE,
         deadline_at=now + deadline if deadline is not None else 0.0,
         pinned=pinned,
+        spawned_execution_id=parent,
     )
 
 

@@ -35,6 +35,7 @@ class Kernel:
         key: str | None = None,
         pin: bool = False,
         deadline: float | None = None,
+        parent: str = "",
     ) -> Attempt | Execution:
         """Starts or takes over an execution of `input` (canonical JSON text); see `executions.begin`."""
         if not self._saved:
@@ -49,6 +50,7 @@ class Kernel:
             let_go=self._let_go,
             pin=pin,
             deadline=deadline,
+            parent=parent,
         )
 
     async def abandon(self, attempt: Attempt) -> None:
