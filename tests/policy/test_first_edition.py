@@ -28,7 +28,8 @@ def test_a_repair_never_newly_allows() -> None:
     policies: dict[tuple[str, str], Policy] = {}
     moved: Counter[tuple[str, str]] = Counter()
     for source, test, text, value, before in RECORDED:
-        asked = policies.setdefault((source, test), policy(source, test))
+        asked = policies.get((source, test)) or policy(source, test)
+        policies[source, test] = asked
         evidence = [Evidence(1, "tool_call", "list", {}, [text]), Evidence(2, "tool_call", "vault", {}, [value])]
         facts = Facts("tool_call", "t", {"v": value, "t": text}, input={"request": text}, history=History(evidence))
         now = asked.decide(facts).rule_id
