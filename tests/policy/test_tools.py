@@ -38,7 +38,8 @@ TOOLS = [Tool("pay", PAY), Tool("get_balance", {"type": "object", "properties": 
 def found(text: str) -> list[tuple[str, str]]:
     bundle, errors = parse(Source(f'known asked = input\nknown paid = approved tool "pay" at to\n{text}'))
     assert [str(error) for error in errors] == []
-    return [(d.code, d.help) for d in check_tools(bundle, TOOLS)]
+    # What a rule leaves open has tests of its own.
+    return [(d.code, d.help) for d in check_tools(bundle, TOOLS) if d.code != "open-arguments"]
 
 
 def codes(test: str, tool: str = '"pay"') -> list[str]:

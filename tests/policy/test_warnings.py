@@ -44,8 +44,11 @@ SOMETIMES = [
 def test_conditions_that_never_hold(condition: str, never: bool) -> None:
     """Tests that contradict each other are told of once, in a rule and in a condition of its own."""
     expected = ["never-holds"] if never else []
-    assert codes(f'{START}rule r {{ allow tool "a" when {condition} }}') == expected
-    assert codes(f'{START}condition c = {condition}\nrule r {{ allow tool "a" when c }}') == expected
+    for text in (
+        f'{START}rule r {{ allow tool "a" when {condition} }}',
+        f'{START}condition c = {condition}\nrule r {{ allow tool "a" when c }}',
+    ):
+        assert [code for code in codes(text) if code not in ("any-in-allow", "read-by-facet")] == expected
 
 
 RULES: list[tuple[str, str, str]] = [
