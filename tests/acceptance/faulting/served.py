@@ -43,7 +43,7 @@ async def play(url: str, folder: Path, executions: int, faults: int, dice: rando
     async with AsyncExitStack() as stack:
         store: FaultProxy | None = None
         if url.startswith("postgresql"):
-            chance = Chance(dice.getrandbits(32), STORE_RATE, faults, longest=0.3, for_ever=0.01)
+            chance = Chance(dice.getrandbits(32), STORE_RATE, 2 * faults, longest=0.3, for_ever=0.01)
             store = stack.enter_context(before_postgres(url, chance=chance, ease=4))
         db = url if store is None else behind(url, store)
         environment = {"REBUNO_DB_URL": db, "REBUNO_BEARER_TOKEN": TOKEN}
@@ -53,7 +53,8 @@ async def play(url: str, folder: Path, executions: int, faults: int, dice: rando
         server = Program(port, arguments, environment)
         stack.push_async_callback(server.kill)
         await server.start()
-        chance = Chance(dice.getrandbits(32), SERVER_RATE, faults, longest=0.3, for_ever=0.01)
+        # A fault that is drawn need not fall: the line may close before it does.
+        chance = Chance(dice.getrandbits(32), SERVER_RATE, 2 * faults, longest=0.3, for_ever=0.01)
         front = stack.enter_context(FaultProxy(port, chance=chance, repeats=repeatable))
         direct = await stack.enter_async_context(rebuno.Client(f"http://127.0.0.1:{port}", TOKEN))
         webhook = f"http://127.0.0.1:{agent_port}/webhook"
