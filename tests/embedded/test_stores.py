@@ -36,7 +36,8 @@ async def test_a_run_is_pinned_blocked_forked_and_cancelled(where: str) -> None:
         operator = kernel.operator
         # Pinned: the question stands, whatever today's policy says.
         assert (await kernel.run(handler, id="run", agent="agent")).approvals == blocked.approvals
-        fork = await operator.fork("run", key="fork")
+        assert not (await operator.fork("run")).pinned
+        fork = await operator.fork("run", key="fork", keep_policy=True)
         assert fork.pinned
         again = await kernel.run(handler, id="fork", agent="agent")
         assert ([asked.target for asked in again.approvals], again.replayed) == (["act"], 1)

@@ -151,9 +151,14 @@ async def test_a_lost_log_of_writes_leaves_a_beginning(tmp_path: Path) -> None:
 
 @in_loop
 async def test_a_store_that_stood_in_a_lost_log_of_writes_is_not_begun_anew(tmp_path: Path) -> None:
-    """Nothing of it had reached the file; that others had it open tells that it is no new one."""
+    """Nothing of it had reached the file, as in a store of an earlier version; that others had it open tells that it is
+    no new one."""
     path = await wal_of(tmp_path, 5)
     lose_the_log_of_writes(path)
+    path.unlink()
+    bare = apsw.Connection(str(path))
+    bare.pragma("journal_mode", "wal")
+    bare.close()
     shutil.copytree(tmp_path / "live.db-owners", f"{path}-owners")
     before = contents(path)
     with pytest.raises(StoreCorrupt, match="is empty; restore a copy"):
