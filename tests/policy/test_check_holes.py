@@ -65,7 +65,7 @@ PLAIN = [
     ('every args.files[] has (it.path like "/proj/*")', "under"),
     ('every args.items[] has (it like "/proj/*")', "under"),
     ('args.outfile starts with "out/"', "under"),
-    ('args.location like "C:/work/*"', "under"),
+    ('args.location like "C:/data/*"', "under"),
     ('args.path != "/etc/passwd"', "under"),
     ('args.file not in ["/etc/passwd", "/etc/shadow"]', "under"),
     ('args.exec starts with "make"', "command of"),
