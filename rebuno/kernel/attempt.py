@@ -67,7 +67,7 @@ class Attempt:
         self.execution = execution
         self.lease = lease
         self.input = identity.parse(execution.input)
-        # The execution that began this one; whoever makes an attempt of a fork looks it up.
+        # The execution that began this one; anyone who makes an attempt of a fork looks it up.
         self.parent = execution.spawned_execution_id or execution.forked_from
         self._looks_back = LooksBack(policy)
         self._base = execution.head_seq
@@ -135,7 +135,7 @@ class Attempt:
 
     @property
     def past(self) -> History:
-        """The same for whoever decides at once, also while another thread looks at it."""
+        """The same for anyone who decides at once, also while another thread looks at it."""
         return self.history if self.deciding is None else History(self.history.evidence)
 
     @property

@@ -242,7 +242,7 @@ async def restore(store: Store, recording: Recording) -> Execution:
     nobody runs it.
 
     One that had not ended can be resumed there. Its log says that it was imported; it is judged by the policy of
-    whoever runs it, pinned or not, and has no deadline. The store that it is from may have gone on with it: each
+    anyone who runs it, pinned or not, and has no deadline. The store that it is from may have gone on with it: each
     `at_most_once` step that is new, or was granted and had not started, asks a person before it runs.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What is under way in one attempt of a handler: a submission with whoever waits for it, and the body that runs."""
+"""What is under way in one attempt of a handler: a submission with anyone who waits for it, and the body that runs."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ async def test_each_part_of_a_run_cancelled_wherever_it_suspends_lets_go(
 
 
 def recorded(path: str) -> dict[str, tuple[str, str | None]]:
-    """Each step as it stands on the disk, for whoever is killed at this moment."""
+    """Each step as it stands on the disk, for anyone who is killed at this moment."""
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     found = connection.execute("SELECT target, status, error FROM steps ORDER BY n").fetchall()
     connection.close()

@@ -14,7 +14,7 @@ from tests.journal.test_postgres_faults import do
 
 # What the store waits for a lock, and how much longer for an answer, in seconds.
 PATIENCE, SILENCE = 0.5, 0.3
-# Longer than anything here may take, in seconds: whoever is not done by then hangs.
+# Longer than anything here may take, in seconds: anyone who is not done by then hangs.
 HANGS = 40.0
 
 

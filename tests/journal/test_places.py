@@ -1,4 +1,4 @@
-"""Places in limits: counted exactly, whoever writes them, and as fast with many as with few."""
+"""Places in limits: counted exactly, anyone who writes them, and as fast with many as with few."""
 
 import asyncio
 from collections.abc import Iterable

@@ -274,7 +274,7 @@ def test_a_write_is_found_again_whatever_was_written_after_it(
 def test_dispatches_that_were_taken_unheard_are_taken_by_the_next_question(
     loop: str, postgres: str, losing: FaultProxy
 ) -> None:
-    """Whoever asked and lost the answer gets them again at once; nobody else does, and nobody twice."""
+    """Anyone who asked and lost the answer gets them again at once; nobody else does, and nobody twice."""
 
     async def body(store: PostgresStore, other: PostgresStore) -> None:
         rows = Copied(dispatch=Dispatch("d", "e2", "agent", DispatchState.QUEUED, 0, 0, 0.0))

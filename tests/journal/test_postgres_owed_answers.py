@@ -146,7 +146,7 @@ def test_a_store_that_may_be_read_but_not_written_is_not_ready(loop: str, postgr
 def test_a_store_closes_though_the_server_never_answers(
     loop: str, postgres: str, losing: FaultProxy, short: bool
 ) -> None:
-    """What it still owes is answered with a typed error, or written before; whoever waits is not left."""
+    """What it still owes is answered with a typed error, or written before; anyone who waits is not left."""
 
     async def body(store: PostgresStore, other: PostgresStore) -> None:
         await started(store)

@@ -207,7 +207,7 @@ async def test_several_processes_share_a_store_whose_log_begins_anew(tmp_path: P
 
 @in_loop
 async def test_another_programs_checkpoint_is_no_stranger(tmp_path: Path) -> None:
-    """Whoever looks into the file with SQLite's own tools, or backs it up, may copy the log."""
+    """Anyone who looks into the file with SQLite's own tools, or backs it up, may copy the log."""
     path = tmp_path / "agent.db"
     store = await SQLiteStore.open(path)
     await started(store)

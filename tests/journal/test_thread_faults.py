@@ -24,7 +24,7 @@ from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.writer import Writer
 from tests.journal.builders import batch, event, execution, in_loop, started, written
 
-# Longer than anything here may take, in seconds: whoever is not answered by then waits for ever.
+# Longer than anything here may take, in seconds: anyone who is not answered by then waits for ever.
 HANGS = 30.0
 
 Asked = Callable[[Any, Lease], Any]

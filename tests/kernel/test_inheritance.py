@@ -79,7 +79,7 @@ def as_a_file(recording: Recording) -> Recording:
 
 @pytest.mark.parametrize("scope", SCOPES)
 def test_a_used_up_limit_is_used_up_in_every_retry(play: Play, scope: Scope) -> None:
-    """Two of two places: whoever runs, retries and retries again gets no third step."""
+    """Two of two places: anyone who runs, retries and retries again gets no third step."""
 
     async def scenario(b: Bench) -> None:
         rules = limited(SCOPES[scope])
@@ -181,7 +181,7 @@ def test_an_import_counts_in_the_new_store(opener: Opener, scope: Scope) -> None
 
 
 def test_used_tokens_count_in_forks_and_imports(opener: Opener) -> None:
-    """A budget that is used up is used up for whoever takes the calls over."""
+    """A budget that is used up is used up for anyone who takes the calls over."""
 
     async def through(b: Bench) -> None:
         rules = compile_text('bundle b\nrule ask { allow llm "*" budget 100 tokens per execution }\n')
@@ -225,7 +225,7 @@ async def pinned(b: Bench) -> Execution:
 
 @pytest.mark.parametrize("keeps", [False, True])
 def test_a_fork_of_a_pinned_run_is_judged_by_todays_bundle(play: Play, keeps: bool) -> None:
-    """Unless it is to keep the policy; and then whoever forks it again has to say so again."""
+    """Unless it is to keep the policy; and then anyone who forks it again has to say so again."""
 
     async def scenario(b: Bench) -> None:
         source = await pinned(b)
@@ -480,7 +480,7 @@ def test_no_request_of_the_first_store_is_known_in_the_second(opener: Opener) ->
 
 
 def test_a_history_with_limits_that_are_none_is_refused(judge: Play) -> None:
-    """Though its hashes fit: whoever wrote it by hand hears so, and nothing is added."""
+    """Though its hashes fit: anyone who wrote it by hand hears so, and nothing is added."""
 
     async def scenario(b: Bench) -> None:
         await b.begin(limited(SCOPES[Scope.EXECUTION]))

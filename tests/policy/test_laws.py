@@ -134,7 +134,7 @@ def test_a_growing_history_is_read_on(test: str, known: str) -> None:
     "test", ["args.v in k", "args.t contains any k", 'after tool "list" where (any result[].by == agent)']
 )
 def test_agents_that_share_a_history_have_their_own_values(test: str) -> None:
-    """A `where` about the agent follows the agent, whoever asked before; one about the input the input."""
+    """A `where` about the agent follows the agent, no matter who asked before; one about the input the input."""
     for known, changed in (
         ('result of tool "list" at [].v where (item.by == agent)', "agent"),
         ('result of tool "list" at [].v where (item.by == input.me)', "input"),

@@ -159,7 +159,7 @@ PAGES: list[tuple[str, dict[str, str], bool]] = [
     ("a name on this machine", {"host": "rebuno.localhost:8080"}, True),
     ("a name in capitals", {"host": "LOCALHOST."}, True),
     ("another machine's address", {"host": "192.0.2.7"}, True),
-    ("a name in a network, which whoever answers for names gives", {"host": "rebuno:8080"}, False),
+    ("a name in a network, which anyone who answers for names gives", {"host": "rebuno:8080"}, False),
     ("a single label", {"host": "evil"}, False),
     ("a number", {"host": "2130706433"}, False),
     ("a number in hexadecimal", {"host": "0x7f000001"}, False),

@@ -122,7 +122,7 @@ def _described(connection: apsw.Connection, file: Path, mark: Mark) -> Mark:
 
 
 class Marks:
-    """The mark under one connection, which is used by whoever has the writer's turn.
+    """The mark under one connection, which is used by anyone who has the writer's turn.
 
     INVARIANT: before the log is copied into the file its mark says so (`seal`), so a file that has changed while no
     mark says so was changed by somebody else.

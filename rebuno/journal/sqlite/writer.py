@@ -429,7 +429,7 @@ class Writer:
         try:
             self._marks.seal()
         except (apsw.Error, StoreError):
-            # Whoever has it locked closes it later, and the next to open it finds the log.
+            # Anyone who has it locked closes it later, and the next to open it finds the log.
             self._marks.leave()
         finally:
             self._patience.hurried = False

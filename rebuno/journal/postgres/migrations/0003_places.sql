@@ -1,7 +1,7 @@
 -- How many places of each limit are taken: to count them at each step took the longer the more there were. Triggers keep
--- it, so that it is right whoever writes a place.
+-- it, so that it is right anyone who writes a place.
 
--- INVARIANT: first the windows, then the spends: whoever takes a place locks them in this order.
+-- INVARIANT: first the windows, then the spends: anyone who takes a place locks them in this order.
 ALTER TABLE rebuno.windows ADD COLUMN taken bigint NOT NULL DEFAULT 0;
 
 CREATE FUNCTION rebuno.places_taken() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -6,7 +6,7 @@ CREATE TABLE log_mark (
 ) STRICT;
 
 -- How many places of each limit are taken: to count them at each step took the longer the more there were. Triggers keep
--- it, so that it is right whoever writes a place.
+-- it, so that it is right anyone who writes a place.
 CREATE TABLE place_counts (
     key   TEXT    NOT NULL PRIMARY KEY,
     taken INTEGER NOT NULL
