@@ -21,6 +21,7 @@ def _answer(status: bytes, message: str) -> bytes:
 
 _TOO_LARGE: Final = _answer(b"431 Request Header Fields Too Large", "the head of a request has at most 64 KiB")
 _TOO_SLOW: Final = _answer(b"408 Request Timeout", "the request did not arrive in time")
+_NO_HTTP: Final = _answer(b"400 Bad Request", "the request is not valid HTTP/1.1")
 
 
 class Connection(HttpToolsProtocol):
@@ -54,6 +55,11 @@ class Connection(HttpToolsProtocol):
         # Most requests arrive in one piece, and need no timer.
         if self._sender_timer is None:
             self._sender_timer = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+
+    def send_400_response(self, msg: str) -> None:
+        # The same JSON as every other error, where uvicorn answers in plain text.
+        self.transport.write(_NO_HTTP)
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

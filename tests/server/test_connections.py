@@ -1,6 +1,7 @@
 """Connections of slow and of hostile clients, on a server that only says hello."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -71,6 +72,29 @@ def test_a_head_has_a_size(first: bytes) -> None:
         # Hardly more than may be: what came after the answer would reset the connection before it is read.
         writer.write(b"GET / HTTP/1.1\r\n" + b"".join(b"X-%03d: %b\r\n" % (n, b"a" * 1015) for n in range(64)))
         assert (await reader.read()).startswith(b"HTTP/1.1 431")
+
+    _play(scenario)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: a\r\ntransfer-encoding: $x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\ncontent-length: ten\r\n\r\n",
+        b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        b"\x16\x03\x01 the hello of TLS\r\n\r\n",
+    ],
+    ids=["transfer coding", "length", "header", "TLS"],
+)
+def test_what_is_no_http_is_answered_as_json(sent: bytes) -> None:
+    """A client that reads JSON errors can read this one too."""
+
+    async def scenario(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(sent)
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert b"content-type: application/json" in head
+        assert json.loads(body)["code"] == "validation_error"
 
     _play(scenario)
 
