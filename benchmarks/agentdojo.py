@@ -20,9 +20,9 @@ from rebuno.errors import BundleError
 from rebuno.model.decision import Verdict
 from rebuno.model.step import Kind
 from rebuno.policy.compile import compile_bundle
-from rebuno.policy.decide import Policy
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.source import read
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import read
 
 ROOT = Path(__file__).resolve().parent.parent
 BUNDLES = ROOT / "policies" / "agentdojo"

@@ -18,8 +18,8 @@ from typing import Any
 
 from benchmarks.peers import PEERS, Engine, Peer, Rule
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
-from rebuno.policy.facts import Facts
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Policy
 
 SIZES = (10, 100, 1_000, 10_000)
 BATCHES, CALLS = 60, 200  # medians are over batches of calls

@@ -13,14 +13,17 @@ from typing import Any
 
 from benchmarks.decide import make_rules
 from rebuno.policy.compile import compile_bundle
-from rebuno.policy.source import Source
+from rebuno.policy.syntax.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = 1_000
 RUNS = 5
 
 # In a process of its own, as a command does it: the first bundle also pays for the parser.
-LOAD = "import sys, rebuno.policy.compile as c, rebuno.policy.source as s; c.compile_bundle(s.Source(sys.stdin.read()))"
+LOAD = (
+    "import sys, rebuno.policy.compile as c, rebuno.policy.syntax.source as s;"
+    " c.compile_bundle(s.Source(sys.stdin.read()))"
+)
 TEST = (sys.executable, "-m", "rebuno_cli.main", "policy", "test", str(ROOT / "policies"))
 
 

@@ -21,9 +21,9 @@ from rebuno.errors import BundleError
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Kind
 from rebuno.policy.compile import compile_bundle
-from rebuno.policy.decide import Policy
-from rebuno.policy.facts import Facts
-from rebuno.policy.source import read
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import read
 
 HERE: Final = Path(__file__).resolve().parent
 POLICIES: Final = HERE.parent / "policies"

@@ -21,22 +21,22 @@ from rebuno.errors import (
 from rebuno.journal import records
 from rebuno.journal.opening import open_store
 from rebuno.journal.store import Store
-from rebuno.kernel import executions
-from rebuno.kernel.admission import check_deadline, check_name
-from rebuno.kernel.attempt import Attempt
-from rebuno.kernel.cancel import DEADLINE_EXCEEDED
-from rebuno.kernel.drift import Watch
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.replay import recorded
+from rebuno.kernel.core.submit import Told, start
 from rebuno.kernel.kernel import Kernel as Core
+from rebuno.kernel.lifecycle import execution as executions
+from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED
+from rebuno.kernel.lifecycle.changed_files import Watch
+from rebuno.kernel.lifecycle.sweep import keep_sweeping
 from rebuno.kernel.operator import Operator
-from rebuno.kernel.replay import recorded
-from rebuno.kernel.submit import Told, start
-from rebuno.kernel.sweeps import keep_sweeping
+from rebuno.kernel.served.create import check_deadline, check_name
 from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.policy.compile import compile_policy, permissive
-from rebuno.policy.decide import Policy
-from rebuno.policy.source import read
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import read
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure

@@ -11,14 +11,14 @@ from typing import Any
 from rebuno.embedded import Kernel, PolicyLike, compiled
 from rebuno.errors import Blocked
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel import exchange
-from rebuno.kernel.exchange import Recording
-from rebuno.kernel.rehearsal import Rehearsal, Replayed, completed, failed
+from rebuno.kernel.history import archive
+from rebuno.kernel.history.archive import Recording
+from rebuno.kernel.history.replay_check import Rehearsal, Replayed, completed, failed
 from rebuno.model import identity
 from rebuno.model.clock import Clock, FixedClock
 from rebuno.model.decision import Decision, Verdict
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Evidence, Facts, History
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext
 from rebuno.sdk.ending import Completed, Failed, Waits, ending
@@ -98,8 +98,8 @@ def recorded(path: str | Path) -> Recording:
         StoreCorrupt: it is damaged, or no history.
     """
     with Path(path).open("rb") as file:
-        lines = iter(lambda: file.readline(exchange.LONGEST_LINE + 1), b"")
-        return exchange.read(lines, name=f"`{path}`")
+        lines = iter(lambda: file.readline(archive.LONGEST_LINE + 1), b"")
+        return archive.read(lines, name=f"`{path}`")
 
 
 async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:

@@ -102,7 +102,7 @@ def _bundle(found: Sequence[Any], *, as_json: bool) -> None:
 
 
 def _texts(paths: Iterable[str]) -> dict[str, str]:
-    from rebuno.policy.source import read
+    from rebuno.policy.syntax.source import read
 
     texts = {}
     for path in paths:

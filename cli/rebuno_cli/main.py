@@ -9,44 +9,25 @@ from typing import Annotated, Any, Final
 import typer
 
 from rebuno.errors import RebunoError
-from rebuno_cli import (
-    agent_add,
-    agent_get,
-    agent_ls,
-    agent_rm,
-    approval_answer,
-    approval_get,
-    approval_ls,
-    dev,
-    exec_cancel,
-    exec_create,
-    exec_events,
-    exec_export,
-    exec_fork,
-    exec_get,
-    exec_import,
-    exec_ls,
-    exec_replay,
-    exec_sweep,
-    exec_trace,
-    exec_verify,
-    exec_watch,
-    failures,
-    key_ls,
-    key_make,
-    key_rm,
-    policy_ast,
-    policy_check,
-    policy_convert,
-    policy_diff,
-    policy_explain,
-    policy_fmt,
-    policy_inline,
-    policy_set,
-    policy_test,
-    server,
-    version,
-)
+from rebuno_cli import failures, version
+from rebuno_cli.agents import add
+from rebuno_cli.agents import get as agent_get
+from rebuno_cli.agents import ls as agent_ls
+from rebuno_cli.agents import rm as agent_rm
+from rebuno_cli.approvals import answer
+from rebuno_cli.approvals import get as approval_get
+from rebuno_cli.approvals import ls as approval_ls
+from rebuno_cli.executions import cancel, create, events, export, fork, replay, sweep, trace, verify, watch
+from rebuno_cli.executions import get as exec_get
+from rebuno_cli.executions import import_ as exec_import
+from rebuno_cli.executions import ls as exec_ls
+from rebuno_cli.keys import ls as key_ls
+from rebuno_cli.keys import make
+from rebuno_cli.keys import rm as key_rm
+from rebuno_cli.policy import ast, check, convert, diff, explain, fmt, inline
+from rebuno_cli.policy import set as policy_set
+from rebuno_cli.policy import test as policy_test
+from rebuno_cli.serve import dev, server
 
 _HELP: Final = "A kernel between an AI agent and its effects: policy first, a durable journal second."
 
@@ -65,40 +46,40 @@ agent = _group("Say who runs executions, and where.")
 key = _group("Make and revoke the keys of the HTTP interface.")
 approval = _group("Look at the questions that agents have asked, and answer them.")
 
-policy.command("check")(policy_check.check)
+policy.command("check")(check.check)
 policy.command("test")(policy_test.run)
-policy.command("diff")(policy_diff.diff)
-policy.command("explain")(policy_explain.explain)
-policy.command("fmt")(policy_fmt.fmt)
-policy.command("ast")(policy_ast.ast)
-policy.command("convert")(policy_convert.convert)
-policy.command("inline")(policy_inline.inline)
+policy.command("diff")(diff.diff)
+policy.command("explain")(explain.explain)
+policy.command("fmt")(fmt.fmt)
+policy.command("ast")(ast.ast)
+policy.command("convert")(convert.convert)
+policy.command("inline")(inline.inline)
 policy.command("set")(policy_set.put)
-exec_.command("create")(exec_create.create)
+exec_.command("create")(create.create)
 exec_.command("ls")(exec_ls.ls)
 exec_.command("get")(exec_get.get)
-exec_.command("watch")(exec_watch.watch)
-exec_.command("events")(exec_events.events)
-exec_.command("trace")(exec_trace.trace)
-exec_.command("verify")(exec_verify.verify)
-exec_.command("export")(exec_export.export)
+exec_.command("watch")(watch.watch)
+exec_.command("events")(events.events)
+exec_.command("trace")(trace.trace)
+exec_.command("verify")(verify.verify)
+exec_.command("export")(export.export)
 exec_.command("import")(exec_import.take_in)
-exec_.command("replay")(exec_replay.replay)
-exec_.command("cancel")(exec_cancel.cancel)
-exec_.command("fork")(exec_fork.fork)
-exec_.command("retry")(exec_fork.retry)
-exec_.command("sweep")(exec_sweep.sweep)
+exec_.command("replay")(replay.replay)
+exec_.command("cancel")(cancel.cancel)
+exec_.command("fork")(fork.fork)
+exec_.command("retry")(fork.retry)
+exec_.command("sweep")(sweep.sweep)
 approval.command("ls")(approval_ls.ls)
 approval.command("get")(approval_get.get)
-approval.command("grant")(approval_answer.grant)
-approval.command("deny")(approval_answer.deny)
+approval.command("grant")(answer.grant)
+approval.command("deny")(answer.deny)
 agent.command("ls")(agent_ls.ls)
 agent.command("get")(agent_get.get)
-agent.command("add")(agent_add.add)
+agent.command("add")(add.add)
 agent.command("rm")(agent_rm.rm)
-key.command("create")(key_make.create)
+key.command("create")(make.create)
 key.command("ls")(key_ls.ls)
-key.command("rotate")(key_make.rotate)
+key.command("rotate")(make.rotate)
 key.command("rm")(key_rm.rm)
 app.add_typer(policy, name="policy")
 app.add_typer(exec_, name="exec")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from rebuno.errors import RebunoError
-from rebuno.policy.cases_find import find
+from rebuno.policy.testing.discovery import find
 from rebuno_cli import failures
 from rebuno_cli.render import output
 

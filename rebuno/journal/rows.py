@@ -6,6 +6,7 @@ What comes from a row raises a `ValueError`, `TypeError` or `OverflowError` wher
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
+from rebuno.journal.json_lists import names_from, names_text, votes_from, votes_text
 from rebuno.journal.records import (
     Agent,
     AgentPolicy,
@@ -21,7 +22,6 @@ from rebuno.journal.records import (
     StepWrite,
     Tombstone,
 )
-from rebuno.journal.texts import names_from, names_text, votes_from, votes_text
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.identity import parse, scan

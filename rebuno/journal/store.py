@@ -18,7 +18,7 @@ from rebuno.journal.records import (
     Step,
     Tombstone,
 )
-from rebuno.journal.successes import Successes
+from rebuno.journal.success_page import Successes
 
 
 class Store(Protocol):

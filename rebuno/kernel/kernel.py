@@ -5,12 +5,13 @@ from dataclasses import replace
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale
 from rebuno.journal.records import Commit, Execution, Step, StepWrite
 from rebuno.journal.store import Store
-from rebuno.kernel import executions, submit, words
-from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.core import events, submit
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.lifecycle import execution
 from rebuno.model import usage
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.step import Idempotency, Kind, StepStatus
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 
 
 class Kernel:
@@ -41,7 +42,7 @@ class Kernel:
         if not self._saved:
             await self.store.save_bundle(self.policy.digest, [(s.path, s.text) for s in self.policy.sources])
             self._saved = True
-        return await executions.begin(
+        return await execution.begin(
             self.store,
             self.policy,
             agent_id=agent_id,
@@ -57,7 +58,7 @@ class Kernel:
         """Lets go of an attempt that ended without an outcome, so that the next can begin at once; here it can even
         where the store fails to say so."""
         self._let_go.add((attempt.execution.id, attempt.lease.attempt))
-        await executions.abandon(attempt)
+        await execution.abandon(attempt)
         self._let_go.discard((attempt.execution.id, attempt.lease.attempt))
 
     async def submit(self, attempt: Attempt, submission: Submission, *, wait: bool = True) -> Answer:
@@ -107,6 +108,6 @@ class Kernel:
         """Records how a body ended. The commit, unless it may come later than the answer."""
         attempt.bodies.discard(row.step_id)
         deferred = row.idempotency is Idempotency.SAFE and not self.strict
-        event = words.succeeded(row) if row.status is StepStatus.SUCCEEDED else words.failed(row, raised)
+        event = events.succeeded(row) if row.status is StepStatus.SUCCEEDED else events.failed(row, raised)
         committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
         return None if deferred else committed

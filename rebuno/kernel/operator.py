@@ -8,17 +8,18 @@ from typing import Any
 from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, StoreReadOnly, ValidationError
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
-from rebuno.kernel import approvals, exchange, forks
-from rebuno.kernel.attempt import load
-from rebuno.kernel.cancel import cancel
-from rebuno.kernel.closing import failure
-from rebuno.kernel.drift import changed
-from rebuno.kernel.judged import began_since, judged
-from rebuno.kernel.panels import Panel
-from rebuno.kernel.story import Story, tell
-from rebuno.kernel.sweeps import Swept, sweep
-from rebuno.kernel.verify import Verified, check
-from rebuno.policy.backtest import Judged
+from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.quorum import Panel
+from rebuno.kernel.history import archive
+from rebuno.kernel.history.recorded_facts import began_since, judged
+from rebuno.kernel.history.timeline import Story, tell
+from rebuno.kernel.history.verify import Verified, check
+from rebuno.kernel.lifecycle import fork, votes
+from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.changed_files import changed
+from rebuno.kernel.lifecycle.close import failure
+from rebuno.kernel.lifecycle.sweep import Swept, sweep
+from rebuno.policy.testing.backtest import Judged
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX = 4
@@ -103,7 +104,7 @@ class Operator:
         no approval."""
         _check_filter(status=status, execution_id=execution_id)
         with suppress(StoreReadOnly):
-            await approvals.expire_due(self._store)
+            await votes.expire_due(self._store)
         if after is not None:
             await self._store.approval(after)
         return await self._store.approvals(status=status, execution_id=execution_id, after=after, limit=limit)
@@ -112,16 +113,16 @@ class Operator:
         """One question, else `NotFoundError`."""
         _check(approval_id, "approval")
         found = await self._store.approval(approval_id)
-        if not approvals.overdue(found, self._store.now()):
+        if not votes.overdue(found, self._store.now()):
             return found
         with suppress(StoreReadOnly):
-            await approvals.expire(self._store, found.execution_id)
+            await votes.expire(self._store, found.execution_id)
         return await self._store.approval(approval_id)
 
     async def panels(self, approval: Approval) -> tuple[Panel, ...]:
         """Who must agree before this step may run: every panel. `approvers` and `quorum` of the approval say the same,
         unless several layers ask different people."""
-        return await approvals.panels_of(self._store, approval)
+        return await votes.panels_of(self._store, approval)
 
     async def grant(
         self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "", scope: str = "once"
@@ -138,7 +139,7 @@ class Operator:
             execution has ended), ValidationError
         """
         _check(approval_id, "approval")
-        return await approvals.resolve(
+        return await votes.resolve(
             self._store,
             approval_id,
             granted=True,
@@ -152,7 +153,7 @@ class Operator:
         """Refuses the step, whatever others granted; the agent receives `rationale` as the reason. Raises as `grant`
         does."""
         _check(approval_id, "approval")
-        return await approvals.resolve(
+        return await votes.resolve(
             self._store,
             approval_id,
             granted=False,
@@ -192,7 +193,7 @@ class Operator:
         """
         source = await self.execution(ref)
         at = source.head_seq if at_seq is None else at_seq
-        return await forks.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
+        return await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
 
     async def retry(
         self, ref: str, *, key: str | None = None, keep_policy: bool = False, deadline: float | None = None
@@ -204,8 +205,8 @@ class Operator:
             NotFoundError, ConflictError, BundleError: as `fork`, or it has not ended, or has completed.
         """
         source = await self.execution(ref)
-        at = await forks.retry_point(self._store, source)
-        return await forks.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
+        at = await fork.retry_point(self._store, source)
+        return await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
 
     async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
         """The bundle files whose texts are no longer those that these executions began under, as far as these have not
@@ -215,8 +216,8 @@ class Operator:
         return changed(kept)
 
     async def sweep(self, *, retention: float | None = None) -> Swept:
-        """Does at once what is due in the store: see `rebuno.kernel.sweeps.sweep`. `retention` is for how many seconds
-        ended executions are kept (None: for ever)."""
+        """Does at once what is due in the store: see `rebuno.kernel.lifecycle.sweep.sweep`. `retention` is for how many
+        seconds ended executions are kept (None: for ever)."""
         return await sweep(self._store, retention=retention)
 
     async def story(self, ref: str) -> Story:
@@ -225,12 +226,12 @@ class Operator:
         return await tell(self._store, execution.id)
 
     async def verify(self, ref: str, *, head: str = "") -> Verified:
-        """Recomputes an execution's log and what it says of the rows; see `rebuno.kernel.verify.check`."""
+        """Recomputes an execution's log and what it says of the rows; see `rebuno.kernel.history.verify.check`."""
         execution = await self.execution(ref)
         return await check(self._store, execution.id, head=head)
 
     async def judged(self, ref: str) -> list[Judged]:
-        """An execution's steps with the facts of their first submissions, for `rebuno.policy.backtest`."""
+        """An execution's steps with the facts of their first submissions, for `rebuno.policy.testing.backtest`."""
         execution = await self.execution(ref)
         return await judged(self._store, execution)
 
@@ -238,15 +239,15 @@ class Operator:
         """The ids of the executions that were created at this time or later (seconds since 1970), newest first."""
         return [execution.id async for execution in began_since(self._store, since)]
 
-    async def record(self, ref: str) -> exchange.Recording:
-        """An execution with all that belongs to it; `rebuno.kernel.exchange.lines` makes a file of it. Raises as
-        `rebuno.kernel.exchange.record` does."""
+    async def record(self, ref: str) -> archive.Recording:
+        """An execution with all that belongs to it; `rebuno.kernel.history.archive.lines` makes a file of it. Raises as
+        `rebuno.kernel.history.archive.record` does."""
         execution = await self.execution(ref)
-        return await exchange.record(self._store, execution.id)
+        return await archive.record(self._store, execution.id)
 
-    async def restore(self, recording: exchange.Recording) -> Execution:
-        """Adds a recorded execution to this store. Raises as `rebuno.kernel.exchange.restore` does."""
-        return await exchange.restore(self._store, recording)
+    async def restore(self, recording: archive.Recording) -> Execution:
+        """Adds a recorded execution to this store. Raises as `rebuno.kernel.history.archive.restore` does."""
+        return await archive.restore(self._store, recording)
 
 
 def _check(ref: str, noun: str) -> None:

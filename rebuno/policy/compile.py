@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from rebuno.errors import BundleError
 from rebuno.model.decision import PERMISSIVE, Decision, Verdict
-from rebuno.policy.assemble import digest, from_tree, packages_of
-from rebuno.policy.check import check
-from rebuno.policy.decide import Layer, Layers, Policy, Ruling
-from rebuno.policy.diagnostics import Code, Diagnostic, Severity
-from rebuno.policy.link import link
-from rebuno.policy.source import NOWHERE, Source
-from rebuno.policy.subjects import Index
-from rebuno.policy.syntax import Bundle, BundleLine
+from rebuno.policy.check.bundle import check
+from rebuno.policy.matcher.build import digest, from_tree, packages_of
+from rebuno.policy.matcher.index import Index
+from rebuno.policy.matcher.policy import Layer, Layers, Policy, Ruling
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Severity
+from rebuno.policy.syntax.link import link
+from rebuno.policy.syntax.source import NOWHERE, Source
+from rebuno.policy.syntax.tree import Bundle, BundleLine
 
 YAML = (".yaml", ".yml")
 
@@ -77,7 +77,7 @@ def _as_rules(sources: Sequence[Source]) -> tuple[list[Source], list[Diagnostic]
     if not any(source.path.endswith(YAML) for source in sources):
         return list(sources), []
     # Few policies are YAML; the others do not wait for its reader.
-    from rebuno.policy.yaml_convert import as_rules
+    from rebuno.policy.interop.yaml_convert import as_rules
 
     rules: list[Source] = []
     found: list[Diagnostic] = []

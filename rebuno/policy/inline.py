@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Final
 
 from rebuno.errors import BundleError
-from rebuno.policy import syntax as s
-from rebuno.policy.check import check
-from rebuno.policy.diagnostics import Diagnostic, Severity
-from rebuno.policy.link import BUNDLE, link
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source, read
-from rebuno.policy.yaml_bundle import SUFFIXES
-from rebuno.policy.yaml_convert import to_rbp
+from rebuno.policy.check.bundle import check
+from rebuno.policy.interop.yaml_bundle import SUFFIXES
+from rebuno.policy.interop.yaml_convert import to_rbp
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
+from rebuno.policy.syntax.link import BUNDLE, link
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source, read
 
 _WIDTH: Final = 100  # characters of a line of values
 

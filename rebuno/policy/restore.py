@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rebuno.errors import BundleError
-from rebuno.policy.assemble import digest as stamp
-from rebuno.policy.assemble import packages_of
-from rebuno.policy.check import check
+from rebuno.policy.check.bundle import check
 from rebuno.policy.compile import from_trees, permissive
-from rebuno.policy.decide import Policy
-from rebuno.policy.diagnostics import Code, Diagnostic, Severity
-from rebuno.policy.link import link
-from rebuno.policy.source import NOWHERE, Source
-from rebuno.policy.syntax import Bundle, File
+from rebuno.policy.matcher.build import digest as stamp
+from rebuno.policy.matcher.build import packages_of
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Severity
+from rebuno.policy.syntax.link import link
+from rebuno.policy.syntax.source import NOWHERE, Source
+from rebuno.policy.syntax.tree import Bundle, File
 
 
 def restore(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:

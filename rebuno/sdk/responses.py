@@ -18,8 +18,8 @@ from rebuno.errors import (
     ValidationError,
 )
 from rebuno.model import identity
-from rebuno.policy.diagnostics import Diagnostic, Severity
-from rebuno.policy.places import Span
+from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
+from rebuno.policy.values.spans import Span
 
 # What is said of whole lists is longer than what a step can hold.
 _LONGEST: Final = 1 << 30

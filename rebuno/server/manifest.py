@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic import ValidationError as Misfit
 
 from rebuno.errors import ValidationError
-from rebuno.kernel.serving import Serving
-from rebuno.policy.cases_yaml import read_yaml
+from rebuno.kernel.served.kernel import Serving
 from rebuno.policy.inline import inline
-from rebuno.policy.source import read
+from rebuno.policy.syntax.source import read
+from rebuno.policy.syntax.yaml import read_yaml
 from rebuno.server.webhooks import AllowList
 
 _VARIABLE: Final = re.compile(r"\$\{([^}]*)\}")

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from rebuno.errors import ForbiddenError, ValidationError
 from rebuno.journal.records import Approval, Execution, Step
-from rebuno.kernel.heavy import beside
-from rebuno.kernel.judged import of_rows
-from rebuno.kernel.serving import Serving
+from rebuno.kernel.core.heavy import beside
+from rebuno.kernel.history.recorded_facts import of_rows
+from rebuno.kernel.served.kernel import Serving
 from rebuno.model.clock import from_rfc3339
-from rebuno.policy.backtest import Judged
-from rebuno.policy.cases import run_cases
-from rebuno.policy.cases_read import cases_of
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.testing.backtest import Judged
+from rebuno.policy.testing.cases import run_cases
+from rebuno.policy.testing.reader import cases_of
 from rebuno.server.wire.requests import Executions, TestPolicy
 from rebuno.server.wire.writing import Json, array, obj
 

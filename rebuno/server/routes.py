@@ -16,8 +16,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rebuno.errors import NotFoundError, NotJSON, ValidationError
-from rebuno.kernel.heavy import beside
-from rebuno.kernel.serving import Dispatched, Serving
+from rebuno.kernel.core.heavy import beside
+from rebuno.kernel.served.kernel import Dispatched, Serving
 from rebuno.model import identity
 from rebuno.model.bounds import Bounds
 from rebuno.server import auth

@@ -11,7 +11,7 @@ from typing import Any, Final
 import uvicorn
 
 from rebuno.journal.opening import open_store
-from rebuno.policy.source import read
+from rebuno.policy.syntax.source import read
 from rebuno.server.app import app, assemble
 from rebuno.server.config import Config
 from rebuno.server.connections import Connection

@@ -11,10 +11,10 @@ import yaml
 from rebuno.errors import NotJSON, ValidationError
 from rebuno.model import identity
 from rebuno.policy.compile import compile_policy
-from rebuno.policy.decide import Policy
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.source import read
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import read
 
 HERE: Final = Path(__file__).parent
 INVALID: Final = "invalid"

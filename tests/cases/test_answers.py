@@ -16,8 +16,8 @@ import pytest
 
 import rebuno
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
-from rebuno.policy.source import read
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import read
 from tests.cases.playing import HERE
 
 ROOT = HERE.parents[1]

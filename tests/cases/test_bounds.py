@@ -9,9 +9,9 @@ import pytest
 from rebuno.errors import NotJSON, ValidationError
 from rebuno.model import identity
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Policy
 
 # Far above what is needed: a machine that is busy is no failure.
 GENEROUS: Final = 20.0

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from rebuno.errors import BundleError, NotJSON, ValidationError
-from rebuno.policy.check import check
+from rebuno.policy.check.bundle import check
 from rebuno.policy.compile import compile_text
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.link import link
-from rebuno.policy.source import read
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.link import link
+from rebuno.policy.syntax.source import read
 from rebuno.sdk.context import required
 from rebuno.testing import memory_kernel
 from tests.cases.playing import BUNDLES, HERE, Call, layered, more, policy, published, verdict

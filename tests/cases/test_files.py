@@ -10,11 +10,11 @@ import pytest
 import rebuno
 from rebuno.errors import BundleError
 from rebuno.policy.compile import compile_bundle, compile_text
-from rebuno.policy.diagnostics import Diagnostic
-from rebuno.policy.facts import Facts
-from rebuno.policy.link import link
-from rebuno.policy.source import Source, read
-from rebuno.policy.syntax import Rule
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.diagnostics import Diagnostic
+from rebuno.policy.syntax.link import link
+from rebuno.policy.syntax.source import Source, read
+from rebuno.policy.syntax.tree import Rule
 from rebuno.testing import memory_kernel
 from tests.cases.playing import HERE
 from tests.cli.support import rebuno as command

@@ -127,7 +127,7 @@ def test_where_the_store_is(tmp_path: Path, env: dict[str, str], said: str) -> N
 
 def test_an_interrupt_ends_quietly(tmp_path: Path) -> None:
     """With the code that shells give to it."""
-    with patch("rebuno_cli.target.server", side_effect=KeyboardInterrupt):
+    with patch("rebuno_cli.connection.server", side_effect=KeyboardInterrupt):
         ran = rebuno("exec", "ls", within=tmp_path)
     assert (ran.code, ran.out, ran.err) == (130, "", "")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.policy import export
-from rebuno.policy.parse import DEEPEST, parse
-from rebuno.policy.source import Source
+from rebuno.policy.interop import json_ast
+from rebuno.policy.syntax.parse import DEEPEST, parse
+from rebuno.policy.syntax.source import Source
 from tests.cli.support import rebuno
 
 LOOSE = 'bundle a\ndefault deny\nrule b { allow tool "x" because "c" when args.a==1 } # d\n'
@@ -109,7 +109,7 @@ def test_ast_prints_a_tree_that_can_be_read_back(tmp_path: Path, options: list[s
     (tmp_path / "a.rbp").write_text(text)
     ran = rebuno("policy", "ast", "a.rbp", *options, within=tmp_path)
     assert ran.code == 0
-    assert export.load(ran.out) == parse(Source(text))[0]
+    assert json_ast.load(ran.out) == parse(Source(text))[0]
     assert ran.out.count("\n") == 1 if options else ran.out.count("\n") > 100
 
 

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rebuno.policy.cases_find import find
-from rebuno.policy.cases_suite import run_suites
+from rebuno.policy.testing.discovery import find
+from rebuno.policy.testing.runner import run_suites
 from tests.cli.support import CASES, payments, rebuno
 
 

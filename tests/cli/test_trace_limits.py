@@ -2,10 +2,10 @@
 
 import pytest
 
-from rebuno.kernel.kept_out import Counted
-from rebuno.kernel.story import tell
+from rebuno.kernel.core.rate_limited import Counted
+from rebuno.kernel.history.timeline import tell
 from rebuno.model.answer import Say
-from rebuno_cli.render import console, story
+from rebuno_cli.render import console, timeline
 from tests.embedded.support import in_loop
 from tests.kernel.support import bench
 from tests.kernel.test_budgets import budget, call, used
@@ -25,7 +25,7 @@ async def test_the_story_tells_what_limits_did(capsys: pytest.CaptureFixture[str
         assert [step.limits for step in told.steps] == [(Counted("b", "r", "agent"),)]
         kept_out = [(one.attempt, one.target, one.rule_id, one.parked, one.times) for one in told.kept_out]
         assert kept_out == [(1, "act", "r", True, 1), (2, "act", "r", False, 2)]
-        console.write(story.story(told))
+        console.write(timeline.story(told))
         shown = capsys.readouterr().out
         assert "counted in the limit of r for this agent" in shown
         assert "tool_call act: had to wait by r: rate_limit_exceeded" in shown
@@ -44,7 +44,7 @@ async def test_the_story_tells_what_model_calls_used(capsys: pytest.CaptureFixtu
         await used(b, await call(b, 1))
         told = await tell(b.store, b.attempt.execution.id)
         assert [step["tokens"] for step in told.to_json()["steps"]] == [[1200, 34], None]
-        console.write(story.story(told))
+        console.write(timeline.story(told))
         shown = capsys.readouterr().out
         assert "used 1,200 tokens of input and 34 of output" in shown
         assert "used nobody knows how many tokens" in shown

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-from rebuno.policy.check import check
-from rebuno.policy.diagnostics import Diagnostic, Severity
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.check.bundle import check
+from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 from rebuno_cli.main import main
 
 ROOT: Final = Path(__file__).resolve().parents[2]

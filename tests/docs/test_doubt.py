@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy import facets
-from rebuno.policy import syntax as s
-from rebuno.policy.cases_read import read_submission
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.names import TYPES
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
-from rebuno.policy.syntax import Op
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.facets import registry
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.keywords import TYPES
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.testing.reader import read_submission
 from tests.docs.pages import ROOT, blocks
 
 PAGE = "docs/doubt.md"
@@ -136,7 +136,7 @@ def test_without_a_clock_the_time_is_in_doubt(now: float | None, answer: str) ->
 def test_what_a_facet_does_not_read_is_in_doubt(row: Row) -> None:
     """Values that the page calls doubtful are maybe, those that it calls empty are not there."""
     given = _policies(f"{row.code} of args.a given")
-    facet = facets.facet(row.code)
+    facet = registry.facet(row.code)
     assert facet is not None
     read = _policies(f"every {row.code} of args.a has (it given)") if facet.many else given
     _, doubtful, nothing = row.cells
@@ -161,9 +161,9 @@ def test_no_predicate_is_left_out() -> None:
 def test_no_facet_is_left_out() -> None:
     """Each has its tests, a set with each of the three words, and a row of examples."""
     asked = {(test.operand.facets[0].text, test.operand.quantifier) for test in _tests() if test.operand.facets}
-    for name in facets.OWN:
-        facet = facets.facet(name)
+    for name in registry.OWN:
+        facet = registry.facet(name)
         assert facet is not None
         words = list(s.Quantifier) if facet.many else [None]
         assert {(name, word) for word in words} <= asked
-    assert sorted(row.code for row in FACETS) == sorted(facets.OWN)
+    assert sorted(row.code for row in FACETS) == sorted(registry.OWN)

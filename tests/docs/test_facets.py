@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.policy import facets
+from rebuno.policy.facets import registry
 from tests.docs.pages import ROOT, blocks
 
 PAGE = "docs/facets/README.md"
@@ -24,8 +24,8 @@ def test_the_table_is_the_registry() -> None:
     """Each facet in order, with what it reads, what it gives, and whether `under` can be asked."""
     rows = re.findall(r"^\| \[`(\w+)`\]\([\w-]+\.md\) \| (.+?) \| (.+?) \| (.+?) \|$", TEXT, re.MULTILINE)
     there = []
-    for name in facets.OWN:
-        facet = facets.facet(name)
+    for name in registry.OWN:
+        facet = registry.facet(name)
         assert facet is not None
         there.append((name, facet.of, f"{'the **set** of ' if facet.many else ''}{facet.gives}", bool(facet.network)))
     assert [(name, of, gives, under != "–") for name, of, gives, under in rows] == there

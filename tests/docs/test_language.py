@@ -4,15 +4,17 @@ import re
 
 import pytest
 
-from rebuno.policy import facets
-from rebuno.policy.during import DAYS, EXAMPLE, schedule
-from rebuno.policy.element_tests import MAX_TESTS
-from rebuno.policy.facets import path, shell_tree, sql_tree
-from rebuno.policy.known import MAX_VALUES
-from rebuno.policy.names import CLAUSES, ROOTS, STATEMENTS, TYPES
-from rebuno.policy.syntax import Op
-from rebuno.policy.tokens import MAX_TEXT
-from rebuno.policy.values import MAX_DEPTH
+from rebuno.policy.facets import registry
+from rebuno.policy.facets.path import facets as path
+from rebuno.policy.facets.shell import tree as shell_tree
+from rebuno.policy.facets.sql import tree as sql_tree
+from rebuno.policy.matcher.provenance import MAX_VALUES
+from rebuno.policy.matcher.schedule import DAYS, EXAMPLE, schedule
+from rebuno.policy.matcher.tests import MAX_TESTS
+from rebuno.policy.syntax.keywords import CLAUSES, ROOTS, STATEMENTS, TYPES
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import MAX_DEPTH
+from rebuno.policy.values.tokens import MAX_TEXT
 from tests.docs.pages import ROOT
 
 
@@ -70,13 +72,13 @@ def test_the_page_names_the_types_and_the_facets() -> None:
     assert f"`{' '.join(TYPES)}`" in text
     listed = re.search(r"There are `([a-z_ ]+)`", text)
     assert listed is not None
-    assert set(listed[1].split()) == set(facets.OWN)
+    assert set(listed[1].split()) == set(registry.OWN)
 
 
 def test_the_page_names_the_sets() -> None:
     """These facets take `any`, `every` or `no`."""
     listed = re.search(r"facet that gives a set \(([^)]+)\)", _text("language/tests.md").replace("\n", " "))
-    sets = [name for name in facets.OWN if (found := facets.facet(name)) and found.many]
+    sets = [name for name in registry.OWN if (found := registry.facet(name)) and found.many]
     assert listed is not None
     assert set(re.findall(r"`(\w+)`", listed[1])) == set(sets)
 

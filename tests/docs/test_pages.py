@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.policy.format import format_bundle
-from rebuno.policy.source import Source
+from rebuno.policy.format.format import format_bundle
+from rebuno.policy.syntax.source import Source
 from tests.docs.pages import ROOT, Block, blocks, commands, findings, matches, run
 
 PAGES = [

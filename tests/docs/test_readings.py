@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy import facets
+from rebuno.policy.facets import registry
 from rebuno.policy.facets.reading import NOWHERE, Reading, Surroundings
-from rebuno.policy.values import MISSING, UNREADABLE
+from rebuno.policy.values.json_values import MISSING, UNREADABLE
 from tests.docs.pages import ROOT
 
 
@@ -25,7 +25,7 @@ def _codes(cell: str) -> list[str]:
 
 
 def _read(name: str, value: str) -> Any:
-    facet = facets.facet(name)
+    facet = registry.facet(name)
     assert facet is not None
     found = facet.read(value, NOWHERE)
     return found.json() if isinstance(found, Reading) else found
@@ -71,7 +71,7 @@ def test_numbers_are_read_as_shown(values: list[str], cell: str) -> None:
 @pytest.mark.parametrize(("values", "cell"), _column("numbers-and-dates.md", ["text", "day"]))
 def test_dates_are_read_as_shown(values: list[str], cell: str) -> None:
     """A day with its year, a day of any year, or doubt."""
-    facet = facets.facet("date")
+    facet = registry.facet("date")
     assert facet is not None
     for value in values:
         found = facet.read(value, NOWHERE)
@@ -85,7 +85,7 @@ def test_dates_are_read_as_shown(values: list[str], cell: str) -> None:
 @pytest.mark.parametrize(("values", "cell"), _column("paths.md", ["value", "is"]))
 def test_paths_are_read_as_shown(values: list[str], cell: str) -> None:
     """With the directories of the page, the path that a value is, or doubt."""
-    facet = facets.facet("path")
+    facet = registry.facet("path")
     assert facet is not None
     for value in values:
         found = facet.read(value, Surroundings("/proj", "/home/bot"))

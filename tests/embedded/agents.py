@@ -14,7 +14,7 @@ from typing import Any
 
 import rebuno
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 from tests.embedded.support import bundle
 
 OPEN = compile_text("bundle tests\ndefault allow\n")

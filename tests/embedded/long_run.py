@@ -13,7 +13,7 @@ from pathlib import Path
 import rebuno
 from rebuno.journal.records import Copied, Execution, Step
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel import words
+from rebuno.kernel.core import events as words
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.execution import ExecutionStatus

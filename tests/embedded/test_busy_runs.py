@@ -10,9 +10,9 @@ import pytest
 from rebuno.journal.opening import open_store
 from rebuno.journal.records import Approval, Batch
 from rebuno.journal.store import Store
-from rebuno.kernel import approvals
-from rebuno.kernel.contended import PATIENCE
-from rebuno.kernel.verify import check
+from rebuno.kernel.core.transact import PATIENCE
+from rebuno.kernel.history.verify import check
+from rebuno.kernel.lifecycle import votes
 from tests.embedded.support import ROOT
 
 
@@ -45,7 +45,7 @@ async def _answered(store: Store, question: Approval, by: str) -> int:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "write", counted)
-        await approvals.resolve(store, question.id, granted=True, decided_by=by)
+        await votes.resolve(store, question.id, granted=True, decided_by=by)
     return tries
 
 

@@ -10,10 +10,10 @@ import rebuno
 from rebuno import embedded
 from rebuno.embedded import Kernel
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel.cancel import cancel
+from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.source import read
+from rebuno.policy.syntax.source import read
 from tests.embedded.support import answer, bundle, in_loop, journal, run
 from tests.sdk.support import Crash
 

@@ -10,7 +10,7 @@ import pytest
 
 import rebuno
 from rebuno.errors import RateLimited
-from rebuno.kernel import limits
+from rebuno.kernel.core import limits
 from rebuno.policy.compile import compile_text
 from rebuno.testing import FixedClock, memory_kernel
 from tests.embedded import limited

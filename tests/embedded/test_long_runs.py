@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import rebuno
-from rebuno.kernel import recorded
+from rebuno.kernel.core import recorded_steps
 from tests.embedded import long_run
 from tests.embedded.support import ROOT, in_loop
 
 # Several pages of steps.
-MANY = 2 * recorded.PAGE * 2 + 100
+MANY = 2 * recorded_steps.PAGE * 2 + 100
 
 
 def resumed(path: Path, count: int) -> tuple[int, int]:

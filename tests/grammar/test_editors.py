@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.facets import OWN
-from rebuno.policy.format_tokens import tokens
-from rebuno.policy.names import CLAUSES, HEADS, KINDS, RESERVED, ROOTS, STATEMENTS, TYPES
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.format.tokens import tokens
+from rebuno.policy.syntax.keywords import CLAUSES, HEADS, KINDS, RESERVED, ROOTS, STATEMENTS, TYPES
+from rebuno.policy.syntax.keywords import FACETS as OWN
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 GRAMMAR: dict[str, Any] = json.loads((ROOT / "grammar" / "editors" / "rbp.tmLanguage.json").read_text(encoding="utf-8"))

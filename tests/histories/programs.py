@@ -9,7 +9,7 @@ import httpx2
 
 import rebuno
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 
 BUNDLE = """\
 bundle histories

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import rebuno
-from rebuno.kernel.exchange import lines
+from rebuno.kernel.history.archive import lines
 from tests.histories.programs import INPUT, PROGRAMS, policy
 
 HERE = Path(__file__).parent
@@ -27,7 +27,7 @@ async def record(name: str) -> None:
 
 def main(names: list[str]) -> None:
     """Records the named programs. A recording names the host that it was made on: here, none."""
-    with patch("rebuno.journal.owners.this_host", return_value="somewhere"):
+    with patch("rebuno.journal.liveness.this_host", return_value="somewhere"):
         for name in names:
             asyncio.run(record(name))
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 import rebuno
-from rebuno.journal import owners
+from rebuno.journal import liveness
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 
 MARKS = ("application_id", "user_version")
 
@@ -118,7 +118,7 @@ def main() -> None:
     if len(sys.argv) > 2:
         deadly = {"pays": "pay", "reads": "look 2"}.get(sys.argv[2], "")
         # The file is to be resumed on any machine, by processes that cannot ask after this one.
-        with patch.object(owners, "this_host", return_value="elsewhere/00000000"):
+        with patch.object(liveness, "this_host", return_value="elsewhere/00000000"):
             asyncio.run(run(path, sys.argv[2]))
         return
     for name in HANDLERS:

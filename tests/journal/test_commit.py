@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from rebuno.errors import Stale
-from rebuno.journal.answers import settle
 from rebuno.journal.records import Batch
+from rebuno.journal.wakeups import settle
 
 
 def test_who_stops_waiting_changes_nothing_for_others() -> None:

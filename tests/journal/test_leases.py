@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.journal.leases import LEASE_SECONDS, Leases
-from rebuno.journal.owners import Owner
+from rebuno.journal.lease import LEASE_SECONDS, Leases
+from rebuno.journal.liveness import Owner
 from rebuno.journal.records import Holder
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.model.clock import FixedClock

@@ -14,8 +14,8 @@ import pytest
 from rebuno.errors import LeaseSuperseded, Stale, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.chain import verify
 from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.postgres.express import Express
 from rebuno.journal.postgres.group import Group
+from rebuno.journal.postgres.sender import Express
 from rebuno.journal.records import Batch, ExecutionWrite, Lease, Spend, StepWrite, Tombstone
 from rebuno.journal.store import Store
 from rebuno.model.execution import ExecutionStatus

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rebuno.errors import StoreError
-from rebuno.journal import owners
+from rebuno.journal import liveness
 from rebuno.journal.chain import verify
 from rebuno.journal.opening import open_store
 from rebuno.journal.postgres import PostgresStore
@@ -79,9 +79,9 @@ async def test_without_a_folder_of_its_own_the_lease_decides(postgres: str, monk
     """Where another may write to the folder, nothing in it is believed; the store works without."""
     with tempfile.TemporaryDirectory() as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        assert owners.own_folder("postgres") is not None
+        assert liveness.own_folder("postgres") is not None
         (Path(folder) / f"rebuno-{os.getuid()}").chmod(0o777)
-        assert owners.own_folder("postgres") is None
+        assert liveness.own_folder("postgres") is None
         store = await open_store(postgres)
         await started(store)
         held = await store.execution("e1")

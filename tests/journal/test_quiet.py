@@ -11,8 +11,8 @@ import pytest
 
 from rebuno.journal.sqlite import SQLiteStore, writer
 from rebuno.journal.sqlite.committer import Committer
+from rebuno.journal.sqlite.file_watch import LOOK_SECONDS, Place
 from rebuno.journal.sqlite.marks import Marks
-from rebuno.journal.sqlite.place import LOOK_SECONDS, Place
 from rebuno.journal.sqlite.writer import RENEW_SECONDS, Writer
 from tests.journal.builders import batch, in_loop, started, written
 

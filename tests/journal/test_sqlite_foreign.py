@@ -11,7 +11,7 @@ import pytest
 
 import rebuno
 from rebuno.errors import StoreForeign
-from rebuno.journal.owners import Owner
+from rebuno.journal.liveness import Owner
 from rebuno.journal.sqlite import SQLiteStore
 from tests.journal.builders import batch as a_batch
 from tests.journal.builders import execution, in_loop, started, written

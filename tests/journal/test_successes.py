@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rebuno.journal.records import Copied, Step
-from rebuno.journal.successes import Successes
+from rebuno.journal.success_page import Successes
 from rebuno.model.step import StepStatus
 from tests.journal.builders import Opener, execution, in_loop, step
 

@@ -12,15 +12,15 @@ import apsw
 import pytest
 
 from rebuno.errors import StoreError
-from rebuno.journal import answers
+from rebuno.journal import wakeups
 from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.postgres.changes import Changes as PostgresChanges
 from rebuno.journal.postgres.queue import Queue
 from rebuno.journal.records import Commit, Lease
 from rebuno.journal.sqlite import SQLiteStore, writer
 from rebuno.journal.sqlite.committer import Committer
+from rebuno.journal.sqlite.file_watch import Place
 from rebuno.journal.sqlite.log import Log
-from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.writer import Writer
 from tests.journal.builders import batch, event, execution, in_loop, started, written
 
@@ -201,7 +201,7 @@ async def test_a_fault_in_what_a_commit_tells_keeps_nobody_waiting(complaints: l
         first.tell(fails)
         first.tell(heard.append)
         listening = first.heard()
-        answers.settle([(first, 1, error), (second, 2, None)])
+        wakeups.settle([(first, 1, error), (second, 2, None)])
         assert heard == [first]
         assert listening.done()
         assert second.done()
@@ -219,7 +219,7 @@ async def test_a_fault_in_setting_one_answer_keeps_no_other_from_it(complaints: 
 
     loop = asyncio.get_running_loop()
     broken, sound = Broken(loop=loop), loop.create_future()
-    answers.settle([(broken, 1, None), (sound, 2, None)])
+    wakeups.settle([(broken, 1, None), (sound, 2, None)])
     assert await sound == 2
     assert [said.splitlines()[0] for said in complaints] == ["a callback of an answer failed"]
     complaints.clear()

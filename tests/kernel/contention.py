@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from rebuno.journal.store import Store
-from rebuno.kernel.contended import PATIENCE
+from rebuno.kernel.core.transact import PATIENCE
 from rebuno.model.answer import Answer
 from rebuno.policy.compile import compile_text
 from tests.kernel.served import Run, World

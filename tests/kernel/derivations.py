@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from rebuno.errors import ConflictError
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
-from rebuno.kernel import approvals, executions
-from rebuno.kernel.attempt import Attempt, load
-from rebuno.kernel.exchange import lines, read, record, restore
-from rebuno.kernel.forks import fork, retry_point
+from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.history.archive import lines, read, record, restore
+from rebuno.kernel.history.verify import check
 from rebuno.kernel.kernel import Kernel
-from rebuno.kernel.verify import check
+from rebuno.kernel.lifecycle import execution, votes
+from rebuno.kernel.lifecycle.fork import fork, retry_point
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 from tests.kernel.served import World
 from tests.kernel.support import Opener
 
@@ -156,7 +156,7 @@ class Embedded:
     async def create(self, rules: Rules, *, pin: bool) -> str:
         begun = await Kernel(self.store, compile_text(rules.text)).begin(agent_id="agent", input="1", pin=pin)
         assert isinstance(begun, Attempt)
-        await executions.abandon(begun)
+        await execution.abandon(begun)
         return begun.execution.id
 
     async def begin(self, id: str, rules: Rules) -> bool:
@@ -177,11 +177,11 @@ class Embedded:
             await self._kernel.succeed(self._attempt, answer.step_id, identity.canonical(call.result), call.result)
 
     async def finish(self, reason: str) -> None:
-        await executions.finish(self._attempt, output=None if reason else '"over"', failure_reason=reason)
+        await execution.finish(self._attempt, output=None if reason else '"over"', failure_reason=reason)
 
     async def suspend(self) -> None:
-        if await executions.suspend(self._attempt) is None:
-            await executions.abandon(self._attempt)
+        if await execution.suspend(self._attempt) is None:
+            await execution.abandon(self._attempt)
 
     async def fork(self, source: Execution, at_seq: int, *, keeps: bool) -> str:
         return (await fork(self.store, source, at_seq, pinned=keeps)).id
@@ -297,7 +297,7 @@ async def _answer(driver: Driver, asked: Approval, *, granted: bool, scope: str)
     if driver.world is not None:
         await driver.world.serving.resolve(asked.id, granted=granted, decided_by="ana", scope=scope)
     else:
-        await approvals.resolve(driver.store, asked.id, granted=granted, decided_by="ana", rationale="", scope=scope)
+        await votes.resolve(driver.store, asked.id, granted=granted, decided_by="ana", rationale="", scope=scope)
 
 
 async def _handle(driver: Driver, program: list[Call], life: Life) -> bool:

@@ -9,12 +9,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from rebuno.errors import APIError, ConflictError, ForbiddenError, LeaseSuperseded, Terminated, ValidationError
 from rebuno.journal import records
-from rebuno.kernel import approvals, executions
-from rebuno.kernel.attempt import Attempt, load
-from rebuno.kernel.cancel import cancel
-from rebuno.kernel.forks import fork
+from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.history.verify import check
 from rebuno.kernel.kernel import Kernel
-from rebuno.kernel.verify import check
+from rebuno.kernel.lifecycle import execution as executions
+from rebuno.kernel.lifecycle import votes
+from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.fork import fork
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.clock import FixedClock
@@ -337,7 +338,7 @@ class Machine(RuleBasedStateMachine):
         question = asked[pick % len(asked)]
         scope = scope if granted else "once"
         assert question.id is not None
-        resolving = approvals.resolve(self.store, question.id, granted=granted, decided_by=by, scope=scope)
+        resolving = votes.resolve(self.store, question.id, granted=granted, decided_by=by, scope=scope)
         try:
             self.runner.run(resolving)
             told: type[APIError] | None = None
@@ -357,7 +358,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def overdue_questions_expire(self) -> None:
         """Somebody looks after what nobody answered."""
-        self.runner.run(approvals.expire_due(self.store))
+        self.runner.run(votes.expire_due(self.store))
         if not self.model.ended:
             self.model.expire()
 

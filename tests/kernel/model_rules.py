@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 
 # Kind and target of every effect, and how a rule names them.
 TARGETS: Final = {

@@ -11,9 +11,9 @@ from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.records import Execution
 from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel.serving import Dispatched, Send, Serving, Settings, Settled, Webhook
-from rebuno.kernel.story import tell
-from rebuno.kernel.verify import check
+from rebuno.kernel.history.timeline import tell
+from rebuno.kernel.history.verify import check
+from rebuno.kernel.served.kernel import Dispatched, Send, Serving, Settings, Settled, Webhook
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.clock import FixedClock

@@ -7,14 +7,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from rebuno.journal.records import Approval, Execution
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.store import Store
-from rebuno.kernel import approvals, executions
-from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
+from rebuno.kernel.lifecycle import execution, votes
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 
 KEY = "run-1"
 
@@ -38,7 +38,7 @@ class Bench:
     async def begin(self, under: Policy, key: str = KEY) -> Attempt | Execution:
         """The next attempt of the execution, under this policy; the one before, if it still runs, has died."""
         if hasattr(self, "attempt") and not self.attempt.ended:
-            await executions.abandon(self.attempt)
+            await execution.abandon(self.attempt)
         self.kernel = Kernel(self.store, under)
         begun = await self.kernel.begin(agent_id="agent", input="{}", key=key)
         if isinstance(begun, Attempt):
@@ -71,13 +71,13 @@ class Bench:
         self, approval_id: str, *, granted: bool, rationale: str = "", by: str = "ana", scope: str = "once"
     ) -> Approval:
         """A person answers."""
-        return await approvals.resolve(
+        return await votes.resolve(
             self.store, approval_id, granted=granted, decided_by=by, rationale=rationale, scope=scope
         )
 
     async def suspend(self) -> Execution | None:
         """The attempt ends because it is blocked."""
-        return await executions.suspend(self.attempt)
+        return await execution.suspend(self.attempt)
 
     async def events(self) -> list[str]:
         """The types of all events so far."""

@@ -9,8 +9,8 @@ import pytest
 
 import rebuno
 from rebuno.errors import ValidationError
-from rebuno.kernel import recorded
-from rebuno.kernel.recorded import Recorded
+from rebuno.kernel.core import recorded_steps
+from rebuno.kernel.core.recorded_steps import Recorded
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import in_loop
 from tests.sdk.support import OPEN, Crash
@@ -21,7 +21,7 @@ MANY = 40
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of a few steps."""
-    monkeypatch.setattr(recorded, "PAGE", 8)
+    monkeypatch.setattr(recorded_steps, "PAGE", 8)
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import Approval
-from rebuno.kernel import approvals, executions
-from rebuno.kernel.attempt import load
+from rebuno.kernel.core.attempt import load
+from rebuno.kernel.lifecycle import execution, votes
 from rebuno.model.answer import Say
 from tests.kernel.support import Bench, bench, policy
 
@@ -84,7 +84,7 @@ def test_an_end_withdraws_what_is_asked() -> None:
         await b.begin(policy("ask"))
         await b.submit(kind="local", target="started")
         question = await b.submit()
-        await executions.finish(b.attempt, output="null")
+        await execution.finish(b.attempt, output="null")
         with pytest.raises(ConflictError, match="is withdrawn already"):
             await b.answer(question.approval_id, granted=True)
         started, waiting = await b.store.steps(b.attempt.execution.id)
@@ -106,7 +106,7 @@ def test_an_answer_needs_a_question_and_a_name() -> None:
         with pytest.raises(NotFoundError):
             await b.answer("nothing", granted=True)
         with pytest.raises(ValidationError, match="needs the name of the person"):
-            await approvals.resolve(b.store, question.approval_id, granted=True, decided_by=" ")
+            await votes.resolve(b.store, question.approval_id, granted=True, decided_by=" ")
         assert (await b.store.approval(question.approval_id)).status == "pending"
 
     run(scenario)

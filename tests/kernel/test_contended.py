@@ -9,12 +9,12 @@ import pytest
 from rebuno.errors import ConflictError, LeaseSuperseded
 from rebuno.journal.records import Batch
 from rebuno.journal.store import Store
-from rebuno.kernel import approvals
-from rebuno.kernel.attempt import Attempt
-from rebuno.kernel.cancel import cancel
-from rebuno.kernel.contended import PATIENCE
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.transact import PATIENCE
+from rebuno.kernel.history.verify import check
 from rebuno.kernel.kernel import Kernel
-from rebuno.kernel.verify import check
+from rebuno.kernel.lifecycle import votes
+from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.model.answer import Answer, Say
 from rebuno.policy.compile import compile_text
 from tests.kernel.contention import ASK, MOST, Meanwhile, busy
@@ -52,7 +52,7 @@ async def _votes(b: Bench, question: str) -> None:
 
 async def _expires(b: Bench, question: str) -> None:
     b.clock.advance(61)
-    assert await approvals.expire(b.store, b.attempt.execution.id) == 1
+    assert await votes.expire(b.store, b.attempt.execution.id) == 1
 
 
 DEEDS: list[tuple[str, Callable[[Bench, str], Awaitable[object]], str]] = [

@@ -11,8 +11,8 @@ import pytest
 
 from rebuno.journal.records import Execution, Step
 from rebuno.journal.served import ServedStore
-from rebuno.kernel import children
-from rebuno.kernel.contended import PATIENCE
+from rebuno.kernel.core.transact import PATIENCE
+from rebuno.kernel.served import subagents
 from rebuno.model.answer import Answer, Say
 from tests.kernel.contention import MOST, Meanwhile, busy
 from tests.kernel.served import LEASE, Run, Scenario, World
@@ -114,7 +114,7 @@ def test_of_two_subagents_that_end_at_once_one_wakes_the_parent(
     serve: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its body writes until both are out of patience, and both find at once that nothing else is waited for."""
-    waits, free, both = children._waits, set[str](), asyncio.Event()
+    waits, free, both = subagents._waits, set[str](), asyncio.Event()
     writes, inside = iter(range(0)), ContextVar("inside", default=False)
 
     async def together(store: ServedStore, parent: Execution, *, besides: Execution) -> bool:
@@ -141,7 +141,7 @@ def test_of_two_subagents_that_end_at_once_one_wakes_the_parent(
         ending = [await w.run(agent="child") for _ in steps]
         await run.submit()
         await w.serving.set_policy("agent", DENIES)
-        monkeypatch.setattr(children, "_waits", together)
+        monkeypatch.setattr(subagents, "_waits", together)
         for store in w.stores:
             monkeypatch.setattr(store, "step", partial(reads, store.step, write))
         await asyncio.gather(*(child.complete({"n": 1}) for child in ending))

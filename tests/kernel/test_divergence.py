@@ -9,7 +9,7 @@ import pytest
 import rebuno
 from rebuno.journal.records import Step
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel import recorded
+from rebuno.kernel.core import recorded_steps
 from rebuno.model.decision import DIVERGED
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import answer, bundle, in_loop, journal, run
@@ -233,7 +233,7 @@ async def test_a_branch_that_waits_for_its_texts_is_on_its_way(tmp_path: Path, m
         return await read(self, execution_id, **how)
 
     monkeypatch.setattr(SQLiteStore, "steps", slowly)
-    monkeypatch.setattr(recorded, "PAGE", 2)
+    monkeypatch.setattr(recorded_steps, "PAGE", 2)
     path = tmp_path / "store.db"
     ran: list[Any] = []
     short = iter([1, 2])

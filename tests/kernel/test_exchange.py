@@ -14,9 +14,10 @@ import rebuno
 from rebuno.errors import ConflictError, StoreCorrupt
 from rebuno.journal.records import Execution
 from rebuno.journal.sqlite.store import SQLiteStore
-from rebuno.kernel import exchange, words
-from rebuno.kernel.exchange import Recording, lines, read, record, restore
-from rebuno.kernel.verify import check
+from rebuno.kernel.core import events
+from rebuno.kernel.history import archive
+from rebuno.kernel.history.archive import Recording, lines, read, record, restore
+from rebuno.kernel.history.verify import check
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.compile import compile_text
@@ -261,7 +262,7 @@ def test_what_is_too_large_is_refused(
     file: list[bytes], monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
     """Before it is parsed."""
-    monkeypatch.setattr(exchange, bound, most)
+    monkeypatch.setattr(archive, bound, most)
     with pytest.raises(StoreCorrupt, match=f"more than .*{most:,}"):
         read(file)
 
@@ -281,7 +282,7 @@ def test_what_stands_in_the_way_of_a_file_is_named(key: str | None, session: str
         execution = Execution(
             str(uuid_utils.uuid7()), "agent", key, ExecutionStatus.BLOCKED, "1", "", session=session, served=True
         )
-        assert await store.create(execution, [words.created(execution), words.execution("blocked")])
+        assert await store.create(execution, [events.created(execution), events.execution("blocked")])
         return await store.execution(execution.id)
 
     async def through() -> None:

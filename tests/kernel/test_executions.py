@@ -15,9 +15,9 @@ from rebuno.errors import (
 )
 from rebuno.journal.chain import verify
 from rebuno.journal.records import Execution
-from rebuno.kernel import executions
-from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
+from rebuno.kernel.lifecycle import execution
 from rebuno.kernel.operator import Operator
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
@@ -41,7 +41,7 @@ def test_of_many_that_begin_at_once_one_runs(known: bool) -> None:
     async def scenario(b: Bench) -> None:
         if known:
             await b.begin(policy("allow"))
-            await executions.abandon(b.attempt)
+            await execution.abandon(b.attempt)
         kernel = Kernel(b.store, policy("allow"))
         begun = await asyncio.gather(
             *(kernel.begin(agent_id="agent", input="{}", key=KEY) for _ in range(8)), return_exceptions=True
@@ -89,8 +89,8 @@ def test_an_attempt_that_let_go_writes_nothing_more() -> None:
         calls: list[Callable[[], Awaitable[object]]] = [
             lambda: b.kernel.submit(late, Submission("tool_call", "act", "{}", "safe_to_retry")),
             lambda: b.kernel.succeed(late, answer.step_id, "1", 1),
-            lambda: executions.finish(late, output="null"),
-            lambda: executions.suspend(late),
+            lambda: execution.finish(late, output="null"),
+            lambda: execution.suspend(late),
         ]
         for call in calls:
             with pytest.raises(Terminated, match="the handler has ended"):
@@ -115,9 +115,9 @@ def test_an_attempt_that_was_replaced_is_told_so() -> None:
             with pytest.raises(LeaseSuperseded):
                 await b.submit()
         with pytest.raises(LeaseSuperseded):
-            await executions.finish(replaced, output="null")
+            await execution.finish(replaced, output="null")
         assert await b.events() == before
-        assert (await executions.finish(taken, output="1")).output == "1"
+        assert (await execution.finish(taken, output="1")).output == "1"
 
     run(scenario)
 
@@ -127,7 +127,7 @@ def test_an_ended_execution_is_given_back() -> None:
 
     async def scenario(b: Bench) -> None:
         await b.begin(policy("allow"))
-        await executions.finish(b.attempt, failure_reason="agent_error: no")
+        await execution.finish(b.attempt, failure_reason="agent_error: no")
         before = await b.events()
         begun = await b.begin(policy("deny"))
         assert isinstance(begun, Execution)

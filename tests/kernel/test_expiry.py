@@ -12,13 +12,13 @@ from rebuno.errors import ConflictError
 from rebuno.journal.records import ApprovalWrite, Batch, Execution
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.store import Store
-from rebuno.kernel import approvals
+from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import Operator
 from rebuno.model.answer import Say
 from rebuno.model.clock import FixedClock, rfc3339
 from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.decide import Policy
-from rebuno.policy.source import Source
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import Source
 from tests.kernel.support import Bench, Play, player, policy
 
 MINUTE = 60.0
@@ -100,8 +100,8 @@ def test_an_execution_that_waits_for_more_stays_blocked(play: Play) -> None:
         slow = await b.submit(target="other")
         await b.suspend()
         b.clock.advance(365 * 24 * 60 * MINUTE)
-        assert await approvals.expire_due(b.store) == 1
-        assert await approvals.expire_due(b.store) == 0
+        assert await votes.expire_due(b.store) == 1
+        assert await votes.expire_due(b.store) == 0
         begun = await b.begin(asking("expires 10m"))
         assert isinstance(begun, Execution)
         assert begun.status == "blocked"
@@ -121,7 +121,7 @@ def test_everything_overdue_expires_at_once(play: Play) -> None:
             await b.submit(args={"n": 2})
             await b.suspend()
         b.clock.advance(11 * MINUTE)
-        assert await approvals.expire_due(b.store) == 120
+        assert await votes.expire_due(b.store) == 120
         assert {row.status for row in await b.store.executions(limit=100)} == {"running"}
 
     play(scenario)
@@ -147,7 +147,7 @@ def test_a_damaged_execution_keeps_no_other_from_expiring(tmp_path: Path) -> Non
 
     async def later(b: Bench) -> None:
         b.clock.advance(11 * MINUTE)
-        assert await approvals.expire_due(b.store) == 1
+        assert await votes.expire_due(b.store) == 1
         assert [question.status for question in await b.store.approvals()] == ["pending", "expired"]
 
     player(on_disk)(two)
@@ -177,7 +177,7 @@ def test_a_running_attempt_is_told(play: Play) -> None:
         await b.begin(asking("expires 10m"))
         await b.submit()
         b.clock.advance(11 * MINUTE)
-        assert await approvals.expire_due(b.store) == 1
+        assert await votes.expire_due(b.store) == 1
         assert await b.suspend() is None, "nothing is left to wait for"
         await b.begin(asking("expires 10m"))
         assert (await b.submit()).reason == "approval_timeout"

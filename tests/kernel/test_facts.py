@@ -2,8 +2,8 @@
 
 import asyncio
 
-from rebuno.kernel import facts
-from rebuno.kernel.attempt import load
+from rebuno.kernel.core import facts
+from rebuno.kernel.core.attempt import load
 from tests.kernel.support import bench, policy
 
 

@@ -9,10 +9,10 @@ import pytest
 import rebuno
 from rebuno.journal.chain import verify
 from rebuno.journal.records import Step
-from rebuno.kernel.cancel import cancel
-from rebuno.kernel.forks import fork
-from rebuno.kernel.sweeps import sweep
-from rebuno.kernel.verify import check
+from rebuno.kernel.history.verify import check
+from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.fork import fork
+from rebuno.kernel.lifecycle.sweep import sweep
 from rebuno.model.answer import Say
 from rebuno.model.decision import FORK_EFFECT
 from rebuno.policy.compile import compile_text

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.policy import ahead
 from rebuno.policy.compile import compile_text
-from rebuno.policy.facets import shell_script, sql_tree
+from rebuno.policy.facets.shell import script
+from rebuno.policy.facets.sql import tree
+from rebuno.policy.matcher import read_ahead
 
 pytestmark = pytest.mark.anyio
 
@@ -37,11 +38,11 @@ def _watched(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[st
 @pytest.mark.parametrize(
     ("tool", "module", "name", "text"),
     [
-        ("query", sql_tree, "_script", "select a from t where a = 1" + " and b = 1" * 600),
-        ("query", sql_tree, "_script", "select '" + "x" * 3_000 + "' from t"),
-        ("query", sql_tree, "_script", "select a from " + "t," * 29_900 + "t"),
-        ("shell", shell_script, "walk", "ls; " * 1_500),
-        ("shell", shell_script, "walk", "ls " + "a " * 30_000),
+        ("query", tree, "_script", "select a from t where a = 1" + " and b = 1" * 600),
+        ("query", tree, "_script", "select '" + "x" * 3_000 + "' from t"),
+        ("query", tree, "_script", "select a from " + "t," * 29_900 + "t"),
+        ("shell", script, "walk", "ls; " * 1_500),
+        ("shell", script, "walk", "ls " + "a " * 30_000),
     ],
 )
 async def test_a_long_text_is_read_beside_the_loop(
@@ -54,7 +55,7 @@ async def test_a_long_text_is_read_beside_the_loop(
     async def handler() -> Any:
         return await called(text=text)
 
-    for reader in (sql_tree.script, shell_script.read_script):
+    for reader in (tree.script, script.read_script):
         reader.cache_clear()
     async with rebuno.open(tmp_path / "a.db", policy=compile_text(POLICY)) as kernel:
         await kernel.run(handler, id="a", agent="a")
@@ -160,20 +161,21 @@ async def test_a_cancelled_step_leaves_the_history_to_its_thread(
 def test_only_the_facets_that_a_policy_uses_read_ahead() -> None:
     """A policy without facets of SQL or shell text has no work to do before a decision."""
     assert (
-        ahead.readers(compile_text('default allow\nrule r { deny tool "t" when host of args.u == "a.example" }')) == ()
+        read_ahead.readers(compile_text('default allow\nrule r { deny tool "t" when host of args.u == "a.example" }'))
+        == ()
     )
-    assert len(ahead.readers(compile_text(POLICY))) == 2
+    assert len(read_ahead.readers(compile_text(POLICY))) == 2
     one = compile_text('default allow\nrule r { deny tool "t" when any statement of args.a == "drop" }')
-    assert len(ahead.readers(one)) == 1
+    assert len(read_ahead.readers(one)) == 1
 
 
 def test_long_texts_are_found_wherever_they_stand() -> None:
     """In lists and objects; short ones are left to the decision, and so are those beyond a number."""
     seen: list[str] = []
-    long = "x" * (ahead.LONG + 1)
-    ahead.read([seen.append], '{"a":["' + long + '",{"b":"' + long + '"}],"c":"short"}')
+    long = "x" * (read_ahead.LONG + 1)
+    read_ahead.read([seen.append], '{"a":["' + long + '",{"b":"' + long + '"}],"c":"short"}')
     assert seen == [long, long]
     seen.clear()
-    ahead.read([seen.append], "[" + ",".join([f'"{long}"'] * 100) + "]")
-    assert len(seen) == ahead.MOST
-    ahead.read([seen.append], "no json")
+    read_ahead.read([seen.append], "[" + ",".join([f'"{long}"'] * 100) + "]")
+    assert len(seen) == read_ahead.MOST
+    read_ahead.read([seen.append], "no json")

@@ -10,16 +10,17 @@ import pytest
 
 from rebuno.errors import StoreCorrupt, ValidationError
 from rebuno.journal.records import Execution
-from rebuno.kernel import executions, words
-from rebuno.kernel.attempt import Attempt
-from rebuno.kernel.exchange import Recording, lines, read, record, restore
-from rebuno.kernel.forks import fork, retry_point
-from rebuno.kernel.verify import check
+from rebuno.kernel.core import events
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.history.archive import Recording, lines, read, record, restore
+from rebuno.kernel.history.verify import check
+from rebuno.kernel.lifecycle import execution
+from rebuno.kernel.lifecycle.fork import fork, retry_point
 from rebuno.model.answer import Say
 from rebuno.model.decision import FORK_EFFECT
 from rebuno.model.obligation import Scope
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 from tests.kernel.support import KEY, Bench, Opener, Play, bench, in_memory, player
 
 ONCE = "at_most_once"
@@ -51,7 +52,7 @@ async def acts(b: Bench, numbers: range) -> list[Say]:
 
 async def fails(b: Bench, reason: str) -> Execution:
     """The handler ends so."""
-    return await executions.finish(b.attempt, failure_reason=reason)
+    return await execution.finish(b.attempt, failure_reason=reason)
 
 
 async def retried(b: Bench, source: Execution, key: str) -> Execution:
@@ -215,7 +216,7 @@ async def pinned(b: Bench) -> Execution:
     """A pinned run that has done something else, and fails."""
     await b.begin(OPEN)
     b.attempt.ended = True
-    await executions.abandon(b.attempt)
+    await execution.abandon(b.attempt)
     begun = await b.kernel.begin(agent_id="agent", input="{}", key="pinned", pin=True)
     assert isinstance(begun, Attempt)
     b.attempt = begun
@@ -319,7 +320,7 @@ def test_a_deadline_is_new_and_only_where_it_is_asked_for(play: Play) -> None:
         await b.begin(OPEN)
         await b.succeed(await b.submit())
         b.attempt.ended = True
-        await executions.abandon(b.attempt)
+        await execution.abandon(b.attempt)
         begun = await b.kernel.begin(agent_id="agent", input="{}", key="timed", deadline=100)
         assert isinstance(begun, Attempt)
         b.attempt = begun
@@ -346,7 +347,7 @@ def test_an_import_is_neither_pinned_nor_timed_and_asks_before_effects(opener: O
     async def through(b: Bench) -> None:
         await b.begin(OPEN)
         b.attempt.ended = True
-        await executions.abandon(b.attempt)
+        await execution.abandon(b.attempt)
         begun = await b.kernel.begin(agent_id="agent", input="{}", key="timed", deadline=100, pin=True)
         assert isinstance(begun, Attempt)
         b.attempt = begun
@@ -454,7 +455,7 @@ def test_a_file_does_not_make_a_users_word_of_what_a_parent_passed_on(judge: Pla
             b.attempt.execution, id="child", key=None, head_seq=0, head_hash=bytes(32), spawned_execution_id="parent",
             holder=None, lease_until=0.0, attempt=0,
         )  # fmt: skip
-        assert await b.store.create(made, [words.created(made)])
+        assert await b.store.create(made, [events.created(made)])
         recording = await record(b.store, "child")
         for parent in ("", "another"):
             with pytest.raises(StoreCorrupt, match="began it"):

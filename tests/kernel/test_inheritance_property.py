@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rebuno.model.answer import Say
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.restore import restore
 from tests.kernel import served
 from tests.kernel.derivations import (

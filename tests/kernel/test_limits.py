@@ -9,15 +9,15 @@ import pytest
 from rebuno.errors import StoreBusy
 from rebuno.journal.records import Full, Spend
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel import executions
-from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
+from rebuno.kernel.lifecycle import execution
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.decide import Policy
-from rebuno.policy.source import Source
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import Source
 from tests.embedded.support import in_loop
 from tests.kernel.support import Bench, Opener, bench
 
@@ -165,7 +165,7 @@ async def test_over_whom_a_limit_counts(scope: str, let_in: list[bool]) -> None:
             assert isinstance(attempt, Attempt)
             answer = await kernel.submit(attempt, Submission("tool_call", "act", "{}", "safe_to_retry"))
             said.append(answer.say is Say.PROCEED)
-            await executions.abandon(attempt)
+            await execution.abandon(attempt)
         assert said == let_in
 
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel import executions
-from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
+from rebuno.kernel.lifecycle import execution
 from rebuno.model import identity
 from rebuno.model.answer import Say, Submission
 from rebuno.model.clock import FixedClock
@@ -60,7 +60,7 @@ async def starts(
             clock.advance(call.after)
             who = (call.agent, call.key)
             if call.again and who in attempts:
-                await executions.abandon(attempts.pop(who))
+                await execution.abandon(attempts.pop(who))
             if who not in attempts:
                 attempt = await kernel.begin(agent_id=call.agent, input="{}", key=call.key)
                 assert isinstance(attempt, Attempt)

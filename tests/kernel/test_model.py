@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from rebuno.kernel import attempt
+from rebuno.kernel.core import attempt
 from tests.kernel.model_machine import Machine
 from tests.kernel.support import Opener
 

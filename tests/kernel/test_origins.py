@@ -9,9 +9,12 @@ import uuid_utils
 
 from rebuno.journal.records import Event, Execution
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel import exchange, forks, judged, origins, words
-from rebuno.kernel.attempt import Attempt, load
+from rebuno.kernel.core import events as words
+from rebuno.kernel.core import origins
+from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.history import archive, recorded_facts
 from rebuno.kernel.kernel import Kernel
+from rebuno.kernel.lifecycle import fork as forks
 from rebuno.model import identity
 from rebuno.model.answer import Say, Submission
 from rebuno.model.clock import FixedClock
@@ -114,7 +117,7 @@ async def _pays(store: SQLiteStore, execution: Execution) -> Say:
     steps, approvals = await load(store, execution.id)
     # What is judged again later is judged on the same facts.
     parent = await origins.began_by(store, execution)
-    (again,) = judged.of_rows(execution, steps.values(), approvals.values(), parent)
+    (again,) = recorded_facts.of_rows(execution, steps.values(), approvals.values(), parent)
     assert compile_text(PAYER).decide(again.facts).rule_id == again.rule_id
     return said
 
@@ -149,13 +152,13 @@ def test_an_imported_child_is_one() -> None:
     async def export(store: SQLiteStore) -> None:
         child = await _made(store, spawned_execution_id="gone", spawned_step_id="step")
         for execution in (child, await forks.fork(store, child, 1)):
-            files.append([line.encode() for line in exchange.lines(await exchange.record(store, execution.id))])
+            files.append([line.encode() for line in archive.lines(await archive.record(store, execution.id))])
 
     async def restore(store: SQLiteStore) -> None:
         for file in files[::-1]:
-            recording = exchange.read(file)
+            recording = archive.read(file)
             assert origins.in_doubt(recording.execution, recording.events) == "gone"
-            assert await _pays(store, await exchange.restore(store, recording)) is Say.BLOCKED
+            assert await _pays(store, await archive.restore(store, recording)) is Say.BLOCKED
 
     embedded(export)
     embedded(restore)

@@ -10,7 +10,8 @@ import pytest
 from rebuno.errors import LeaseSuperseded, Stale, StoreError, StoreFull, StoreUnreachable, Terminated
 from rebuno.journal.records import Batch, ExecutionWrite, Spend
 from rebuno.journal.store import Store
-from rebuno.kernel import limits, words
+from rebuno.kernel.core import events as words
+from rebuno.kernel.core import limits
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.execution import ExecutionStatus

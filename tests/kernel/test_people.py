@@ -3,7 +3,7 @@
 import pytest
 
 from rebuno.errors import ValidationError
-from rebuno.kernel.people import check_name, folded
+from rebuno.kernel.core.names import check_name, folded
 
 # A name · what is said about it.
 REFUSED: list[tuple[str, str]] = [

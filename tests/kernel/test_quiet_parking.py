@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rebuno.kernel import limits
+from rebuno.kernel.core import limits
 from rebuno.model.answer import Say, Submission
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import in_loop
@@ -40,7 +40,7 @@ async def test_a_parked_step_looks_once_a_second_and_asks_once(opener: Opener, m
         first = await b.kernel.submit(b.attempt, Submission("tool_call", "act", "{}", "safe_to_retry", ""))
         assert first.say is Say.PROCEED
         began = b.store.now()
-        monkeypatch.setattr("rebuno.kernel.limits.asyncio.sleep", slept)
+        monkeypatch.setattr("rebuno.kernel.core.limits.asyncio.sleep", slept)
         monkeypatch.setattr(b.store, "execution", looked)
         monkeypatch.setattr(b.store, "spend", asked)
         second = await b.kernel.submit(b.attempt, Submission("tool_call", "act", "{}", "safe_to_retry", ""))

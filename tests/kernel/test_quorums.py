@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from rebuno.errors import ConflictError, ForbiddenError, ValidationError
-from rebuno.kernel.panels import granters
+from rebuno.kernel.core.quorum import granters
 from rebuno.model.answer import Say
 from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.decide import Policy
-from rebuno.policy.source import Source
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import Source
 from tests.kernel.support import Bench, Play
 
 

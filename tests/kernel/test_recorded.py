@@ -8,14 +8,14 @@ import pytest
 
 from rebuno.journal.records import Approval, Copied, Execution, Step
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel import facts, recorded
-from rebuno.kernel.recorded import Recorded
+from rebuno.kernel.core import facts, recorded_steps
+from rebuno.kernel.core.recorded_steps import Recorded
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
 from rebuno.policy.compile import compile_text
-from rebuno.policy.facts import Evidence, History
-from rebuno.policy.looking_back import LooksBack
+from rebuno.policy.matcher.dependencies import LooksBack
+from rebuno.policy.matcher.facts import Evidence, History
 
 EVERYTHING = compile_text(
     'bundle b\ndefault allow\nrule a { deny tool "x" when after any step }\n'
@@ -101,7 +101,7 @@ async def read(steps: list[Step], approvals: list[Approval], looks_back: LooksBa
 @pytest.mark.parametrize("seed", range(4))
 def test_pages_give_the_evidence_of_the_whole_log(seed: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever overlaps: in the order of event numbers, as if all had been read at once; tokens and unknowns too."""
-    monkeypatch.setattr(recorded, "PAGE", 5)
+    monkeypatch.setattr(recorded_steps, "PAGE", 5)
     steps, approvals = log(seed, count)
     known, came = asyncio.run(read(steps, approvals, LooksBack(EVERYTHING)))
     whole = facts.history(steps, approvals)
@@ -135,7 +135,7 @@ def test_only_what_a_policy_can_ask_about_is_kept() -> None:
 
 def test_a_step_that_ended_is_forgotten_once_it_was_visited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its texts and its row, unless an approval is about it; of steps far ahead the texts are not kept at all."""
-    monkeypatch.setattr(recorded, "PAGE", 5)
+    monkeypatch.setattr(recorded_steps, "PAGE", 5)
 
     async def scenario() -> None:
         steps, approvals = log(2, 60)
@@ -154,7 +154,7 @@ def test_a_step_that_ended_is_forgotten_once_it_was_visited(monkeypatch: pytest.
 
 def test_who_stops_waiting_for_a_page_takes_it_from_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page that is read meanwhile is everybody's: a caller who is cancelled leaves it to the next one."""
-    monkeypatch.setattr(recorded, "PAGE", 5)
+    monkeypatch.setattr(recorded_steps, "PAGE", 5)
 
     async def scenario() -> None:
         store = await SQLiteStore.open(":memory:")

@@ -12,10 +12,10 @@ import pytest
 
 import rebuno
 from rebuno.errors import StoreCorrupt
-from rebuno.kernel import recorded as recorded_pages
-from rebuno.kernel.attempt import Attempt
+from rebuno.kernel.core import recorded_steps as recorded_pages
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.replay import recorded as recorded_answer
 from rebuno.kernel.kernel import Kernel
-from rebuno.kernel.replay import recorded as recorded_answer
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.identity import parse
 from rebuno.policy.compile import compile_text

@@ -3,13 +3,13 @@
 import pytest
 
 from rebuno.errors import ValidationError
-from rebuno.kernel.attempt import Attempt
-from rebuno.kernel.forks import fork
-from rebuno.kernel.verify import check
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.history.verify import check
+from rebuno.kernel.lifecycle.fork import fork
 from rebuno.model.answer import Say
 from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.decide import Policy
-from rebuno.policy.source import Source
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import Source
 from tests.kernel.support import Bench, Play, policy
 
 HOUR = 3600.0

@@ -15,7 +15,7 @@ from rebuno.errors import (
 )
 from rebuno.journal.records import Execution
 from rebuno.kernel.kernel import Kernel
-from rebuno.kernel.serving import Dispatched, Outcome
+from rebuno.kernel.served.kernel import Dispatched, Outcome
 from rebuno.model.answer import Say
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.compile import permissive
@@ -316,7 +316,7 @@ def test_a_policy_that_does_not_compile_any_more_stops_the_run_and_loses_nothing
     serve: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after an upgrade: nothing is recorded, nothing delivered, and it goes on when the bundle is whole again."""
-    monkeypatch.setattr("rebuno.kernel.policies.FRESH", 0.0)
+    monkeypatch.setattr("rebuno.kernel.served.policies.FRESH", 0.0)
 
     async def scenario(w: World) -> None:
         await w.agent()
@@ -339,7 +339,7 @@ def test_a_policy_that_does_not_compile_any_more_stops_the_run_and_loses_nothing
 
 def test_a_done_step_that_is_denied_now_asks_a_person(serve: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is raised into the handler; refused, the execution fails, and what hangs on it goes on."""
-    monkeypatch.setattr("rebuno.kernel.policies.FRESH", 0.0)
+    monkeypatch.setattr("rebuno.kernel.served.policies.FRESH", 0.0)
 
     async def scenario(w: World) -> None:
         await w.agent()

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from rebuno.journal.records import DispatchState
-from rebuno.kernel import dispatcher
-from rebuno.kernel.serving import Settings, Webhook
+from rebuno.kernel.served import dispatcher
+from rebuno.kernel.served.kernel import Settings, Webhook
 from rebuno.model.answer import Say
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
@@ -213,7 +213,7 @@ def test_what_was_lost_at_one_instant_comes_back_at_several(monkeypatch: pytest.
         asked.append(most)
         return next(pauses)
 
-    monkeypatch.setattr("rebuno.kernel.dispatcher.random.uniform", pause)
+    monkeypatch.setattr("rebuno.kernel.served.dispatcher.random.uniform", pause)
 
     async def whole() -> None:
         clock = FixedClock()

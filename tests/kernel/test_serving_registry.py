@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from rebuno.errors import BundleError, ConflictError, NotFoundError, ValidationError
-from rebuno.kernel import registry
-from rebuno.kernel.serving import Delta, Serving
+from rebuno.kernel.served import registry
+from rebuno.kernel.served.kernel import Delta, Serving
 from rebuno.model.answer import Say
-from rebuno.policy.source import Source
+from rebuno.policy.syntax.source import Source
 from tests.kernel.served import Scenario, World, eventually
 
 STRICT = 'bundle strict\ndefault deny because "nothing goes"\n'
@@ -65,7 +65,7 @@ def test_an_agent_that_cannot_be_served_is_refused(serve: Scenario, name: str, s
 
 def test_a_new_bundle_judges_what_comes_next_on_every_replica(serve: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once where it was set, elsewhere within a second; one that does not compile changes nothing."""
-    monkeypatch.setattr("rebuno.kernel.policies.FRESH", 0.05)
+    monkeypatch.setattr("rebuno.kernel.served.policies.FRESH", 0.05)
 
     async def scenario(w: World) -> None:
         await w.agent()

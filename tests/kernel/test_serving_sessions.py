@@ -7,9 +7,9 @@ import pytest
 from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
 from rebuno.journal.records import Execution
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.admission import begin_pending
-from rebuno.kernel.cancel import cancel
-from rebuno.kernel.serving import Serving, Settings
+from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.served.create import begin_pending
+from rebuno.kernel.served.kernel import Serving, Settings
 from rebuno.model.answer import Say
 from rebuno.model.execution import ExecutionStatus
 from tests.kernel.served import Scenario, World
@@ -108,7 +108,7 @@ def test_one_execution_that_cannot_be_swept_stops_no_other(serve: Scenario, monk
                 raise StoreCorrupt("a row cannot be read")
             return await begin_pending(store, execution)
 
-        monkeypatch.setattr("rebuno.kernel.aftermath.begin_pending", damaged)
+        monkeypatch.setattr("rebuno.kernel.served.follow_up.begin_pending", damaged)
         await w.serving.sweep()
         assert (await w.run()).id == waiting[1].id
 

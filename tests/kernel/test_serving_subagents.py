@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from rebuno.errors import ConflictError, LeaseSuperseded, ValidationError
-from rebuno.kernel.cancel import cancel
-from rebuno.kernel.serving import Outcome
+from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.served.kernel import Outcome
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say
 from rebuno.model.execution import ExecutionStatus

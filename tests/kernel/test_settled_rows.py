@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from rebuno.journal.records import Batch, NewEvent, Step, StepWrite
-from rebuno.kernel import words
-from rebuno.kernel.verify import check
+from rebuno.kernel.core import events
+from rebuno.kernel.history.verify import check
 from rebuno.model.answer import Say
 from rebuno.model.step import StepStatus
 from tests.kernel.support import Bench, Play, policy
 
-UNRELATED = words.execution("resumed")
+UNRELATED = events.execution("resumed")
 
 
 async def running(b: Bench) -> Step:

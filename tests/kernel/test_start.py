@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from rebuno.journal.records import Batch, NewEvent
-from rebuno.kernel import recorded
-from rebuno.kernel.attempt import MOST_FRESH
-from rebuno.kernel.submit import start
+from rebuno.kernel.core import recorded_steps
+from rebuno.kernel.core.attempt import MOST_FRESH
+from rebuno.kernel.core.submit import start
 from rebuno.model.answer import Answer, Say, Submission
 from tests.kernel.support import Bench, Play, policy
 
@@ -146,7 +146,7 @@ def test_a_number_is_kept_by_what_is_recorded_for_nobody(
 
 def test_who_stops_asking_for_a_recorded_step_has_not_come_to_it(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for again it is the same step, however much of it had been read."""
-    monkeypatch.setattr(recorded, "PAGE", 1)
+    monkeypatch.setattr(recorded_steps, "PAGE", 1)
 
     async def scenario(b: Bench) -> None:
         await b.begin(policy("allow"))

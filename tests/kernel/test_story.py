@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rebuno.errors import NotFoundError
-from rebuno.kernel import executions
-from rebuno.kernel.story import Asked, Story, Went, tell
+from rebuno.kernel.history.timeline import Asked, Story, Went, tell
+from rebuno.kernel.lifecycle import execution
 from tests.kernel.support import Bench, bench, policy
 
 ONCE = "at_most_once"
@@ -29,7 +29,7 @@ def _attempts(story: Story) -> list[tuple[int, str, int | None]]:
 
 
 async def _finish(b: Bench) -> None:
-    await executions.finish(b.attempt, output='"done"')
+    await execution.finish(b.attempt, output='"done"')
 
 
 async def asked_and_granted(b: Bench) -> None:
@@ -155,7 +155,7 @@ async def running(b: Bench) -> None:
 
 async def let_go(b: Bench) -> None:
     await running(b)
-    await executions.abandon(b.attempt)
+    await execution.abandon(b.attempt)
 
 
 async def revoked(b: Bench) -> None:

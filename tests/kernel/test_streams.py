@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.streams import Delta, Streams
+from rebuno.kernel.served.streams import Delta, Streams
 
 ONE, TWO = Delta("s", 0, "a"), Delta("s", 1, "b")
 SAME_AGAIN = Delta("s", 1, "a")

@@ -10,7 +10,7 @@ import rebuno
 from rebuno.embedded import Kernel
 from rebuno.journal.records import Execution, Tombstone
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel.sweeps import Swept, keep_sweeping, sweep
+from rebuno.kernel.lifecycle.sweep import Swept, keep_sweeping, sweep
 from rebuno.model import identity
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_text

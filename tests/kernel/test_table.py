@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rebuno.journal.records import Execution
-from rebuno.kernel.attempt import Attempt
-from rebuno.kernel.verify import check
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.history.verify import check
 from rebuno.model.answer import Say
 from rebuno.policy.compile import compile_text
 from tests.kernel.support import Bench, bench, policy

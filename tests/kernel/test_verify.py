@@ -8,9 +8,9 @@ import pytest
 
 import rebuno
 from rebuno.errors import ValidationError
-from rebuno.kernel import executions
-from rebuno.kernel.attempt import Attempt
-from rebuno.kernel.verify import Verified
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.history.verify import Verified
+from rebuno.kernel.lifecycle import execution
 from rebuno.model import identity
 from rebuno.model.answer import Submission
 
@@ -208,7 +208,7 @@ def spent(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for target, value in (("counted", SAYS), ("silent", {})):
                 answer = await kernel._core.submit(attempt, Submission("llm_call", target, "{}", "at_most_once", ""))
                 await kernel._core.succeed(attempt, answer.step_id, identity.canonical(value), value)
-            await executions.finish(attempt, output="null")
+            await execution.finish(attempt, output="null")
 
     path = tmp_path_factory.mktemp("spent") / "agent.db"
     asyncio.run(recorded(path))

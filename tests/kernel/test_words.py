@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebuno.journal.records import NewEvent, Step
-from rebuno.kernel import words
+from rebuno.kernel.core import events
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Idempotency, Kind, StepStatus
@@ -47,9 +47,9 @@ def test_the_start_of_a_step(
         "step_type": kind.value,
         "target": target,
     }
-    assert _said(words.executing(step, decision, first=True)) == said
+    assert _said(events.executing(step, decision, first=True)) == said
     nested = replace(step, parent_id="ab12", approval_id="a-1")
-    assert _said(words.executing(nested, decision, first=True)) == {
+    assert _said(events.executing(nested, decision, first=True)) == {
         **said,
         "parent_step_id": "ab12",
         "approval_id": "a-1",
@@ -68,6 +68,6 @@ def test_the_end_of_a_step(tokens: int | None, target: str, kind: Kind) -> None:
         "target": target,
     }
     used = {"usage": None if tokens is None else {"input_tokens": tokens, "output_tokens": tokens}}
-    assert _said(words.succeeded(step)) == said | (used if kind is Kind.LLM else {})
+    assert _said(events.succeeded(step)) == said | (used if kind is Kind.LLM else {})
     failed = replace(step, result=None, error='{"reason":"x"}')
-    assert _said(words.failed(failed)) == {**said, "outcome_hash": identity.args_hash('{"reason":"x"}')}
+    assert _said(events.failed(failed)) == {**said, "outcome_hash": identity.args_hash('{"reason":"x"}')}

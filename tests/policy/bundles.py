@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from rebuno.policy.assemble import from_tree
-from rebuno.policy.decide import Policy
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
-from rebuno.policy.values import Tri
+from rebuno.policy.matcher.build import from_tree
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.values.json_values import Tri
 
 
 class Text(str):

@@ -12,7 +12,7 @@ from benchmarks.agentdojo import Score
 from benchmarks.agentdojo_attackers import TRICKS, dressed
 from benchmarks.agentdojo_traces import DATA, SUITES, Task, load
 from rebuno.policy.compile import compile_text, permissive
-from rebuno.policy.decide import Policy
+from rebuno.policy.matcher.policy import Policy
 
 USERS, ATTACKS = load(DATA / "banking.jsonl")
 ATTACKER = "US133000000121212121212"

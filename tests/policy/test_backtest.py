@@ -3,10 +3,10 @@
 import pytest
 
 from rebuno.model.decision import Verdict
-from rebuno.policy.backtest import Judged, Tally, against_policy, against_record
 from rebuno.policy.compile import compile_text
-from rebuno.policy.differences import Differences, differences
-from rebuno.policy.facts import Facts
+from rebuno.policy.interop.diff import Differences, differences
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.testing.backtest import Judged, Tally, against_policy, against_record
 
 HEAD = 'bundle b\ndefault deny because "no"\n'
 READS = 'rule reads { allow tool "get_*" }\n'

@@ -8,13 +8,13 @@ import pytest
 from rebuno.errors import BundleError, ValidationError
 from rebuno.model.decision import Verdict
 from rebuno.model.step import Kind, StepStatus
-from rebuno.policy.cases import CaseFile, Report, run_cases
-from rebuno.policy.cases_find import Suite, find
-from rebuno.policy.cases_read import read_cases, read_submission
-from rebuno.policy.cases_suite import check_suite, run_suites
-from rebuno.policy.cases_yaml import read_yaml
 from rebuno.policy.compile import compile_text
-from rebuno.policy.source import Source
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.syntax.yaml import read_yaml
+from rebuno.policy.testing.cases import CaseFile, Report, run_cases
+from rebuno.policy.testing.discovery import Suite, find
+from rebuno.policy.testing.reader import read_cases, read_submission
+from rebuno.policy.testing.runner import check_suite, run_suites
 
 BUNDLE = """\
 bundle pay

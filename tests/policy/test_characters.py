@@ -7,10 +7,10 @@ import pytest
 
 from rebuno.errors import BundleError
 from rebuno.policy.compile import compile_bundle, compile_text
-from rebuno.policy.diagnostics import Code
-from rebuno.policy.facts import Facts
-from rebuno.policy.source import Source, read
-from rebuno.policy.surface import Lines, refused
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.diagnostics import Code
+from rebuno.policy.syntax.source import Source, read
+from rebuno.policy.syntax.text import Lines, refused
 
 # Refused in comments too, as in the first edition.
 EVERYWHERE = (

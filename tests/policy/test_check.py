@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from rebuno.errors import BundleError
-from rebuno.policy.check import check
+from rebuno.policy.check.bundle import check
 from rebuno.policy.compile import from_trees
-from rebuno.policy.diagnostics import MOST, Code, Severity, ordered
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.syntax.diagnostics import MOST, Code, Severity, ordered
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 from tests.policy.test_parse import BANKING
 
 ROOT = Path(__file__).parents[2]

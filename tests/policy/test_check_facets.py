@@ -2,10 +2,10 @@
 
 import pytest
 
-from rebuno.policy.check import check
-from rebuno.policy.diagnostics import Severity
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.check.bundle import check
+from rebuno.policy.syntax.diagnostics import Severity
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 from tests.policy.test_check import NAMES, found
 
 # code, where the finding begins, the test

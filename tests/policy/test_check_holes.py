@@ -2,12 +2,12 @@
 
 import pytest
 
-from rebuno.policy.check import check
-from rebuno.policy.check_tools import check_tools
-from rebuno.policy.diagnostics import Diagnostic
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
-from rebuno.policy.tool_schemas import Tool
+from rebuno.policy.analysis.tool_schemas import Tool
+from rebuno.policy.check.bundle import check
+from rebuno.policy.check.tools import check_tools
+from rebuno.policy.syntax.diagnostics import Diagnostic
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 
 HEAD = "bundle b\ndefault deny\n"
 OPEN = "bundle b\ndefault allow\n"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rebuno.policy.check_layers import check_layers
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.check.layers import check_layers
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 
 CASES: list[tuple[bool, str, str]] = [
     (True, 'allow tool "pay"', 'default deny\nrule o { allow tool "get_*" }'),

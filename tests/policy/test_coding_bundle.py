@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from rebuno.policy.compile import compile_bundle
-from rebuno.policy.decide import Policy
-from rebuno.policy.facts import Facts
-from rebuno.policy.parse import parse
-from rebuno.policy.source import read
-from rebuno.policy.syntax import Let, ListLiteral, Literal
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import read
+from rebuno.policy.syntax.tree import Let, ListLiteral, Literal
 
 FOLDER = Path(__file__).resolve().parents[2] / "policies"
 

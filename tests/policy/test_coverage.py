@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.cases import Report, run_cases
-from rebuno.policy.cases_read import read_cases
 from rebuno.policy.compile import compile_bundle, compile_text
-from rebuno.policy.coverage import Tally
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.source import Source, read
-from rebuno.policy.trace import Node
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.trace import Node
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.source import Source, read
+from rebuno.policy.testing.cases import Report, run_cases
+from rebuno.policy.testing.coverage import Tally
+from rebuno.policy.testing.reader import read_cases
 from tests.policy import bundles as made
 
 HEAD = "bundle b\ndefault deny\n"

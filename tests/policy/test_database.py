@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rebuno.policy.compile import compile_bundle
-from rebuno.policy.decide import Policy
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.source import read
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.source import read
 from tests.policy.queries import ASKED, HOSTILE, USUAL
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy import tokens
+from rebuno.policy.values import tokens
 
 
 @settings(max_examples=100)

@@ -8,9 +8,9 @@ import pytest
 from rebuno.errors import BundleError
 from rebuno.model.decision import Verdict
 from rebuno.policy.compile import compile_policy, compile_text, permissive
-from rebuno.policy.facts import Facts
-from rebuno.policy.source import Source
-from rebuno.policy.values import Tri
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.values.json_values import Tri
 from tests.policy.bundles import answer, nested, policy_of
 
 ABSENT = [{}, {"a": None}, {"a": []}]

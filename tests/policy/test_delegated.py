@@ -5,11 +5,11 @@ import json
 import pytest
 
 from rebuno.errors import ValidationError
-from rebuno.policy.cases import run_cases
-from rebuno.policy.cases_read import cases_of, read_submission
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.values import Tri
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.testing.cases import run_cases
+from rebuno.policy.testing.reader import cases_of, read_submission
+from rebuno.policy.values.json_values import Tri
 from rebuno.testing import assert_decision
 from tests.policy.bundles import again, policy_of
 

@@ -11,12 +11,13 @@ from typing import Any, get_args
 import pytest
 
 from rebuno.model.step import StepStatus
-from rebuno.policy import facets, syntax
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
-from rebuno.policy.syntax import Op
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.facets import registry
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.syntax import tree as syntax
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.syntax.tree import Op
 from tests.policy.bundles import again, policy_of
 
 TOOL = "tool_call"
@@ -55,8 +56,8 @@ SETS = {
 }
 FACETS = {
     facet: f"{'any ' if found.many else ''}{facet} of {_BAD.get(facet, 'args.unread')} given"
-    for facet in facets.names()
-    if (found := facets.facet(facet)) is not None
+    for facet in registry.names()
+    if (found := registry.facet(facet)) is not None
 }
 SOURCES = {
     **{
@@ -159,7 +160,7 @@ def nodes(tree: Any) -> set[type]:
 def test_every_predicate_and_facet_is_in_the_table() -> None:
     """A predicate or a facet that is added must say what it does with doubt."""
     assert set(PREDICATES) == set(Op)
-    assert set(FACETS) == set(facets.names())
+    assert set(FACETS) == set(registry.names())
 
 
 def test_every_kind_of_condition_is_in_the_table() -> None:

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.model.clock import from_rfc3339
-from rebuno.policy.check import check
+from rebuno.policy.check.bundle import check
 from rebuno.policy.compile import compile_text
-from rebuno.policy.diagnostics import Severity
-from rebuno.policy.during import DAYS, schedule
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
-from rebuno.policy.values import Tri
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.schedule import DAYS, schedule
+from rebuno.policy.syntax.diagnostics import Severity
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.values.json_values import Tri
 from tests.policy.bundles import answer
 
 OFFICE = "Mon-Fri 09:00-17:00 Europe/London"

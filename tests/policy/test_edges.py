@@ -2,9 +2,9 @@
 
 import pytest
 
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts, History
-from rebuno.policy.values import Tri
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Facts, History
+from rebuno.policy.values.json_values import Tri
 from tests.policy.bundles import again, policy_of
 
 TOOL = "tool_call"

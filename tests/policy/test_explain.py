@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from rebuno.policy.compile import compile_text, permissive
-from rebuno.policy.explain import explain, known_values
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.trace import Answer, Node, Outcome
+from rebuno.policy.explain.explain import explain, known_values
+from rebuno.policy.explain.trace import Answer, Node, Outcome
+from rebuno.policy.matcher.facts import Evidence, Facts, History
 from tests.policy.bundles import nested, policy_of
 
 TOOL = "tool_call"

@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 from rebuno.policy.compile import compile_text
-from rebuno.policy.decide import Policy
-from rebuno.policy.facts import Evidence, Facts, History
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.matcher.policy import Policy
 
 RECORDED = [json.loads(line) for line in Path(__file__).with_name("first_edition.jsonl").read_text().splitlines()]
 

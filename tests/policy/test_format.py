@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from rebuno.errors import BundleError
-from rebuno.policy import syntax as s
-from rebuno.policy.format import ORDER, format_bundle
-from rebuno.policy.format_layout import WIDTH
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.format.format import ORDER, format_bundle
+from rebuno.policy.format.layout import WIDTH
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 from tests.policy import bundles, grammar_texts
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.glob_sets import overlap, within
-from rebuno.policy.globs import glob
+from rebuno.policy.analysis.glob_sets import overlap, within
+from rebuno.policy.values.globs import glob
 
 NAMES = ["".join(letters) for size in range(5) for letters in product("abc*", repeat=size)]
 patterns = st.lists(st.sampled_from(["a", "b", "*", "?", "[ab]", "[!a]", r"\*", "[a-c]"]), max_size=2).map("".join)

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy import subjects, syntax
-from rebuno.policy.decide import Layer
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.guards import Guard, guard_of
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher import index as subjects
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Layer
+from rebuno.policy.matcher.tables import Guard, guard_of
+from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 from tests.policy.bundles import HOSTILE, policy_of
 
 LISTS: dict[str, Any] = {"names": ["x", 1], "word": "x", "flags": [True]}
@@ -49,7 +50,7 @@ def test_what_can_be_looked_up(clauses: str, guard: Guard | None) -> None:
     bundle, errors = parse(Source(f"known seen = input\nrule r {{ allow any step {clauses} }}"))
     assert errors == []
     rule = bundle.statements[-1]
-    assert isinstance(rule, syntax.Rule)
+    assert isinstance(rule, tree.Rule)
     assert guard_of(rule, LISTS) == guard
 
 

@@ -8,10 +8,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from rebuno.model.step import StepStatus
-from rebuno.policy import explain_history, history
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.values import Tri
+from rebuno.policy.explain import history as explain_history
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher import history
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.values.json_values import Tri
 from tests.policy import bundles as made
 
 TOOL = "tool_call"

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.facts import Facts
-from rebuno.policy.formulas import Formulas
-from rebuno.policy.implication import Asked, implied
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
-from rebuno.policy.syntax import Condition
-from rebuno.policy.values import Tri
+from rebuno.policy.analysis.formulas import Formulas
+from rebuno.policy.analysis.implication import Asked, implied
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.syntax.tree import Condition
+from rebuno.policy.values.json_values import Tri
 from tests.policy import bundles as made
 
 PLAIN: Final = [

@@ -6,12 +6,14 @@ from typing import Any, overload
 
 import pytest
 
-from rebuno.policy import explain_known, known, tokens
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.known import in_texts
-from rebuno.policy.tokens import Texts, numbers, occurs
-from rebuno.policy.values import Tri
+from rebuno.policy.explain import provenance as explain_known
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher import provenance as known
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.matcher.provenance import in_texts
+from rebuno.policy.values import tokens
+from rebuno.policy.values.json_values import Tri
+from rebuno.policy.values.tokens import Texts, numbers, occurs
 from tests.policy.bundles import again, policy_of
 
 TOOL = "tool_call"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from rebuno.model.step import StepStatus
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.values import Tri
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.values.json_values import Tri
 from tests.policy.bundles import again, policy_of
 
 TOOL = "tool_call"

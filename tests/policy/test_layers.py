@@ -11,12 +11,12 @@ import rebuno
 from rebuno.errors import BundleError
 from rebuno.model.decision import STRICTNESS, Decision, Verdict
 from rebuno.model.obligation import Asking, Limit, Obligation, Otherwise, Scope
-from rebuno.policy import decide
 from rebuno.policy.compile import compile_policy, compile_text, permissive
-from rebuno.policy.decide import Layers, Policy
-from rebuno.policy.explain import explain, known_values
-from rebuno.policy.facts import Facts
-from rebuno.policy.source import Source
+from rebuno.policy.explain.explain import explain, known_values
+from rebuno.policy.matcher import policy as decide
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Layers, Policy
+from rebuno.policy.syntax.source import Source
 from rebuno.testing import assert_decision
 from tests.policy import bundles as made
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from rebuno.errors import BundleError
-from rebuno.policy.check import check
+from rebuno.policy.check.bundle import check
 from rebuno.policy.compile import compile_bundle, compile_text
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
+from rebuno.policy.explain.explain import explain
 from rebuno.policy.inline import inline
-from rebuno.policy.link import link
-from rebuno.policy.source import Source, read
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.link import link
+from rebuno.policy.syntax.source import Source, read
 
 RULE = 'default deny\nrule r { allow tool "t" when args.x in names }'
 

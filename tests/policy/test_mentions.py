@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy import decoded, explain_mentions, mentions
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.tokens import MAX_TEXT
-from rebuno.policy.values import Tri
+from rebuno.policy.explain import mentions as explain_mentions
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher import mentions
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.values import readings
+from rebuno.policy.values.json_values import Tri
+from rebuno.policy.values.tokens import MAX_TEXT
 from tests.policy.bundles import again, policy_of
 
 TOOL = "tool_call"
@@ -190,7 +192,7 @@ def test_many_values_are_searched_at_once(many: int) -> None:
 )  # fmt: skip
 def test_readings_are_few_and_bounded(text: str) -> None:
     """However a text is escaped, there are few readings, none many times as long; else the text cannot be read."""
-    found = decoded.readings(text)
+    found = readings.readings(text)
     assert found is None or (len(found) <= 12 and sum(map(len, found)) <= 40 * len(text))
 
 

@@ -5,13 +5,13 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from rebuno.model.obligation import Asking, Budget, Limit, Obligation, Otherwise, Scope
-from rebuno.policy.check import check
+from rebuno.policy.check.bundle import check
 from rebuno.policy.compile import compile_text
-from rebuno.policy.diagnostics import Severity
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.diagnostics import Severity
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 from tests.policy import bundles as made
 
 EACH, AGENT, ALL = Scope.EXECUTION, Scope.AGENT, Scope.GLOBAL

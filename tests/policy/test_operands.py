@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy import element_tests
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.operands import through
-from rebuno.policy.values import Tri
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher import tests
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.operands import through
+from rebuno.policy.values.json_values import Tri
 from tests.policy.bundles import again, nested, policy_of
 
 YES, NO, MAYBE = True, False, None
@@ -219,7 +219,7 @@ def test_nested_quantifiers_multiply() -> None:
 
 def test_in_a_block_large_values_count_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that is searched anew for every element counts by its length, so that work stays bounded."""
-    monkeypatch.setattr(element_tests, "MAX_TESTS", 1000)
+    monkeypatch.setattr(tests, "MAX_TESTS", 1000)
     small = policy_of("rule r { allow any step when no args.l has (args.t contains it) }")
 
     def tests_for(args: Any) -> int:
@@ -245,7 +245,7 @@ def test_facets_of_arguments_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
         reads.append(values)
         return through(chain, values, around)
 
-    monkeypatch.setattr(element_tests, "through", counted)
+    monkeypatch.setattr(tests, "through", counted)
     facts = Facts("tool_call", "t", {"u": "https://c.example", "l": ["x", "y"]})
     assert policy.decide(facts).rule_id == "c"
     assert reads == [["https://c.example"]]

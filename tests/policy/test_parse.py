@@ -11,12 +11,12 @@ from lark.exceptions import GrammarError
 from lark.lexer import Lexer, LexerState, Token
 
 from rebuno.packaged import grammar
-from rebuno.policy import syntax as s
-from rebuno.policy.facets import OWN
-from rebuno.policy.names import CLAUSES, HEADS, RESERVED, STATEMENTS
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
-from rebuno.policy.syntax import Op, Quantifier
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.keywords import CLAUSES, HEADS, RESERVED, STATEMENTS
+from rebuno.policy.syntax.keywords import FACETS as OWN
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.syntax.tree import Op, Quantifier
 
 BANKING = """\
 # Banking assistant. A transfer runs without asking only to an account that the user named, or has paid before.

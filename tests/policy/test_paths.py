@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.paths import elements, split_at_each
-from rebuno.policy.syntax import Each, Index, Key, PathPart
-from rebuno.policy.values import MISSING, UNREADABLE
+from rebuno.policy.matcher.paths import elements, split_at_each
+from rebuno.policy.syntax.tree import Each, Index, Key, PathPart
+from rebuno.policy.values.json_values import MISSING, UNREADABLE
 
 EACH = Each()
 

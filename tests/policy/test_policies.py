@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.policy import cases_suite
-from rebuno.policy.cases_find import find
 from rebuno.policy.compile import compile_bundle
-from rebuno.policy.facts import Facts
-from rebuno.policy.parse import parse
-from rebuno.policy.source import read
-from rebuno.policy.syntax import Because, Rule
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import read
+from rebuno.policy.syntax.tree import Because, Rule
+from rebuno.policy.testing import runner
+from rebuno.policy.testing.discovery import find
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "policies"
@@ -24,9 +24,9 @@ def called(path: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def tested() -> dict[str, cases_suite.Tested]:
+def tested() -> dict[str, runner.Tested]:
     """Every shipped bundle with how its cases came out."""
-    return {called(Path(one.checked.path)): one for one in cases_suite.run_suites(find([FOLDER]))}
+    return {called(Path(one.checked.path)): one for one in runner.run_suites(find([FOLDER]))}
 
 
 def test_there_is_a_bundle_for_each_kind_of_agent() -> None:
@@ -41,13 +41,13 @@ def test_there_is_a_bundle_for_each_kind_of_agent() -> None:
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=called)
-def test_nothing_is_found_in_a_shipped_bundle(path: Path, tested: dict[str, cases_suite.Tested]) -> None:
+def test_nothing_is_found_in_a_shipped_bundle(path: Path, tested: dict[str, runner.Tested]) -> None:
     """Neither an error nor a warning, in the bundle, what it uses, or its cases."""
     assert list(tested[called(path)].checked.diagnostics) == []
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=called)
-def test_the_cases_pass_and_try_nearly_everything(path: Path, tested: dict[str, cases_suite.Tested]) -> None:
+def test_the_cases_pass_and_try_nearly_everything(path: Path, tested: dict[str, runner.Tested]) -> None:
     """Every case says which rule decides and comes out so; hardly a rule or an answer is left untried."""
     one = tested[called(path)]
     assert one.report is not None

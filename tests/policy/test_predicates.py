@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import Facet, Reading
-from rebuno.policy.predicates import predicate
-from rebuno.policy.syntax import Op
-from rebuno.policy.values import UNREADABLE, Tri
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.bundles import HOSTILE
 
 

@@ -7,8 +7,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from rebuno.model.decision import Decision, Verdict
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts, History
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.matcher.facts import Facts, History
 from tests.policy import bundles as made
 
 

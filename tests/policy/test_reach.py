@@ -6,11 +6,11 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.check import check
-from rebuno.policy.diagnostics import Diagnostic
-from rebuno.policy.facts import Facts
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.check.bundle import check
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.diagnostics import Diagnostic
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 from tests.policy import bundles as made
 
 NAMES = """default deny

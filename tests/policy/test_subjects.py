@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy import subjects
-from rebuno.policy.globs import Glob, GlobError, glob
-from rebuno.policy.guards import Guard
-from rebuno.policy.subjects import Index, Pattern, Row
+from rebuno.policy.matcher import index as subjects
+from rebuno.policy.matcher.index import Index, Pattern, Row
+from rebuno.policy.matcher.tables import Guard
+from rebuno.policy.values.globs import Glob, GlobError, glob
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from rebuno.policy.check import check
-from rebuno.policy.diagnostics import MOST, Diagnostic, ordered
-from rebuno.policy.parse import LARGEST, parse
-from rebuno.policy.source import Source
+from rebuno.policy.check.bundle import check
+from rebuno.policy.syntax.diagnostics import MOST, Diagnostic, ordered
+from rebuno.policy.syntax.parse import LARGEST, parse
+from rebuno.policy.syntax.source import Source
 
 
 def findings(text: str) -> list[Diagnostic]:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from rebuno.errors import ValidationError
-from rebuno.policy.check_tools import check_tools
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
-from rebuno.policy.tool_schemas import Tool, read_tools
+from rebuno.policy.analysis.tool_schemas import Tool, read_tools
+from rebuno.policy.check.tools import check_tools
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 
 PAY: dict[str, Any] = {
     "type": "object",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.values import MISSING, UNREADABLE, Tri, absent, equal, given, has_type, key_of, shown
+from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, equal, given, has_type, key_of, shown
 from tests.policy.bundles import Text, nested
 
 NAN = float("nan")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rebuno.policy.check import check
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source
+from rebuno.policy.check.bundle import check
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
 
 START = 'default deny\nworkdir "/srv"\nknown asked = input or ["x"]\nknown paid = ["y"]\n'
 

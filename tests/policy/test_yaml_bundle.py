@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.errors import BundleError
-from rebuno.policy.check import check
+from rebuno.policy.check.bundle import check
 from rebuno.policy.compile import compile_policy
-from rebuno.policy.diagnostics import Severity
-from rebuno.policy.facts import Facts
-from rebuno.policy.format import format_bundle
-from rebuno.policy.parse import parse
-from rebuno.policy.source import Source, read
-from rebuno.policy.yaml_convert import as_rules, to_rbp
-from rebuno.policy.yaml_words import UnreadableError, duration, glob, seconds
+from rebuno.policy.format.format import format_bundle
+from rebuno.policy.interop.yaml_convert import as_rules, to_rbp
+from rebuno.policy.interop.yaml_notations import UnreadableError, duration, glob, seconds
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.diagnostics import Severity
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source, read
 from tests.policy.bundles import policy_of
 from tests.policy.yaml_reading import verdict
 

@@ -8,10 +8,10 @@ import pytest
 
 from rebuno.errors import BundleError
 from rebuno.policy.compile import compile_policy
-from rebuno.policy.explain import explain
-from rebuno.policy.facts import Facts
-from rebuno.policy.source import Source
-from rebuno.policy.yaml_bundle import read_bundle
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.interop.yaml_bundle import read_bundle
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.source import Source
 
 
 def verdict(text: str, args: Any, kind: str = "tool_call", target: str = "deploy", agent: str = "a") -> str:

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 
 from rebuno.policy.compile import compile_policy
-from rebuno.policy.facts import Facts
-from rebuno.policy.parse import parse
+from rebuno.policy.interop.yaml_convert import as_rules, to_rbp
+from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.restore import restore
-from rebuno.policy.source import Source
-from rebuno.policy.surface import Lines
-from rebuno.policy.yaml_convert import as_rules, to_rbp
-from rebuno.policy.yaml_rules import read_rules
+from rebuno.policy.syntax.converted import read_rules
+from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.syntax.text import Lines
 from tests.policy.test_yaml_bundle import yaml_bundles
 
 

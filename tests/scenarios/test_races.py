@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rebuno.errors import ConflictError, NotFoundError
-from rebuno.kernel import approvals
-from rebuno.kernel.cancel import cancel
+from rebuno.kernel.history.verify import check
 from rebuno.kernel.kernel import Kernel
-from rebuno.kernel.verify import check
+from rebuno.kernel.lifecycle import votes
+from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.model.answer import Say
 from rebuno.policy.compile import compile_text
 from tests.kernel.support import Bench, Play, policy
@@ -29,7 +29,7 @@ async def _taken_over(b: Bench) -> None:
 DEEDS: dict[str, Callable[[Bench, str], Awaitable[object]]] = {
     "granted": lambda b, question: b.answer(question, granted=True, by="ana"),
     "denied": lambda b, question: b.answer(question, granted=False, by="ben"),
-    "expired": lambda b, question: approvals.expire(b.store, b.attempt.execution.id),
+    "expired": lambda b, question: votes.expire(b.store, b.attempt.execution.id),
     "withdrawn": lambda b, question: cancel(b.store, b.attempt.execution.id),
     "taken over": lambda b, question: _taken_over(b),
 }

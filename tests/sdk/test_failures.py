@@ -11,7 +11,7 @@ import pytest
 
 import rebuno
 from rebuno.journal.records import Event
-from rebuno.kernel.verify import check
+from rebuno.kernel.history.verify import check
 from rebuno.model import identity, raised
 from rebuno.model.raised import KEY, MOST_BYTES
 from rebuno.sdk import link
@@ -316,7 +316,7 @@ def test_old_events_have_none_of_it() -> None:
     """A log of an earlier version is sound, and tells its story."""
 
     async def whole() -> None:
-        from rebuno.kernel import words
+        from rebuno.kernel.core import events as words
 
         plain = words.failed
         with pytest.MonkeyPatch.context() as patch:

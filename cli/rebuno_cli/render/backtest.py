@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.model.decision import Verdict
-from rebuno.policy.backtest import Backtest, Example, Group
-from rebuno.policy.differences import Differences
+from rebuno.policy.interop.diff import Differences
+from rebuno.policy.testing.backtest import Backtest, Example, Group
 from rebuno_cli.render.diagnostics import counted
 from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging

@@ -6,7 +6,7 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.policy.coverage import Coverage, TestSeen
+from rebuno.policy.testing.coverage import Coverage, TestSeen
 from rebuno_cli.render.escape import escape
 from rebuno_cli.render.layout import hanging
 

@@ -7,9 +7,9 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.policy.cases_suite import Checked
-from rebuno.policy.diagnostics import Diagnostic, Severity
-from rebuno.policy.places import Span
+from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
+from rebuno.policy.testing.runner import Checked
+from rebuno.policy.values.spans import Span
 from rebuno_cli.render.escape import escape
 
 # As much of a source line as is shown, with the finding inside.

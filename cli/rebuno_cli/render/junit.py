@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from rebuno.policy.cases import CaseResult
-from rebuno.policy.cases_suite import Tested
-from rebuno.policy.diagnostics import Severity
+from rebuno.policy.syntax.diagnostics import Severity
+from rebuno.policy.testing.cases import CaseResult
+from rebuno.policy.testing.runner import Tested
 from rebuno_cli.render.console import plain
 from rebuno_cli.render.diagnostics import diagnostics
 from rebuno_cli.render.escape import escape

@@ -10,7 +10,7 @@ from rich.text import Text
 from rebuno.journal.records import Execution, Step
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
-from rebuno_cli.desk import Waiting
+from rebuno_cli.backend import Waiting
 from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import Rows, fields, hanging

@@ -6,9 +6,9 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.kernel.rehearsal import Replayed, Seen
+from rebuno.kernel.history.replay_check import Replayed, Seen
 from rebuno.model import identity
-from rebuno.policy.backtest import Backtest
+from rebuno.policy.testing.backtest import Backtest
 from rebuno_cli.render.backtest import backtest
 from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging

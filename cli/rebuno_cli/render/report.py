@@ -7,9 +7,9 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from rebuno.policy.cases import CaseResult, Report
-from rebuno.policy.cases_suite import Tested
-from rebuno.policy.diagnostics import Severity
+from rebuno.policy.syntax.diagnostics import Severity
+from rebuno.policy.testing.cases import CaseResult, Report
+from rebuno.policy.testing.runner import Tested
 from rebuno_cli.render.coverage import coverage
 from rebuno_cli.render.diagnostics import counted, diagnostic_json, diagnostics
 from rebuno_cli.render.escape import escape

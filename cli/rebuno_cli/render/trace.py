@@ -8,8 +8,8 @@ from rich.text import Text
 
 from rebuno.model.decision import Verdict
 from rebuno.model.obligation import Obligation, Scope
-from rebuno.policy.cases import Submission
-from rebuno.policy.trace import Answer, Node, Outcome, RuleTrace, Trace
+from rebuno.policy.explain.trace import Answer, Node, Outcome, RuleTrace, Trace
+from rebuno.policy.testing.cases import Submission
 from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging
 

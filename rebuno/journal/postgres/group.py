@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from rebuno.journal.chain import Head, Written, chained
-from rebuno.journal.postgres import short
+from rebuno.journal.postgres import single_statement
 from rebuno.journal.postgres.sql import Given, Prepared, prepared
 from rebuno.journal.postgres.texts import hexed, packed
 from rebuno.journal.records import Batch, Dispatch, ExecutionWrite, StepWrite
@@ -15,7 +15,7 @@ from rebuno.model.clock import rfc3339
 _WRITE: Final = prepared("write")
 _WRITE_STEPS: Final = prepared("write-steps")
 # What may be sent for a group.
-STATEMENTS: Final = (_WRITE, _WRITE_STEPS, short.STATEMENT)
+STATEMENTS: Final = (_WRITE, _WRITE_STEPS, single_statement.STATEMENT)
 # So many batches go together at most: one statement has to end, too.
 MOST: Final = 100
 
@@ -84,9 +84,9 @@ class Group:
         steps = [step_values(write, head.seq + 1, at) for write in writes]
         if fresh and self.row is None and not asked:
             new = [write.decided is not None for write in writes]
-            given = short.given(id, head, moved, at, lease, events, list(zip(new, steps, strict=True)))
+            given = single_statement.given(id, head, moved, at, lease, events, list(zip(new, steps, strict=True)))
             if given is not None:
-                return short.STATEMENT, given, moved
+                return single_statement.STATEMENT, given, moved
         value = {
             "id": id,
             "base_seq": head.seq,
@@ -160,7 +160,7 @@ def event_objects(rows: Sequence[tuple[str, int, str, str, str, bytes]]) -> list
 
 def step_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Rows of steps as the server takes them."""
-    return [dict(zip(short.STEP, row, strict=True)) for row in rows]
+    return [dict(zip(single_statement.STEP, row, strict=True)) for row in rows]
 
 
 def approval_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:

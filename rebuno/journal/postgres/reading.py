@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from rebuno.errors import NotFoundError
-from rebuno.journal import rows, successes
+from rebuno.journal import rows, success_page
 from rebuno.journal.chain import Head
 from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.failures import UNFIT, damaged
@@ -15,7 +15,7 @@ from rebuno.journal.postgres.texts import asked, row_told
 from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import Workers
 from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
-from rebuno.journal.successes import Successes
+from rebuno.journal.success_page import Successes
 
 T = TypeVar("T")
 Value = str | float | bytes | None
@@ -73,8 +73,8 @@ class Reading:
 
     async def successes(self, execution_id: str, *, after: int, limit: int) -> Successes | None:
         """The page that `steps` gives in fewer values; None where not all of its steps succeeded under one bundle."""
-        values: dict[str, Value] = {"id": execution_id, "after": after, "limit": limit, "end": successes.END}
-        (found,) = await self._rows(successes.read, "successes", execution_id, **values)
+        values: dict[str, Value] = {"id": execution_id, "after": after, "limit": limit, "end": success_page.END}
+        (found,) = await self._rows(success_page.read, "successes", execution_id, **values)
         return found
 
     async def step(self, step_id: str) -> Step:

@@ -14,6 +14,7 @@ import psycopg
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, StoreBusy, Terminated
 from rebuno.journal import rows
+from rebuno.journal.json_lists import names_text
 from rebuno.journal.postgres import upkeep
 from rebuno.journal.postgres.claims import Claims
 from rebuno.journal.postgres.pipeline import Connection
@@ -32,7 +33,6 @@ from rebuno.journal.records import (
     Lease,
 )
 from rebuno.journal.rows import Row
-from rebuno.journal.texts import names_text
 
 # How long to wait before the server is asked again for what was said meanwhile, in seconds.
 _AGAIN: Final = 0.5

@@ -11,8 +11,8 @@ from typing import Final, Self
 
 from rebuno.errors import StoreError, StoreUnreachable
 from rebuno.journal.chain import written
-from rebuno.journal.leases import Leases
-from rebuno.journal.owners import Owner, own_folder
+from rebuno.journal.lease import Leases
+from rebuno.journal.liveness import Owner, own_folder
 from rebuno.journal.postgres import upkeep
 from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.claims import Claims

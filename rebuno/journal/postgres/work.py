@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rebuno.journal.answers import Answer
 from rebuno.journal.postgres.group import Change, Group
 from rebuno.journal.postgres.pipeline import Connection
+from rebuno.journal.wakeups import Answer
 
 
 @dataclass(slots=True)

@@ -13,19 +13,19 @@ from typing import Final
 import psycopg
 
 from rebuno.errors import RebunoError, StoreError
-from rebuno.journal.answers import Answer, give, give_here
-from rebuno.journal.leases import LEASE_SECONDS
+from rebuno.journal.lease import LEASE_SECONDS
 from rebuno.journal.postgres.changes import Changes
 from rebuno.journal.postgres.connection import clock
-from rebuno.journal.postgres.express import Express, Outcome
 from rebuno.journal.postgres.failures import UNFIT, conflict, known, settled, typed, unfit
 from rebuno.journal.postgres.group import Change, Group
 from rebuno.journal.postgres.pipeline import Connection
 from rebuno.journal.postgres.queue import Queue
+from rebuno.journal.postgres.sender import Express, Outcome
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
 from rebuno.journal.postgres.work import Ask, answers_of, failed
 from rebuno.journal.records import Lease
+from rebuno.journal.wakeups import Answer, give, give_here
 
 logger: Final = logging.getLogger("rebuno.store")
 

@@ -8,14 +8,14 @@ from typing import Final
 import apsw
 
 from rebuno.errors import RebunoError, StoreError
-from rebuno.journal.answers import Answer
-from rebuno.journal.leases import LEASE_SECONDS
+from rebuno.journal.lease import LEASE_SECONDS
 from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
 from rebuno.journal.sqlite.jobs import Change
 from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.sql import SQL
+from rebuno.journal.wakeups import Answer
 
 # How much of an average the newest is.
 NEWEST: Final = 0.1

@@ -9,8 +9,8 @@ import apsw
 from rebuno.errors import StoreError
 from rebuno.journal.own_files import SAFE_FLAGS
 from rebuno.journal.sqlite.connection import Patience
+from rebuno.journal.sqlite.file_watch import Place
 from rebuno.journal.sqlite.marks import Marks
-from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.sql import SQL
 
 # In pages. Each copy into the file costs two syncs more than the commits that it follows.

@@ -11,8 +11,8 @@ import apsw
 
 from rebuno.errors import StoreForeign
 from rebuno.journal.own_files import SAFE_FLAGS
+from rebuno.journal.sqlite.file_watch import taken_away
 from rebuno.journal.sqlite.log_mark import NONE, FileState, LogState, Mark, fault, read_file, read_log, read_marked
-from rebuno.journal.sqlite.place import taken_away
 from rebuno.journal.sqlite.sql import SQL
 
 # How often, and after how many seconds, a file and a log that seem to be strangers are looked at again: a process of an

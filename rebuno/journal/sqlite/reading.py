@@ -7,13 +7,13 @@ from typing import Final, TypeVar
 import apsw
 
 from rebuno.errors import NotFoundError, StoreCorrupt
-from rebuno.journal import rows, successes
+from rebuno.journal import rows, success_page
 from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
 from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import Read
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.journal.sqlite.writer import Writer
-from rebuno.journal.successes import Successes
+from rebuno.journal.success_page import Successes
 
 T = TypeVar("T")
 Value = str | float | bytes | None
@@ -68,7 +68,7 @@ class Reading:
 
     async def successes(self, execution_id: str, *, after: int, limit: int) -> Successes | None:
         """The page that `steps` gives in fewer values; None where not all of its steps succeeded under one bundle."""
-        (found,) = await self._rows(successes.read, "successes", execution_id, after, limit, successes.END)
+        (found,) = await self._rows(success_page.read, "successes", execution_id, after, limit, success_page.END)
         return found
 
     async def step(self, step_id: str) -> Step:

@@ -8,12 +8,12 @@ import apsw
 
 from rebuno.journal import rows
 from rebuno.journal.broadcast import Broadcast
+from rebuno.journal.json_lists import names_text
 from rebuno.journal.records import Agent, AgentPolicy, ApiKey, Counts, Dispatch, DispatchState, Execution, Lease
 from rebuno.journal.rows import Row
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.reading import Reading, T
 from rebuno.journal.sqlite.sql import SQL
-from rebuno.journal.texts import names_text
 
 
 class Served(Reading):

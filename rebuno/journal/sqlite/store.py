@@ -13,15 +13,15 @@ import apsw
 from rebuno.errors import StoreBusy, StoreError, StoreForeign, StoreReadOnly, StoreUnreachable
 from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.chain import written
-from rebuno.journal.leases import Leases
-from rebuno.journal.owners import Owner
+from rebuno.journal.lease import Leases
+from rebuno.journal.liveness import Owner
 from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.connection import MEMORY, Patience, connect, owners_folder
 from rebuno.journal.sqlite.failures import named
+from rebuno.journal.sqlite.file_watch import Place
 from rebuno.journal.sqlite.jobs import Change, Keep, Stop
 from rebuno.journal.sqlite.marks import Marks
-from rebuno.journal.sqlite.place import Place
 from rebuno.journal.sqlite.served import Served
 from rebuno.journal.sqlite.upkeep import Upkeep
 from rebuno.journal.sqlite.writer import DEFER_SECONDS, RENEW_SECONDS, Writer

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from rebuno.journal.leases import Leases
+from rebuno.journal.lease import Leases
 from rebuno.journal.records import Full, Holder, Spend, Tombstone
 from rebuno.journal.rows import Row
 from rebuno.journal.sqlite.sql import SQL

@@ -15,16 +15,16 @@ from typing import Final
 import apsw
 
 from rebuno.errors import StoreError, StoreUnreachable
-from rebuno.journal.answers import Answer, give, give_here
 from rebuno.journal.records import Lease
 from rebuno.journal.sqlite.changes import Changes
 from rebuno.journal.sqlite.committer import NEWEST, Committer
 from rebuno.journal.sqlite.connection import Patience
 from rebuno.journal.sqlite.failures import typed
+from rebuno.journal.sqlite.file_watch import LOOK_SECONDS, Place
 from rebuno.journal.sqlite.jobs import Change, Job, Keep, Read, Stop
 from rebuno.journal.sqlite.log import Log
 from rebuno.journal.sqlite.marks import Marks
-from rebuno.journal.sqlite.place import LOOK_SECONDS, Place
+from rebuno.journal.wakeups import Answer, give, give_here
 from rebuno.model.clock import Clock
 
 logger: Final = logging.getLogger("rebuno.store")

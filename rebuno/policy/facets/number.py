@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
-from rebuno.policy import tokens
 from rebuno.policy.facets.reading import Facet, Surroundings
-from rebuno.policy.values import UNREADABLE, is_number, shown
+from rebuno.policy.values import tokens
+from rebuno.policy.values.json_values import UNREADABLE, is_number, shown
 
 # A longer text is no number that anybody wrote; it is maybe.
 MAX_TEXT: Final = 1_000

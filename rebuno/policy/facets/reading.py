@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from rebuno.policy.syntax import Op
-from rebuno.policy.values import UNREADABLE, Tri
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import UNREADABLE, Tri
 
 
 @dataclass(frozen=True, slots=True)

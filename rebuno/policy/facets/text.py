@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from rebuno.policy.facets.reading import Facet, Surroundings
-from rebuno.policy.values import UNREADABLE, is_json, is_number, shown, valid
+from rebuno.policy.values.json_values import UNREADABLE, is_json, is_number, shown, valid
 
 # Beyond either bound the texts of a value are maybe.
 MAX_NODES: Final = 100_000  # scalars, keys, lists and objects together

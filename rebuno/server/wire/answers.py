@@ -5,7 +5,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from rebuno.journal.records import Event, Execution, Step
-from rebuno.kernel.serving import Delta, Settled, Waiting
+from rebuno.kernel.served.kernel import Delta, Settled, Waiting
 from rebuno.model.answer import Answer, Say
 from rebuno.server.wire.requests import (
     ExecutionStatusName,

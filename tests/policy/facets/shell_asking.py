@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from rebuno.policy.facets import shell
 from rebuno.policy.facets.reading import Surroundings
-from rebuno.policy.syntax import Op
-from rebuno.policy.values import UNREADABLE, Tri
+from rebuno.policy.facets.shell import facets
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import UNREADABLE, Tri
 
-COMMAND, PROGRAM, REDIRECT = shell.FACETS
+COMMAND, PROGRAM, REDIRECT = facets.FACETS
 AROUND = Surroundings(workdir="/proj", home="/home/bot")
 
 

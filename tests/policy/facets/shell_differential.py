@@ -14,13 +14,13 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
-from rebuno.policy.facets import path
-from rebuno.policy.facets.path import Path
-from rebuno.policy.facets.placed import Placed
+from rebuno.policy.facets.path import facets
+from rebuno.policy.facets.path.facets import Path
+from rebuno.policy.facets.path.placed import Placed
 from rebuno.policy.facets.reading import Either, Surroundings
-from rebuno.policy.facets.shell_command import Command
-from rebuno.policy.facets.shell_words import Word
-from rebuno.policy.values import UNREADABLE
+from rebuno.policy.facets.shell.command import Command
+from rebuno.policy.facets.shell.words import Word
+from rebuno.policy.values.json_values import UNREADABLE
 from tests.policy.facets.shell_asking import COMMAND, REDIRECT, every, like
 from tests.policy.facets.shell_sandbox import Run, Sandbox
 from tests.policy.facets.shell_wandering import Pieces, harmless, spoilt, text_of, wandering
@@ -84,7 +84,7 @@ class Differential:
         # Whether the command is the one that ran, in one of the places where it may stand.
         if command.equals(Command(tuple(Word(word) for word in run.words)), False) is False:
             return False
-        here = _places(path.read(Placed(".", command.places), self.around))
+        here = _places(facets.read(Placed(".", command.places), self.around))
         if here == [run.place] != [self.sandbox.start]:
             self.counts.elsewhere += 1
         return None in here or run.place in here

@@ -14,8 +14,8 @@ from typing import Any
 import pglast
 from pglast.parser import parse_sql_json
 
-from rebuno.policy.facets import sql_tree
-from rebuno.policy.facets.sql_tree import Script
+from rebuno.policy.facets.sql import tree as sql_tree
+from rebuno.policy.facets.sql.tree import Script
 from tests.policy.facets.sql_texts import SEEDS, texts
 
 

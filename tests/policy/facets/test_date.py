@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.facets import date
-from rebuno.policy.facets.date import Day
+from rebuno.policy.facets.date import facets
+from rebuno.policy.facets.date.facets import Day
 from rebuno.policy.facets.reading import Surroundings
-from rebuno.policy.values import UNREADABLE, Tri
+from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.bundles import Text, values
 
 NOWHERE = Surroundings()
-FACET = date.FACETS[0]
+FACET = facets.FACETS[0]
 MAY_15 = Day(2024, 5, 15)
 JANUARY_11 = Day(None, 1, 11)
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rebuno.policy.explain import explain
-from rebuno.policy.facets import date
-from rebuno.policy.facets.date import Day
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.facets.date import facets
+from rebuno.policy.facets.date.facets import Day
 from rebuno.policy.facets.reading import Doubtful, Surroundings
-from rebuno.policy.facts import Evidence, Facts, History
-from rebuno.policy.values import UNREADABLE, Tri
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.bundles import again, policy_of
 
 DAY = "2025-05-05"
@@ -64,7 +64,7 @@ def test_a_day_beside_such_a_word_is_maybe(text: str, way: str) -> None:
     """In every way of writing that is read, in what the user wrote, in a result, and in the argument itself."""
     written = text.format(way)
     assert asked(written) is None
-    assert date.FACETS[0].read(written, Surroundings()) is UNREADABLE
+    assert facets.FACETS[0].read(written, Surroundings()) is UNREADABLE
     listed = History([Evidence(1, "tool_call", "list", {}, [written])])
     assert _ask('result of tool "list" at []', DAY, Facts("tool_call", "t", history=listed)) is None
 
@@ -79,7 +79,7 @@ def test_a_day_alone_is_that_day(text: str, way: str) -> None:
 @pytest.mark.parametrize("text", OTHER_WORDS)
 def test_a_verb_and_a_number_are_no_day(text: str) -> None:
     """Where the name of a month may be another word, the day is maybe."""
-    found = list(date.find(text, Surroundings()))
+    found = list(facets.find(text, Surroundings()))
     assert found
     assert all(isinstance(one, Doubtful) for one in found)
 
@@ -99,7 +99,7 @@ def test_a_verb_and_a_number_are_no_day(text: str) -> None:
 )
 def test_a_month_in_small_letters_is_one(text: str) -> None:
     """People write months in small letters."""
-    assert any(isinstance(one, Day) for one in date.find(text, Surroundings()))
+    assert any(isinstance(one, Day) for one in facets.find(text, Surroundings()))
 
 
 def test_another_place_is_sure() -> None:
@@ -111,6 +111,6 @@ def test_another_place_is_sure() -> None:
 
 def test_only_so_many_days_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a text with very many days the later ones are in doubt."""
-    monkeypatch.setattr(date, "MAX_DAYS", 2)
-    found = list(date.find("May 1, May 2, May 3", Surroundings()))
+    monkeypatch.setattr(facets, "MAX_DAYS", 2)
+    found = list(facets.find("May 1, May 2, May 3", Surroundings()))
     assert [type(one) for one in found] == [Day, Day, Doubtful]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.facets.email import FACETS
+from rebuno.policy.facets.mail import FACETS
 from rebuno.policy.facets.reading import Surroundings, Unsure
-from rebuno.policy.values import UNREADABLE
+from rebuno.policy.values.json_values import UNREADABLE
 
 AROUND = Surroundings()
 DOMAIN = next(facet for facet in FACETS if facet.name == "domain")

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.policy.compile import compile_policy
-from rebuno.policy.explain import explain
+from rebuno.policy.explain.explain import explain
 from rebuno.policy.facets.reading import Surroundings, Unsure
-from rebuno.policy.facets.url import FACETS
-from rebuno.policy.facts import Facts
-from rebuno.policy.source import Source
-from rebuno.policy.values import UNREADABLE
+from rebuno.policy.facets.url.facets import FACETS
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.values.json_values import UNREADABLE
 
 AROUND = Surroundings()
 LINK = next(facet for facet in FACETS if facet.name == "link")

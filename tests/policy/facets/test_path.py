@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.facets import path
-from rebuno.policy.facets.path import Path
+from rebuno.policy.facets.path import facets
+from rebuno.policy.facets.path.facets import Path
 from rebuno.policy.facets.reading import Surroundings
-from rebuno.policy.syntax import Op
-from rebuno.policy.values import MISSING, UNREADABLE, Tri
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri
 from tests.policy.bundles import Text, values
 
 NOWHERE = Surroundings()
 HERE = Surroundings(workdir="/proj/./x/..", home="/home/bot/")
-PATH, NAME, EXTENSION = path.FACETS
+PATH, NAME, EXTENSION = facets.FACETS
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_paths_are_resolved(value: str, alone: str | None, here: str) -> None:
         "file:/etc/passwd",
         "https://a.example/b",
         "\ud800",
-        "/" + "a" * path.MAX_LENGTH,
+        "/" + "a" * facets.MAX_LENGTH,
         5,
         True,
         ["/a"],
@@ -85,7 +85,7 @@ def test_paths_are_resolved(value: str, alone: str | None, here: str) -> None:
 )
 def test_what_programs_do_not_agree_on_is_not_read(value: Any) -> None:
     """By any of the three facets, `workdir` or not."""
-    for facet in path.FACETS:
+    for facet in facets.FACETS:
         assert facet.read(value, NOWHERE) is UNREADABLE
         assert facet.read(value, HERE) is UNREADABLE
 

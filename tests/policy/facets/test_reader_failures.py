@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy import facets
 from rebuno.policy.compile import compile_text
-from rebuno.policy.explain import explain
-from rebuno.policy.facets import sql_tree
-from rebuno.policy.facts import Evidence, Facts, History
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.facets import registry
+from rebuno.policy.facets.sql import tree
+from rebuno.policy.matcher.facts import Evidence, Facts, History
 
 TESTS = {
     "path": 'path of args.v == "/a"',
@@ -51,17 +51,17 @@ def test_a_reader_that_fails_is_told_of(
     name: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Ours and those of packages alike; the answer is maybe, so nothing is let through."""
-    whole = facets.facet(name)
+    whole = registry.facet(name)
     assert whole is not None
     broken = replace(whole, read=_fails(error))
-    monkeypatch.setitem(facets.OWN, name, facets.OWN[name])
-    module = __import__(f"rebuno.policy.facets.{facets.OWN[name]}", fromlist=["FACETS"])
+    monkeypatch.setitem(registry.OWN, name, registry.OWN[name])
+    module = __import__(f"rebuno.policy.facets.{registry.OWN[name]}", fromlist=["FACETS"])
     monkeypatch.setattr(module, "FACETS", tuple(broken if one.name == name else one for one in module.FACETS))
-    facets.facet.cache_clear()
+    registry.facet.cache_clear()
     try:
         _told(TESTS[name], caplog, error.__name__)
     finally:
-        facets.facet.cache_clear()
+        registry.facet.cache_clear()
 
 
 @pytest.mark.parametrize("error", [AttributeError, TypeError, AssertionError, RecursionError, ValueError])
@@ -69,12 +69,12 @@ def test_the_parser_s_own_failure_is_told_of(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What sqlglot fails with, but for the errors by which it refuses a text, is no word on the text."""
-    monkeypatch.setattr(sql_tree, "_script", _fails(error))
-    sql_tree.script.cache_clear()
+    monkeypatch.setattr(tree, "_script", _fails(error))
+    tree.script.cache_clear()
     try:
         _told('any statement of args.v == "select"', caplog, error.__name__)
     finally:
-        sql_tree.script.cache_clear()
+        tree.script.cache_clear()
 
 
 def test_a_text_that_cannot_be_read_is_its_own_fault(caplog: pytest.LogCaptureFixture) -> None:
@@ -92,12 +92,12 @@ def test_a_finder_that_fails_leaves_doubt(
     name: str, source: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What could not be searched may hold the value: it is let through by no rule, and stopped by each."""
-    whole = facets.facet(name)
+    whole = registry.facet(name)
     assert whole is not None
-    module = __import__(f"rebuno.policy.facets.{facets.OWN[name]}", fromlist=["FACETS"])
+    module = __import__(f"rebuno.policy.facets.{registry.OWN[name]}", fromlist=["FACETS"])
     broken = replace(whole, find=_fails(ZeroDivisionError))
     monkeypatch.setattr(module, "FACETS", tuple(broken if one.name == name else one for one in module.FACETS))
-    facets.facet.cache_clear()
+    registry.facet.cache_clear()
     try:
         value = {"path": "/a", "domain": "a@b.example", "date": "2025-01-11", "number": 5}[name]
         for verdict, rule in (("allow", "default"), ("deny", "r")):
@@ -112,4 +112,4 @@ def test_a_finder_that_fails_leaves_doubt(
         assert [record for record in caplog.records if record.levelno == logging.ERROR and record.exc_info]
     finally:
         monkeypatch.undo()
-        facets.facet.cache_clear()
+        registry.facet.cache_clear()

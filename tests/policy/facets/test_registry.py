@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from rebuno.errors import BundleError
-from rebuno.policy import facets
 from rebuno.policy.compile import compile_text
-from rebuno.policy.explain import explain
-from rebuno.policy.facets import sql
-from rebuno.policy.facts import Facts
-from rebuno.policy.names import RESERVED
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.facets import registry
+from rebuno.policy.facets.sql import facets as sql
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.keywords import RESERVED
 
 Install = Callable[..., None]
 
 MODULE = """
 from rebuno.policy.facets.reading import Facet
-from rebuno.policy.values import UNREADABLE
+from rebuno.policy.values.json_values import UNREADABLE
 
 def read(value, around):
     if value == "boom":
@@ -38,8 +38,8 @@ CRY = Facet(name="cry", of="a text", gives="it in capitals", value="string", rea
 
 
 def _forget() -> None:
-    facets.packaged.cache_clear()
-    facets.facet.cache_clear()
+    registry.packaged.cache_clear()
+    registry.facet.cache_clear()
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             info = tmp_path / f"{package}-1.5.dist-info"
             info.mkdir()
             (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.5\n", encoding="utf-8")
-            (info / "entry_points.txt").write_text(f"[{facets.GROUP}]\n{points}\n", encoding="utf-8")
+            (info / "entry_points.txt").write_text(f"[{registry.GROUP}]\n{points}\n", encoding="utf-8")
         _forget()
 
     yield install
@@ -76,17 +76,17 @@ def refused(test: str) -> tuple[str, str, str]:
 
 def test_every_module_gives_the_facets_that_it_is_listed_for() -> None:
     """The table of names and the modules are one truth, and each name is a word of the language."""
-    for module in dict.fromkeys(facets.OWN.values()):
+    for module in dict.fromkeys(registry.OWN.values()):
         given = [facet.name for facet in import_module(f"rebuno.policy.facets.{module}").FACETS]
-        assert given == [name for name, of in facets.OWN.items() if of == module]
-    assert facets.OWN.keys() <= RESERVED
-    assert facets.facet("nothing") is None
+        assert given == [name for name, of in registry.OWN.items() if of == module]
+    assert registry.OWN.keys() <= RESERVED
+    assert registry.facet("nothing") is None
 
 
-@pytest.mark.parametrize("name", list(facets.OWN))
+@pytest.mark.parametrize("name", list(registry.OWN))
 def test_every_facet_says_what_it_is(name: str) -> None:
     """What it reads and gives is told in words, and what it gives has a type that tests know."""
-    facet = facets.facet(name)
+    facet = registry.facet(name)
     assert facet is not None
     assert facet.of
     assert facet.gives

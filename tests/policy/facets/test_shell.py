@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.facets import shell
-from rebuno.policy.facets.shell_command import Command
-from rebuno.policy.values import UNREADABLE
+from rebuno.policy.facets.shell import facets
+from rebuno.policy.facets.shell.command import Command
+from rebuno.policy.values.json_values import UNREADABLE
 from tests.policy.facets.shell_asking import AROUND, COMMAND, PROGRAM, REDIRECT, any_of, equals, every, like
 from tests.policy.facets.shell_texts import TOKENS
 
@@ -263,7 +263,7 @@ def test_what_is_not_written_there_is_in_every_set(text: str) -> None:
 )
 def test_texts_that_cannot_be_read(text: Any) -> None:
     """All is maybe where a text may be read in two ways, or is beyond the bounds, or is no text with a command."""
-    assert [facet.read(text, AROUND) for facet in shell.FACETS] == [UNREADABLE] * 3
+    assert [facet.read(text, AROUND) for facet in facets.FACETS] == [UNREADABLE] * 3
 
 
 def test_the_bounds_are_just_there() -> None:
@@ -319,7 +319,7 @@ def test_redirects_are_below_directories() -> None:
 @settings(max_examples=300, deadline=None)
 def test_no_text_raises(text: str) -> None:
     """Whatever the text, each facet gives a list or says that it cannot be read, and each test has an answer."""
-    for facet in shell.FACETS:
+    for facet in facets.FACETS:
         found = facet.read(text, AROUND)
         assert found is UNREADABLE or all(one.json() is not None for one in found)
     for one in COMMAND.read(text, AROUND) if COMMAND.read(text, AROUND) is not UNREADABLE else []:

@@ -7,9 +7,9 @@ from time import process_time
 
 import pytest
 
-from rebuno.policy.facets.shell_command import Command
-from rebuno.policy.facets.shell_script import read_script
-from rebuno.policy.facets.shell_words import Word
+from rebuno.policy.facets.shell.command import Command
+from rebuno.policy.facets.shell.script import read_script
+from rebuno.policy.facets.shell.words import Word
 from tests.policy.facets.real_bash import BASH, RealBash
 from tests.policy.facets.shell_texts import thrown, well_formed
 

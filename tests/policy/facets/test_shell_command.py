@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.syntax import Op
-from rebuno.policy.values import UNREADABLE, Tri
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.facets.shell_asking import AROUND, COMMAND, PROGRAM, equals, like
 
 

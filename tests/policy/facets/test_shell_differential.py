@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from rebuno.policy.values import UNREADABLE
+from rebuno.policy.values.json_values import UNREADABLE
 from tests.policy.facets.shell_asking import AROUND, COMMAND, every, like
 from tests.policy.facets.shell_differential import Differential, texts
 from tests.policy.facets.shell_sandbox import Sandbox

@@ -5,14 +5,14 @@ from functools import cache
 
 import pytest
 
-from rebuno.policy.decide import Policy
-from rebuno.policy.explain import explain
-from rebuno.policy.facets import path
-from rebuno.policy.facets.placed import Placed
-from rebuno.policy.facets.shell_command import Command
-from rebuno.policy.facets.shell_places import MAX_LETTERS, MAX_NAMES
-from rebuno.policy.facts import Facts
-from rebuno.policy.values import UNREADABLE, Tri
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.facets.path import facets
+from rebuno.policy.facets.path.placed import Placed
+from rebuno.policy.facets.shell.command import Command
+from rebuno.policy.facets.shell.directories import MAX_LETTERS, MAX_NAMES
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.bundles import policy_of
 from tests.policy.facets.shell_asking import AROUND, COMMAND
 
@@ -45,7 +45,7 @@ def places(text: str) -> list[list[str]]:
     """Where the commands may stand, in the order of the facet: as `AROUND` has it, empty where it is not known."""
     found = []
     for command in _commands(text):
-        here = path.read(Placed(".", command.places), AROUND)
+        here = facets.read(Placed(".", command.places), AROUND)
         readings = getattr(here, "readings", (here,))
         found.append([] if here is UNREADABLE else [str(one) for one in readings])
     return found

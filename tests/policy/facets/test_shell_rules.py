@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebuno.policy.values import UNREADABLE, Tri
+from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.facets.shell_asking import AROUND, COMMAND, PROGRAM, REDIRECT, any_of, equals, every, like
 
 

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot.dialects.dialect import Dialect
 
-from rebuno.policy.facets import sql, sql_tree
 from rebuno.policy.facets.reading import Surroundings
-from rebuno.policy.facets.sql import Table
-from rebuno.policy.syntax import Op
-from rebuno.policy.values import UNREADABLE, Tri
+from rebuno.policy.facets.sql import facets, tree
+from rebuno.policy.facets.sql.facets import Table
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.bundles import Text, values
 
 NOWHERE = Surroundings()
-STATEMENT, TABLE, WRITTEN, FUNCTION = sql.FACETS
+STATEMENT, TABLE, WRITTEN, FUNCTION = facets.FACETS
 
 
 def tables(text: str) -> list[str]:
@@ -168,7 +168,7 @@ def test_what_sql_does(text: str, statements: str, names: str) -> None:
 )
 def test_what_cannot_be_told(text: Any) -> None:
     """Text that some server reads in another way, or that is not understood, is not read at all."""
-    for facet in sql.FACETS:
+    for facet in facets.FACETS:
         assert facet.read(text, NOWHERE) is UNREADABLE
 
 
@@ -265,9 +265,9 @@ def test_what_names_no_function_is_refused(written: Any) -> None:
 )
 def test_sql_is_read_up_to_a_number_of_tokens(begin: str, again: str, tokens: int) -> None:
     """The bound is a function of the text alone: the longest text below it is read, one piece more is maybe."""
-    most = (sql_tree.MAX_TOKENS - len(Dialect.get_or_raise("").tokenize(begin))) // tokens
+    most = (tree.MAX_TOKENS - len(Dialect.get_or_raise("").tokenize(begin))) // tokens
     assert tables(begin + again * most) == ["t"]
-    for facet in sql.FACETS:
+    for facet in facets.FACETS:
         assert facet.read(begin + again * (most + 1), NOWHERE) is UNREADABLE
 
 
@@ -278,6 +278,6 @@ WORDS = "SELECT FROM ( ) , ; * t.x 'x' \"q\" `z` 1 NOT - CASE WHEN END WITH AS U
 @given(st.one_of(values, st.lists(st.sampled_from(WORDS.split(" ")), max_size=20).map(" ".join)))
 def test_no_value_is_too_odd(value: Any) -> None:
     """Reading never raises; all facets read a text, or none does."""
-    statements, *found = (facet.read(value, NOWHERE) for facet in sql.FACETS)
+    statements, *found = (facet.read(value, NOWHERE) for facet in facets.FACETS)
     assert {one is UNREADABLE for one in found} == {statements is UNREADABLE}
     assert statements is UNREADABLE or statements

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rebuno.policy.facets import sql
 from rebuno.policy.facets.reading import Surroundings
-from rebuno.policy.values import UNREADABLE
+from rebuno.policy.facets.sql import facets
+from rebuno.policy.values.json_values import UNREADABLE
 
 NOWHERE = Surroundings()
-_, _, WRITTEN, FUNCTION = sql.FACETS
+_, _, WRITTEN, FUNCTION = facets.FACETS
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebuno.policy.facets import sql_tree
+from rebuno.policy.facets.sql import tree
 from tests.policy.facets.sql_oracles import Seen, Sqlite, compare, missing, postgres
 
 # Changed only together with what a longer run has found. Each takes some three seconds of processor.
@@ -26,9 +26,9 @@ def test_what_a_server_sees_is_named(oracle: Callable[[str], Seen | None], read:
 def test_what_a_reader_leaves_out_is_found(oracle: Callable[[str], Seen | None], lost: str) -> None:
     """A reader that forgets one of the four differs from the server."""
     text = "delete from users where f(a)"
-    seen, script = oracle(text), sql_tree.script(text)
+    seen, script = oracle(text), tree.script(text)
     assert seen is not None
-    assert isinstance(script, sql_tree.Script)
+    assert isinstance(script, tree.Script)
     assert list(missing(seen, script)) == []
     assert len(list(missing(seen, replace(script, **{lost: frozenset()})))) == 1
 

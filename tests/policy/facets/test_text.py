@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from rebuno.policy.facets import text
 from rebuno.policy.facets.reading import Surroundings
-from rebuno.policy.values import UNREADABLE
+from rebuno.policy.values.json_values import UNREADABLE
 from tests.policy.bundles import Text, nested, values
 
 NOWHERE = Surroundings()

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.policy.facets.reading import Facet, Surroundings
-from rebuno.policy.facets.url import FACETS
-from rebuno.policy.values import MISSING, UNREADABLE
+from rebuno.policy.facets.url.facets import FACETS
+from rebuno.policy.values.json_values import MISSING, UNREADABLE
 
 AROUND = Surroundings()
 NAMED: dict[str, Facet] = {facet.name: facet for facet in FACETS}

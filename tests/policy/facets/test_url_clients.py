@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from rebuno.policy.facets.urls import read_url
+from rebuno.policy.facets.url.parse import read_url
 from tests.policy.facets.url_clients import CLIENTS, Reading, connected, difference, tally
 from tests.policy.facets.url_texts import thrown
 

@@ -26,8 +26,8 @@ import yarl
 from urllib3.util import parse_url
 
 from rebuno.policy.facets.reading import NOWHERE
-from rebuno.policy.facets.url import FACETS
-from rebuno.policy.facets.urls import DEFAULT_PORTS, Url, read_url, usual
+from rebuno.policy.facets.url.facets import FACETS
+from rebuno.policy.facets.url.parse import DEFAULT_PORTS, Url, read_url, usual
 from tests.policy.facets.url_texts import thrown
 
 _LINK: Final = next(facet for facet in FACETS if facet.name == "link")

@@ -1,0 +1,1 @@
+"""`rebuno agent`: who runs executions, and where."""

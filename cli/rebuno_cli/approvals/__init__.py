@@ -1,0 +1,1 @@
+"""`rebuno approval`: the questions that agents have asked, and their answers."""

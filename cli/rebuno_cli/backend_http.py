@@ -1,0 +1,209 @@
+"""A served kernel as a desk, over HTTP."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from rebuno import types
+from rebuno.errors import NotFoundError, ValidationError
+from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.kernel.core.quorum import Panel
+from rebuno.kernel.history.timeline import Story, compose
+from rebuno.sdk.client import Client
+from rebuno_cli import received
+from rebuno_cli.backend import Fork, Question, Waiting, Wanted
+from rebuno_cli.ids import beginning, only
+
+# The server's own limits.
+_PAGE: Final = 200
+_EVENTS: Final = 1000
+# An execution that is named by less than its id is looked for among so many of the newest.
+_LOOKED_AT: Final = 2000
+
+
+class RemoteDesk:
+    """What `rebuno_cli.backend.Desk` says, of the server that a client speaks to."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def now(self) -> float:
+        return time.time()
+
+    # ------------------------------------------------------------ executions
+
+    async def execution(self, ref: str) -> Execution:
+        said = await self._find(ref)
+        return received.execution(said, await self.events(said.id))
+
+    async def again(self, execution_id: str) -> Execution:
+        return received.execution(await self._client.get(execution_id))
+
+    async def waits_for(self, execution: Execution) -> list[Waiting]:
+        said = await self._client.get(execution.id)
+        return [Waiting(one.type, one.id, one.step_id) for one in said.blocked_on]
+
+    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[Execution]:
+        found: list[Execution] = []
+        cursor: str | None = ""
+        while cursor is not None and len(found) < limit:
+            page = await self._client.list_executions(
+                agent_id=agent_id or "", status=status or "", cursor=cursor, limit=min(limit - len(found), _PAGE)
+            )
+            found += map(received.execution, page.executions)
+            cursor = page.next_cursor
+        return found
+
+    async def steps(self, execution_id: str) -> list[Step]:
+        return received.steps(await self._client.list_steps(execution_id), await self.events(execution_id))
+
+    async def events(self, execution_id: str, *, after: int = 0) -> list[Event]:
+        found: list[Event] = []
+        while True:
+            page = await self._client.events(execution_id, after_seq=after, limit=_EVENTS)
+            found += map(received.event, page)
+            if len(page) < _EVENTS:
+                return found
+            after = page[-1].event_seq
+
+    async def story(self, ref: str) -> Story:
+        said = await self._find(ref)
+        log = await self.events(said.id)
+        steps = received.steps(await self._client.list_steps(said.id), log)
+        asked = await self._client.list_approvals(status="all", execution_id=said.id)
+        row = received.execution(said, log)
+        return compose(row, log, steps, [received.approval(one, log) for one in asked], alive=not row.status.terminal)
+
+    async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
+        return []
+
+    async def create(self, wanted: Wanted) -> Execution:
+        made = await self._client.create(
+            wanted.agent_id,
+            wanted.input,
+            session=wanted.session,
+            parent_execution_id=wanted.parent,
+            idempotency_key=wanted.key,
+            on_behalf_of=wanted.on_behalf_of,
+        )
+        return received.execution(made)
+
+    async def cancel(self, ref: str, *, reason: str | None) -> Execution:
+        if reason is not None:
+            raise ValidationError("a server takes no reason of a cancellation; leave out `--reason`")
+        found = await self._find(ref)
+        await self._client.cancel(found.id)
+        return await self.execution(found.id)
+
+    async def fork(self, ref: str, wanted: Fork) -> Execution:
+        if wanted.key is not None:
+            raise ValidationError("a server takes no id of yours for a fork; leave out `--id`")
+        found = await self._find(ref)
+        at = await self._client.latest_seq(found.id) if wanted.at_seq is None else wanted.at_seq
+        made = await self._client.fork(
+            found.id,
+            at_seq=at,
+            session=wanted.session,
+            keep_policy=wanted.keep_policy,
+            deadline_seconds=wanted.deadline,
+        )
+        return received.execution(made)
+
+    async def _find(self, ref: str) -> types.Execution:
+        try:
+            return await self._client.get(ref)
+        except (NotFoundError, ValidationError):
+            return await self._look_for(ref)
+
+    async def _look_for(self, ref: str) -> types.Execution:
+        rows: list[types.Execution] = []
+        cursor: str | None = ""
+        while cursor is not None and len(rows) < _LOOKED_AT:
+            page = await self._client.list_executions(cursor=cursor, limit=_PAGE)
+            rows += page.executions
+            cursor = page.next_cursor
+        ids = {row.id: row for row in rows}
+        named = [row.id for row in rows if row.idempotency_key == ref] or beginning(ref, ids)
+        if not named and cursor is not None:
+            raise NotFoundError(f"none of the {len(rows)} newest executions is `{ref}`; give the whole id")
+        return ids[only("execution", ref, named)]
+
+    # ------------------------------------------------------------ approvals
+
+    async def approvals(self, *, status: str | None, execution: str | None) -> list[Question]:
+        within = (await self._find(execution)).id if execution is not None else ""
+        found = await self._client.list_approvals(status=status or "all", execution_id=within)
+        return [(received.approval(one), received.about(one)) for one in found]
+
+    async def approval(self, ref: str) -> Question:
+        said = await self._client.get_approval(await self._approval_id(ref))
+        return received.approval(said, await self.events(said.execution_id)), received.about(said)
+
+    async def panels(self, approval: Approval) -> list[Panel]:
+        return received.panels(approval, await self.events(approval.execution_id))
+
+    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> Question:
+        approval_id = await self._approval_id(ref)
+        if granted:
+            await self._client.grant_approval(approval_id, decided_by=decided_by, rationale=rationale, scope=scope)
+        else:
+            await self._client.deny_approval(approval_id, decided_by=decided_by, rationale=rationale)
+        said = await self._client.get_approval(approval_id)
+        return received.approval(said), received.about(said)
+
+    async def _approval_id(self, ref: str) -> str:
+        try:
+            return (await self._client.get_approval(ref)).id
+        except (NotFoundError, ValidationError):
+            every = [one.id for one in await self._client.list_approvals(status="all")]
+            return only("approval", ref, beginning(ref, every))
+
+    # ------------------------------------------------------------ agents and keys
+
+    async def agents(self) -> list[types.Agent]:
+        return await self._client.list_agents()
+
+    async def agent(self, agent_id: str) -> types.Agent:
+        return await self._client.get_agent(agent_id)
+
+    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float | None) -> types.Agent:
+        return await self._client.put_agent(
+            agent_id, webhook_url=webhook_url, secret=secret, lease_timeout_seconds=lease
+        )
+
+    async def delete_agent(self, agent_id: str, *, force: bool) -> None:
+        await self._client.delete_agent(agent_id, force=force)
+
+    async def set_policy(self, agent_id: str, text: str) -> None:
+        await self._client.set_policy(agent_id, text)
+
+    async def test_policy(
+        self, agent_id: str, *, bundle: str, cases: Sequence[dict[str, Any]], execution_ids: Sequence[str]
+    ) -> types.Tested:
+        found = types.Tested()
+        if cases or not execution_ids:
+            found = await self._client.test_policy(agent_id, bundle=bundle, cases=cases)
+        for ref in execution_ids:
+            about = (await self._find(ref)).id
+            more = await self._client.test_policy(agent_id, bundle=bundle, execution_id=about)
+            found.results += more.results
+            found.failed += more.failed
+        return found
+
+    async def keys(self) -> list[types.ApiKey]:
+        return await self._client.list_keys()
+
+    async def create_key(self, name: str, scopes: Sequence[str]) -> types.NewApiKey:
+        return await self._client.create_key(name, scopes)
+
+    async def rotate_key(self, ref: str) -> types.NewApiKey:
+        return await self._client.rotate_key((await self._key(ref)).id)
+
+    async def revoke_key(self, ref: str) -> types.ApiKey:
+        key = await self._key(ref)
+        await self._client.revoke_key(key.id)
+        return key
+
+    async def _key(self, ref: str) -> types.ApiKey:
+        found = {key.id: key for key in await self._client.list_keys()}
+        return found[only("key", ref, beginning(ref, found))]

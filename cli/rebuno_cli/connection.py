@@ -1,0 +1,97 @@
+"""Which store or server a command works on, and the way to it."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from rebuno.errors import ValidationError
+
+if TYPE_CHECKING:
+    from rebuno.kernel.operator import Operator
+    from rebuno_cli.backend import Desk
+
+T = TypeVar("T")
+
+
+def path(db: str | None) -> str:
+    """The store's file or URL: `--db`, else REBUNO_DB_URL.
+
+    Raises:
+        ValidationError: neither is given, or only a server.
+    """
+    given = db or os.environ.get("REBUNO_DB_URL", "")
+    if given:
+        return given
+    if os.environ.get("REBUNO_URL"):
+        raise ValidationError("this command works on a store and not on a server; give `--db PATH` or REBUNO_DB_URL")
+    raise ValidationError("no store is named; give `--db PATH`, or set REBUNO_DB_URL")
+
+
+def server(db: str | None, url: str | None) -> str:
+    """The server's URL, or an empty text where a store is meant: `--db` or `--url`, else REBUNO_DB_URL, else
+    REBUNO_URL.
+
+    Raises:
+        ValidationError: none is given, or both options, or what is no URL.
+    """
+    if db and url:
+        raise ValidationError("`--db` and `--url` both say where; leave one out")
+    if db or (not url and os.environ.get("REBUNO_DB_URL")):
+        return ""
+    given = url or os.environ.get("REBUNO_URL", "")
+    if not given:
+        raise ValidationError(
+            "no store and no server is named; give `--db PATH` or `--url URL`, or set REBUNO_DB_URL or REBUNO_URL"
+        )
+    if not given.startswith(("http://", "https://")):
+        raise ValidationError(f"`{given}` is no URL of a server; it begins with http:// or https://")
+    return given
+
+
+def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]", *, create: bool = False) -> T:
+    """What `work` finds in the store; `create` makes one where there is none.
+
+    Raises:
+        ValidationError: no store is named.
+        StoreError: it cannot be used.
+    """
+    from rebuno.embedded import operate
+
+    where = path(db)
+
+    async def run() -> T:
+        async with operate(where, create=create) as operator:
+            return await work(operator)
+
+    return asyncio.run(run())
+
+
+def work(db: str | None, url: str | None, job: "Callable[[Desk], Awaitable[T]]") -> T:
+    """What `job` finds in the store, or on the server.
+
+    Raises:
+        ValidationError: neither is named, or both.
+        StoreError, NetworkError: it cannot be used.
+    """
+    there = server(db, url)
+    return asyncio.run(_remote(there, job) if there else _local(path(db), job))
+
+
+async def _remote(url: str, job: "Callable[[Desk], Awaitable[T]]") -> T:
+    from rebuno.sdk.client import Client
+    from rebuno_cli.backend_http import RemoteDesk
+
+    async with Client(url) as client:
+        return await job(RemoteDesk(client))
+
+
+async def _local(where: str, job: "Callable[[Desk], Awaitable[T]]") -> T:
+    from rebuno.journal.opening import open_store
+    from rebuno_cli.backend_store import LocalDesk
+
+    store = await open_store(where, create=False)
+    try:
+        return await job(LocalDesk(store))
+    finally:
+        await store.close()

@@ -1,0 +1,1 @@
+"""`rebuno exec`: look at executions, end them, and begin them again."""

@@ -1,0 +1,101 @@
+"""`rebuno exec replay`: runs a handler against a recording, without any effect."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rebuno.errors import ValidationError, text_of
+from rebuno_cli import connection, files, options
+
+if TYPE_CHECKING:
+    from rebuno.kernel.history.archive import Recording
+    from rebuno.policy.testing.backtest import Backtest
+
+
+def replay(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE|ID", help="What `exec export` wrote (- is standard input), or an execution.")
+    ],
+    handler: Annotated[
+        str, typer.Option("--handler", metavar="MODULE:NAME", help="The handler, looked for in this folder too.")
+    ],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", metavar="FILE", help="Judge the recorded steps by this bundle; again for more layers."
+        ),
+    ] = None,
+    db: options.Db = None,
+    as_json: options.Json = False,
+) -> int:
+    """Run a handler on a recorded input, every step answered with what was recorded. No tool, model or step body runs;
+    what the handler does outside of steps it does.
+
+    Exit code 0, or 1 where it takes another way: which step came instead of which, and which did not come.
+    """
+    from rebuno.testing import replay as through
+    from rebuno_cli.render import console, output, replayed
+
+    run = _handler(handler)
+    recording = _recording(source, db)
+    judged = _judged(recording, policy) if policy else None
+    try:
+        found = asyncio.run(through(recording, run))
+    except SystemExit:
+        # Its code would be taken for ours.
+        raise ValidationError(f"`{handler}` ended the interpreter (`sys.exit`); let it return or raise") from None
+    if as_json:
+        output.write_json({**found.to_json(), "policy": None if judged is None else judged.to_json()})
+    else:
+        console.write(replayed.replayed(found, judged))
+    return int(not found.same or bool(judged and judged.differing))
+
+
+def _recording(source: str, db: str | None) -> "Recording":
+    from rebuno.kernel.history.archive import LONGEST_LINE, read
+
+    if source == "-" or os.path.lexists(source):
+        return read(files.lines(source, LONGEST_LINE + 1), name=files.named(source))
+    try:
+        return connection.ask(db, lambda operator: operator.record(source))
+    except ValidationError as error:
+        raise ValidationError(f"`{source}` is no file, and {error.message}") from None
+
+
+def _judged(recording: "Recording", paths: list[str]) -> "Backtest":
+    from rebuno.kernel.core.origins import in_doubt
+    from rebuno.kernel.history.recorded_facts import of_rows
+    from rebuno.policy.compile import compile_policy
+    from rebuno.policy.syntax.source import read
+    from rebuno.policy.testing.backtest import Tally, against_record
+
+    tally = Tally()
+    parent = in_doubt(recording.execution, recording.events)
+    steps = of_rows(recording.execution, recording.steps, recording.approvals, parent)
+    against_record(tally, compile_policy([read(path) for path in paths]), steps)
+    return tally.result()
+
+
+def _handler(named: str) -> Callable[..., Any]:
+    module, colon, name = named.partition(":")
+    if not (module and colon and name):
+        raise ValidationError(f"`--handler {named}` names no function; write `module:name`, as in `agent:support`")
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (Exception, SystemExit) as error:
+        # Its module is a program of others: anything may come out of it.
+        said = f"{type(error).__name__}: {text_of(error)}"
+        raise ValidationError(f"`--handler {named}` cannot be loaded: {said}") from None
+    if not callable(found):
+        raise ValidationError(f"`--handler {named}` is no function")
+    function: Callable[..., Any] = found
+    return function

@@ -1,0 +1,45 @@
+"""`rebuno exec sweep`: ends what is overdue in a store, and removes what is old."""
+
+from typing import Annotated
+
+import typer
+
+from rebuno_cli import ages, connection, options
+
+
+def sweep(
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            "--older-than", metavar="AGE", help="Remove executions that ended so long ago, such as 30d or 12h."
+        ),
+    ] = None,
+    db: options.Db = None,
+    as_json: options.Json = False,
+) -> int:
+    """Cancel executions past their deadlines, let overdue questions expire, let go of what dead processes ran.
+
+    With --older-than it also removes ended executions, for good: what is left of each is its id, how it ended and the
+    hashes of its output and its log. Exit code 1 where an execution could not be swept.
+    """
+    from rebuno_cli.render import output
+
+    retention = None if older_than is None else ages.seconds("--older-than", older_than)
+    done = connection.ask(db, lambda operator: operator.sweep(retention=retention))
+    if as_json:
+        output.write_json(
+            {
+                "overdue": done.overdue,
+                "expired": done.expired,
+                "released": done.released,
+                "removed": done.removed,
+                "failed": done.failed,
+            }
+        )
+    else:
+        output.write_text(
+            f"{done.overdue} overdue, {done.expired} questions expired, {done.released} let go, {done.removed} removed"
+        )
+        if done.failed:
+            output.write_text(f"{done.failed} could not be swept")
+    return 1 if done.failed else 0

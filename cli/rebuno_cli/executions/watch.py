@@ -1,0 +1,54 @@
+"""`rebuno exec watch`: follows an execution until it ends."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from rebuno_cli import connection, failures, options
+
+if TYPE_CHECKING:
+    from rebuno.journal.records import Execution, Step
+    from rebuno_cli.backend import Desk
+
+
+_ENDED: Final = ("step.succeeded", "step.failed")
+
+
+def watch(
+    ref: options.Ref,
+    every: Annotated[float, typer.Option(metavar="SECONDS", min=0.05, max=3600, help="How often to look.")] = 0.5,
+    db: options.Db = None,
+    url: options.Url = None,
+    as_json: options.Json = False,
+) -> int:
+    """Follow an execution until it ends: its events as they come, and what it waits for.
+
+    Exit code 0 where it completes, 1 where it fails or is cancelled. With --json one event a line.
+    """
+    from rebuno_cli.render.following import Follower
+
+    async def follow(desk: "Desk") -> "Execution":
+        row = await desk.execution(ref)
+        seen, head = 0, b""
+        steps: dict[str, Step] = {}
+        with Follower(row, as_json=as_json) as shown:
+            while True:
+                new = await desk.events(row.id, after=seen)
+                ids = {event.payload.get("step_id") for event in new} - {None}
+                # What has ended is read again, for its result.
+                if not ids <= steps.keys() or any(event.type in _ENDED for event in new):
+                    steps = {step.step_id: step for step in await desk.steps(row.id)}
+                for event in new:
+                    shown.event(event, steps)
+                    seen, head = event.event_seq, event.hash
+                # INVARIANT: the log was read after the row, so that what ended it has been shown.
+                if row.status.terminal:
+                    return row
+                row = await desk.again(row.id)
+                if row.head_hash == head:
+                    shown.state(row, steps.values())
+                    await asyncio.sleep(every)
+
+    ended = connection.work(db, url, follow)
+    return failures.YES if ended.status.value == "completed" else failures.NO

@@ -1,0 +1,1 @@
+"""`rebuno key`: the keys of the HTTP interface."""

@@ -1,0 +1,1 @@
+"""`rebuno policy`: check, test, explain and format bundles."""

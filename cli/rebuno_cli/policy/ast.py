@@ -1,0 +1,28 @@
+"""`rebuno policy ast`: the syntax tree of a bundle, for programs."""
+
+from typing import Annotated
+
+import typer
+
+from rebuno.errors import BundleError
+from rebuno_cli import options
+
+
+def ast(
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle to read.")],
+    as_json: options.Json = False,
+) -> int:
+    """Print the syntax tree of a bundle as JSON, with every place and comment.
+
+    Exit code 0, or 2 when the bundle has syntax errors.
+    """
+    from rebuno.policy.interop import json_ast
+    from rebuno.policy.syntax.parse import parse
+    from rebuno.policy.syntax.source import read
+    from rebuno_cli.render import output
+
+    tree, found = parse(read(bundle))
+    if found:
+        raise BundleError(found)
+    output.write_json(json_ast.dump(tree), indent=None if as_json else 2)
+    return 0

@@ -1,0 +1,57 @@
+"""Takes the steps that a store has recorded to whoever judges them again."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from rebuno.errors import ValidationError
+from rebuno_cli import connection
+
+if TYPE_CHECKING:
+    from rebuno.kernel.operator import Operator
+    from rebuno.policy.testing.backtest import Judged
+
+Executions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--execution", metavar="ID", help="Judge the recorded steps of this execution; may be given again."),
+]
+Since: TypeAlias = Annotated[
+    str, typer.Option("--since", metavar="DURATION", help="Judge those of every execution begun since: 24h, 7d, 30m.")
+]
+
+
+def each(refs: list[str], since: str, db: str | None, take: "Callable[[list[Judged]], None]") -> int:
+    """Hands over the steps of the named executions, one execution after the other, or of those that began within a
+    duration; returns how many executions there were.
+
+    Raises:
+        ValidationError: both are given, the duration is none, or no store is named.
+        NotFoundError, ConflictError, StoreError
+    """
+    from rebuno_cli.render.progress import progress
+
+    if refs and since:
+        raise ValidationError("`--execution` and `--since` both say which; leave one out")
+    began = time.time() - _seconds(since) if since else 0.0
+
+    async def work(operator: "Operator") -> int:
+        named = refs or await operator.began_since(began)
+        with progress("judging executions", len(named)) as done:
+            for ref in named:
+                take(await operator.judged(ref))
+                if done:
+                    done()
+        return len(named)
+
+    return connection.ask(db, work)
+
+
+def _seconds(since: str) -> int:
+    from rebuno.policy.syntax.literals import LiteralError, duration
+
+    try:
+        return duration(since)
+    except LiteralError as error:
+        raise ValidationError(f"`--since`: {error.message}; {error.help}") from None

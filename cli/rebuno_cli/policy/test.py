@@ -1,0 +1,117 @@
+"""`rebuno policy test`: runs the cases beside bundles."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rebuno.errors import ValidationError
+from rebuno_cli import options
+from rebuno_cli.policy import backtest_input
+
+
+def run(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Bundles, case files, or folders of them.")],
+    layer: options.Layers = None,
+    case: Annotated[str, typer.Option("--case", metavar="TEXT", help="Only cases with this text in their name.")] = "",
+    min_coverage: Annotated[
+        float | None,
+        typer.Option("--min-coverage", metavar="PERCENT", min=0, max=100, help="What cases must exercise of a bundle."),
+    ] = None,
+    junit: Annotated[
+        str, typer.Option("--junit", metavar="FILE", help="Write the results there too, as JUnit XML.")
+    ] = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Run again when a file changes, until Ctrl-C.")] = False,
+    execution: backtest_input.Executions = None,
+    since: backtest_input.Since = "",
+    agent: Annotated[
+        str, typer.Option("--agent", metavar="NAME", help="Ask the kernel, as if the bundle were this agent's.")
+    ] = "",
+    db: options.Db = None,
+    url: options.Url = None,
+    as_json: options.Json = False,
+) -> int:
+    """Ask each bundle about the cases in its `.policytest.yaml` file; with --execution or --since, ask one bundle about
+    the steps that a store has recorded, and show which it would decide differently now. With --agent the kernel is
+    asked about the cases and the executions, with the layers that it has.
+
+    Exit code 0 when all come out as expected, 1 when one does not or too little is covered, 2 when a bundle or a case
+    file has errors.
+    """
+    if agent:
+        if len(paths) != 1 or layer or case or junit or watch or since or min_coverage is not None:
+            raise ValidationError("with `--agent` one bundle is asked, with `--execution` and no other option")
+        from rebuno_cli.policy.remote import test
+
+        return test(paths[0], agent, execution or [], db, url, as_json=as_json)
+    if url:
+        raise ValidationError("a server judges for one of its agents; name it with `--agent NAME`")
+    if execution or since:
+        if len(paths) != 1 or case or junit or watch or min_coverage is not None:
+            raise ValidationError("recorded steps are judged by one bundle, without the options about cases")
+        return _backtest([*(layer or ()), *paths], execution or [], since, db, as_json=as_json)
+    if case and min_coverage is not None:
+        raise ValidationError("`--min-coverage` is about all cases of a bundle; leave out `--case`")
+
+    def once() -> tuple[int, Iterable[str]]:
+        return _once(paths, layer or [], case, min_coverage, junit, as_json=as_json, indent=None if watch else 2)
+
+    if watch:
+        from rebuno_cli.watch import watch as repeat
+
+        return repeat(paths, once, as_json=as_json)
+    return once()[0]
+
+
+def _backtest(paths: list[str], refs: list[str], since: str, db: str | None, *, as_json: bool) -> int:
+    from rebuno.policy.compile import compile_policy
+    from rebuno.policy.syntax.source import read
+    from rebuno.policy.testing.backtest import Tally, against_record
+    from rebuno_cli.render import backtest, console, output
+
+    policy = compile_policy([read(path) for path in paths])
+    tally = Tally()
+    count = backtest_input.each(refs, since, db, lambda steps: against_record(tally, policy, steps))
+    result = tally.result()
+    if as_json:
+        output.write_json(result.to_json())
+    else:
+        console.write(backtest.backtest(result, executions=count))
+    return int(bool(result.differing))
+
+
+def _once(
+    paths: list[str],
+    layers: list[str],
+    case: str,
+    least: float | None,
+    junit: str,
+    *,
+    as_json: bool,
+    indent: int | None,
+) -> tuple[int, Iterable[str]]:
+    from rebuno.policy.syntax.source import read
+    from rebuno.policy.testing.discovery import find
+    from rebuno.policy.testing.runner import run_suites
+    from rebuno_cli.render import console, output, report
+    from rebuno_cli.render.progress import progress
+
+    suites = find(paths)
+    sources = [read(path) for path in layers]
+    with progress("testing bundles", len(suites)) as done:
+        tested = run_suites(suites, case, layers=sources, done=done)
+    if junit:
+        from rebuno_cli.render.junit import junit as written
+
+        Path(junit).write_text(written(tested), encoding="utf-8")
+    if as_json:
+        output.write_json(report.report_json(tested), indent=indent)
+    else:
+        console.write(report.report(tested, output.width(sys.stdout), partial=bool(case), least=least))
+    uses = [path for one in tested for path in (*one.checked.uses, *one.checked.texts)] + layers
+    if not all(one.checked.sound for one in tested):
+        return 2, uses
+    failed = any(one.report and one.report.failed for one in tested)
+    return int(failed or (least is not None and any(one.covered < least for one in tested))), uses

@@ -1,0 +1,189 @@
+"""Shows the story of an execution, attempt by attempt, inner steps under the step that ran them."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rebuno.journal.records import Execution
+from rebuno.kernel.core.rate_limited import Counted, KeptOut
+from rebuno.kernel.history.divergence import Parted
+from rebuno.kernel.history.timeline import Asked, Run, Story, Told, Went
+from rebuno.model.step import Kind
+from rebuno_cli.render import outcomes
+from rebuno_cli.render.escape import escape, spelled, stored
+from rebuno_cli.render.layout import hanging
+from rebuno_cli.render.records import STATUS_STYLE, span, stamp
+
+_SIGN: Final = {
+    Went.SUCCEEDED: "+",
+    Went.FAILED: "x",
+    Went.INDETERMINATE: "?",
+    Went.REVOKED: "x",
+    Went.DENIED: "x",
+    Went.CANCELLED: "x",
+    Went.WAITS: "…",
+    Went.GRANTED: "…",
+    Went.RUNNING: "…",
+    Went.CUT_OFF: "?",
+}
+_STYLE: Final = {"+": "green", "x": "red", "?": "yellow", "…": "yellow"}
+_SCOPE: Final = {"execution": "this execution", "agent": "this agent", "global": "all agents together"}
+_DEEPEST: Final = 6
+# How many steps are named where an attempt left the recorded way.
+_NAMED: Final = 5
+
+
+def story(told: Story) -> Iterator[RenderableType]:
+    """The whole story. A step stands under the attempt that submitted it first."""
+    execution = told.execution
+    head = Text(f"execution {execution.id}", "bold")
+    named = f" `{escape(execution.key)}`" if execution.key is not None else ""
+    head.append(f"{named} of agent {escape(execution.agent_id)}: ", "not bold")
+    head.append(execution.status.value, STATUS_STYLE[execution.status.value])
+    yield head
+    yield from _apart(execution)
+    early = [step for step in told.steps if not any(step.submitted == run.number for run in told.runs)]
+    if early:
+        yield Text()
+        yield Text("taken over" if execution.forked_from else "before any attempt", "bold")
+    for step in early:
+        yield from _step(step, 1)
+    digest = execution.digest
+    for run in told.runs:
+        yield Text()
+        yield _run(run)
+        if run.digest and run.digest != digest:
+            yield hanging("", Text(f"under another policy than before: {escape(run.digest[:12])}", "dim"), margin=2)
+            digest = run.digest
+        for step in told.steps:
+            if step.submitted == run.number:
+                yield from _step(step, 1)
+        yield from (_kept_out(one) for one in told.kept_out if one.attempt == run.number)
+        if run.parted is not None:
+            yield from _parted(run.parted)
+    yield Text()
+    yield _end(told)
+    yield from outcomes.raised(told.raised, 2)
+
+
+def _apart(execution: Execution) -> Iterator[RenderableType]:
+    """What sets an execution apart from most."""
+    if execution.forked_from:
+        yield Text(f"a fork of {escape(execution.forked_from)} at its event {execution.fork_seq}", "dim")
+    if execution.pinned:
+        yield Text(f"judged to its end by the policy of its start, {escape(execution.digest[:12])}", "dim")
+
+
+def _parted(parted: Parted) -> Iterator[RenderableType]:
+    yield hanging("! ", Text("it left the way of the recorded run", "yellow"), margin=2, style="yellow")
+    ways = (("new", parted.fresh, parted.fresh_count), ("not again", parted.unvisited, parted.unvisited_count))
+    for what, steps, count in ways:
+        names = [f"{step.kind} {spelled(step.target, 60)} [{escape(step.step_id[:12])}]" for step in steps[:_NAMED]]
+        more = f" and {count - len(names):,} more" if count > len(names) else ""
+        if names:
+            yield hanging(f"{what}: ", Text(f"{', '.join(names)}{more}"), margin=4, style="dim")
+
+
+def _run(run: Run) -> Text:
+    line = Text(f"attempt {run.number}", "bold")
+    # An agent says nothing of its process.
+    where = f"process {run.pid} on {escape(run.host)}" if run.pid else f"agent {escape(run.host)}"
+    line.append(f" at {stamp(run.started_at)}, {where}: ", "not bold")
+    line.append(run.ended, "bold")
+    if run.seconds is not None:
+        line.append(f" after {span(run.seconds)}", "not bold")
+    if run.replayed:
+        line.append(f", {run.replayed} {'step' if run.replayed == 1 else 'steps'} replayed", "not bold")
+    return line
+
+
+def _step(step: Told, depth: int) -> Iterator[RenderableType]:
+    margin = 2 * min(depth, _DEEPEST)
+    sign = _SIGN[step.went]
+    line = Text(f"{step.kind} ")
+    line.append(spelled(step.target), "bold")
+    line.append(f" {outcomes.asked(step.kind, step.args)}: ", "default")
+    line.append(step.went.value, _STYLE[sign])
+    if step.seconds is not None:
+        line.append(f" in {span(step.seconds)}", "default")
+    if step.why:
+        line.append(f": {escape(step.why)}", "default")
+    elif came := outcomes.returned(step.kind, step.result):
+        line.append(f": {came}", "default")
+    line.append(f" [{step.step_id[:12]}]", "dim")
+    yield hanging(f"{sign} ", line, margin=margin, style=_STYLE[sign])
+    decided = f"{step.verdict.replace('_', ' ')} by {escape(step.rule_id)}"
+    if step.reason and step.reason != step.why:
+        decided += f", because {escape(step.reason)}"
+    for said in (decided, *map(_counted, step.limits), *_used(step), *map(_asked, step.asked), *_again(step)):
+        yield hanging("", Text(said, "dim"), margin=margin + 2)
+    yield from outcomes.raised(step.raised, margin + 2)
+    for inner in step.inner:
+        yield from _step(inner, depth + 1)
+
+
+def _kept_out(kept: KeptOut) -> RenderableType:
+    line = Text(f"{kept.kind} ")
+    line.append(spelled(kept.target), "bold")
+    line.append(": ", "default")
+    line.append("had to wait" if kept.parked else "refused", "yellow")
+    line.append(f" by {escape(kept.rule_id)}: {escape(kept.reason)}", "default")
+    if kept.times > 1:
+        line.append(f", {kept.times} times", "default")
+    line.append(f" [{kept.step_id[:12]}]", "dim")
+    return hanging("- ", line, margin=2, style="yellow")
+
+
+def _counted(limit: Counted) -> str:
+    return f"counted in the limit of {escape(limit.rule_id)} for {_SCOPE.get(limit.scope, escape(limit.scope))}"
+
+
+def _used(step: Told) -> Iterator[str]:
+    if step.tokens is not None:
+        yield f"used {step.tokens[0]:,} tokens of input and {step.tokens[1]:,} of output"
+    elif step.kind == Kind.LLM and step.went is Went.SUCCEEDED:
+        yield "used nobody knows how many tokens"
+
+
+def _asked(asked: Asked) -> str:
+    text = f"approval {asked.approval_id} {asked.status}"
+    if asked.cause == "revoked":
+        text = f"denied by a later bundle; {text}"
+    if asked.covers:
+        text = f"covered by {text}"
+    if asked.status == "pending" and asked.granted_by:
+        text += f", granted so far by {_names(asked)}"
+    elif asked.status == "granted":
+        text += f" by {_names(asked)}" + (f", scope {asked.scope}" if asked.scope != "once" else "")
+    elif asked.decided_by:
+        text += f" by {escape(asked.decided_by)}"
+    return f"{text}: {escape(asked.rationale)}" if asked.rationale else text
+
+
+def _names(asked: Asked) -> str:
+    return " and ".join(map(escape, asked.granted_by))
+
+
+def _again(step: Told) -> Iterator[str]:
+    # What a fork took over ran in attempts of its source.
+    if step.submitted and step.ran and step.ran != (step.submitted,):
+        yield f"ran in {_attempts(step.ran)}"
+    if step.replayed:
+        yield f"replayed in {_attempts(step.replayed)}"
+
+
+def _attempts(numbers: tuple[int, ...]) -> str:
+    return f"attempt{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+def _end(told: Story) -> Text:
+    execution = told.execution
+    line = Text("end: " if execution.status.terminal else "so far: ", "bold")
+    line.append(execution.status.value, STATUS_STYLE[execution.status.value])
+    if execution.failure_reason:
+        line.append(f", {escape(execution.failure_reason, 1000)}", "default")
+    if execution.output is not None:
+        line.append(f", output {stored(execution.output)}", "default")
+    return line

@@ -1,0 +1,1 @@
+"""`rebuno server` and `rebuno dev`: a kernel behind HTTP."""

@@ -1,0 +1,1 @@
+"""What happened: the timeline, verification, archives, and replays without effects."""

@@ -1,0 +1,273 @@
+"""One execution as a file: JSON lines that hold its log, its rows and its bundles, checked when they are read."""
+
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import chain
+from typing import Any, Final, TypeVar
+
+from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
+from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent, Step
+from rebuno.journal.store import Store
+from rebuno.kernel.core.attempt import load
+from rebuno.kernel.history.audit import Audit
+from rebuno.kernel.history.encoding import UnfitError, decode, encode
+from rebuno.kernel.history.imports import continued, places_of
+from rebuno.model import identity
+
+T = TypeVar("T")
+
+VERSION: Final = 1
+# In bytes. A step's line holds its args and its result, each of at most 10 MiB, written in ASCII.
+LONGEST_LINE: Final = 8 * identity.MAX_BYTES
+LARGEST_FILE: Final = 1 << 30
+LONGEST_ID: Final = 256
+_PAGE: Final = 1000
+# How often a log that grows meanwhile is read again.
+_TRIES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a policy was compiled from: (path, text) pairs under their digest."""
+
+    digest: str
+    sources: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One execution with all that the journal holds of it, nobody running it. Events and steps stand in the order of
+    the log."""
+
+    execution: Execution
+    events: tuple[Event, ...]
+    steps: tuple[Step, ...]
+    approvals: tuple[Approval, ...]
+    bundles: tuple[Bundle, ...] = ()
+
+
+async def record(store: Store, execution_id: str) -> Recording:
+    """An execution as it is in the store.
+
+    Raises:
+        NotFoundError: there is no such execution.
+        StoreCorrupt: its log or its rows were changed.
+        ConflictError: a live process writes faster than this reads.
+        StoreError
+    """
+    for _ in range(_TRIES):
+        execution = await store.execution(execution_id)
+        steps, approvals = await load(store, execution.id)
+        events = [event async for event in _events(store, execution.id)]
+        if (await store.execution(execution.id)).head_seq != execution.head_seq:
+            continue
+        rested = replace(execution, holder=None, lease_until=0.0)
+        found = Recording(rested, tuple(events), tuple(steps.values()), tuple(approvals.values()))
+        if fault := _fault(found):
+            raise StoreCorrupt(f"the history of execution `{execution.id}` is damaged: {fault}; restore a copy")
+        return replace(found, bundles=tuple([bundle async for bundle in _bundles(store, found)]))
+    raise ConflictError(f"the execution `{execution_id}` is being written all the time; ask again later")
+
+
+async def _events(store: Store, execution_id: str) -> AsyncIterator[Event]:
+    after = 0
+    while page := await store.events(execution_id, after=after, limit=_PAGE):
+        for event in page:
+            yield event
+        after = page[-1].event_seq
+
+
+async def _bundles(store: Store, recording: Recording) -> AsyncIterator[Bundle]:
+    said = (event.payload.get("digest") for event in recording.events)
+    named = chain([recording.execution.digest], (step.digest for step in recording.steps), said)
+    for digest in dict.fromkeys(digest for digest in named if isinstance(digest, str)):
+        if sources := await store.bundle(digest):
+            yield Bundle(digest, tuple(sources))
+
+
+def _fault(recording: Recording) -> str:
+    audit = Audit(recording.execution)
+    audit.events(recording.events)
+    if not audit.fault:
+        for step in recording.steps:
+            audit.step(step)
+        for approval in recording.approvals:
+            audit.approval(approval)
+        audit.end()
+    return audit.fault
+
+
+# ---------------------------------------------------------------- the file
+
+
+def lines(recording: Recording) -> Iterator[str]:
+    """The lines of the file, each with its end: the execution, its bundles, events, steps and approvals, and at last
+    how many lines there were and the SHA-256 of them. All of it is ASCII."""
+    hashed, count = sha256(), 0
+    for data in _lines(recording):
+        line = json.dumps(data, separators=(",", ":"), sort_keys=True) + "\n"
+        hashed.update(line.encode())
+        count += 1
+        yield line
+    yield json.dumps({"end": {"lines": count, "sha256": hashed.hexdigest()}}, separators=(",", ":")) + "\n"
+
+
+def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
+    yield {"history": VERSION, "execution": encode(recording.execution)}
+    for bundle in recording.bundles:
+        yield {"bundle": {"digest": bundle.digest, "sources": [list(pair) for pair in bundle.sources]}}
+    for name, rows in (("event", recording.events), ("step", recording.steps), ("approval", recording.approvals)):
+        for row in rows:
+            yield {name: {key: value for key, value in encode(row).items() if key != "execution_id"}}
+
+
+def read(given: Iterable[bytes], *, name: str = "the history") -> Recording:
+    """The recording that the lines of a file hold, once all of its hashes have been recomputed.
+
+    Raises:
+        StoreCorrupt: it is no history, damaged, cut off, too large, or written by a newer version; the message begins
+            with `name` and says where.
+    """
+    reader = _Reader()
+    hashed, size, number = sha256(), 0, 0
+    try:
+        for number, line in enumerate(given, 1):
+            size += len(line)
+            if size > LARGEST_FILE or len(line) > LONGEST_LINE:
+                raise UnfitError(f"more than {LARGEST_FILE:,} bytes, or {LONGEST_LINE:,} in a line")
+            reader.line(line, number, hashed.hexdigest() if line.startswith(b'{"end"') else "")
+            hashed.update(line)
+        found = reader.recording(number)
+    except (UnfitError, ValidationError) as error:
+        raise StoreCorrupt(
+            f"{name} is no history that can be read: line {max(number, 1)}: {error}", path=name
+        ) from None
+    if fault := _fault(found):
+        raise StoreCorrupt(f"{name} is damaged: {fault}; export it again", path=name)
+    return found
+
+
+class _Reader:
+    """What the lines so far have told."""
+
+    def __init__(self) -> None:
+        self.execution: Execution | None = None
+        self.bundles: list[Bundle] = []
+        self.events: list[Event] = []
+        self.steps: list[Step] = []
+        self.approvals: list[Approval] = []
+        self.ended = False
+
+    def line(self, line: bytes, number: int, hashed: str) -> None:
+        """Reads one line; `hashed` is the SHA-256 of those before the last."""
+        data = identity.parse(line, LONGEST_LINE)
+        if not isinstance(data, dict) or self.ended:
+            raise UnfitError("something stands after the end" if self.ended else "it is no object")
+        if number == 1:
+            self._first(data)
+            return
+        if len(data) != 1 or self.execution is None:
+            raise UnfitError("it is none of `bundle`, `event`, `step`, `approval`, `end`")
+        [(sort, held)] = data.items()
+        own = {"execution_id": self.execution.id}
+        match sort:
+            case "bundle":
+                self.bundles.append(_bundle(held))
+            case "event" if isinstance(held, dict):
+                self.events.append(decode(Event, held | own))
+            case "step" if isinstance(held, dict):
+                self.steps.append(_step(decode(Step, held | own)))
+            case "approval" if isinstance(held, dict):
+                self.approvals.append(decode(Approval, held | own))
+            case "end":
+                if held != {"lines": number - 1, "sha256": hashed}:
+                    raise UnfitError("the lines before are not those that were written")
+                self.ended = True
+            case _:
+                raise UnfitError(f"`{sort}` is unknown")
+
+    def _first(self, data: dict[str, Any]) -> None:
+        version = data.get("history")
+        if type(version) is not int or set(data) != {"history", "execution"}:
+            raise UnfitError("a history begins with its version and its execution")
+        if version != VERSION:
+            raise UnfitError(f"its version is {version}, this rebuno knows {VERSION}; upgrade rebuno")
+        execution = decode(Execution, data["execution"])
+        if execution.lease_until:
+            raise UnfitError("somebody runs the execution")
+        for text in (execution.input, execution.output):
+            _canonical(text)
+        for named in (execution.id, execution.agent_id, execution.key or "-"):
+            if not 0 < len(named.encode()) <= LONGEST_ID:
+                raise UnfitError(f"an id has no or more than {LONGEST_ID} bytes")
+        self.execution = execution
+
+    def recording(self, number: int) -> Recording:
+        """All of it, after the last line."""
+        if self.execution is None or not self.ended:
+            raise UnfitError("the file is empty" if not number else "the end is missing")
+        return Recording(
+            self.execution, tuple(self.events), tuple(self.steps), tuple(self.approvals), tuple(self.bundles)
+        )
+
+
+def _bundle(held: object) -> Bundle:
+    match held:
+        case {"digest": str(digest), "sources": list(sources), **rest} if not rest:
+            pairs = [(pair[0], pair[1]) for pair in sources if isinstance(pair, list) and len(pair) == 2]
+            if len(pairs) == len(sources) and all(isinstance(text, str) for pair in pairs for text in pair):
+                return Bundle(digest, tuple(pairs))
+    raise UnfitError("a bundle is a digest with its sources")
+
+
+def _step(step: Step) -> Step:
+    for text in (step.args, step.result, step.error):
+        _canonical(text)
+    return step
+
+
+def _canonical(text: str | None) -> None:
+    if text is not None:
+        identity.parse(text)
+
+
+# ---------------------------------------------------------------- into a store
+
+
+async def restore(store: Store, recording: Recording) -> Execution:
+    """Adds a recorded execution to a store: same ids, times and hashes, its steps with their places in limits, and
+    nobody runs it.
+
+    One that had not ended can be resumed there. Its log says that it was imported; it is judged by the policy of
+    anyone who runs it, pinned or not, and has no deadline. The store that it is from may have gone on with it: each
+    `at_most_once` step that is new, or was granted and had not started, asks a person before it runs.
+
+    Raises:
+        ConflictError: the store has it, or had it, or its agent has another one under its id, or one that has not
+            ended in its session.
+        StoreCorrupt: its log names limits that are none.
+        StoreError
+    """
+    places = tuple(places_of(recording))
+    for bundle in recording.bundles:
+        await store.save_bundle(bundle.digest, bundle.sources)
+    events = [NewEvent(event.type, event.payload, event.occurred_at) for event in recording.events]
+    execution, copied = recording.execution, Copied(recording.steps, recording.approvals)
+    if not execution.status.terminal:
+        execution, more, copied = continued(recording, store.now())
+        events += more
+    if await store.create(execution, events, replace(copied, places=places)):
+        return await store.execution(execution.id)
+    with suppress(NotFoundError):
+        await store.execution(execution.id)
+        raise ConflictError(f"the store has the execution `{execution.id}` already")
+    key, agent = execution.key, execution.agent_id
+    if key is not None and (await store.find(agent, key) or await store.tombstone(agent, key)):
+        raise ConflictError(f"the store has, or had, an execution of agent `{agent}` with the id `{key}`")
+    if execution.session and not execution.status.terminal:
+        session = execution.session
+        raise ConflictError(f"the session `{session}` of the agent `{agent}` is in use in the store; let it end first")
+    raise ConflictError(f"the store had the execution `{execution.id}`, and it was removed since")

@@ -1,0 +1,261 @@
+"""Holds an execution's rows against its log: whatever the hashes in the events speak of must be what the rows say."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rebuno.journal.chain import Chain, verify
+from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.kernel.history.audit_approvals import ANSWERS, AuditedQuestion, same_time
+from rebuno.model import identity
+from rebuno.model.decision import Verdict
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import Idempotency, StepStatus
+
+_STANDS: Final = {
+    "created": None,
+    "started": ExecutionStatus.RUNNING,
+    "resumed": ExecutionStatus.RUNNING,
+    "blocked": ExecutionStatus.BLOCKED,
+    "completed": ExecutionStatus.COMPLETED,
+    "failed": ExecutionStatus.FAILED,
+    "cancelled": ExecutionStatus.CANCELLED,
+}
+_STATES: Final = frozenset(StepStatus)
+
+
+@dataclass(slots=True)
+class _Mark:
+    """What the log says of a step: the payload of its first event, of its first decision and of its newest outcome, how
+    it stands, the numbers of the events that decided, first started and settled it, which attempt started it last, and
+    when it was decided, last started and settled."""
+
+    first: dict[str, Any]
+    decided: int
+    decision: dict[str, Any] | None = None
+    outcome: dict[str, Any] | None = None
+    verdict: str = ""
+    status: str = ""
+    started: int = 0
+    settled: int = 0
+    attempt: int = 0
+    decided_at: str = ""
+    started_at: str = ""
+    settled_at: str = ""
+    once: bool = False
+
+
+class Audit:
+    """One execution, first its `events` in order, then its rows in any. `fault` is the first thing that is wrong, in
+    words, or empty. What is kept of a log is a few words for each step."""
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution = execution
+        self.fault = ""
+        self.steps = 0
+        self._chain = Chain()
+        self._marks: dict[str, _Mark] = {}
+        self._questions: dict[str, AuditedQuestion] = {}
+        # Of each step, the decision that asks, or asked last.
+        self._asking: dict[str, dict[str, Any]] = {}
+        self._created: dict[str, Any] | None = None
+        self._forked: dict[str, Any] = {}
+        # What the newest import says: from there on it is neither pinned nor timed.
+        self._imported: dict[str, Any] | None = None
+        self._attempt = 0
+        self._end: dict[str, Any] = {}
+        self._stands: ExecutionStatus | None = None
+
+    def events(self, page: Iterable[Event]) -> None:
+        """Takes in the next events of the log."""
+        for event in page:
+            if self.fault:
+                return
+            self._chain = verify((event,), self._chain)
+            self._wrong(self._chain.fault)
+            if event.execution_id != self.execution.id:
+                self._wrong(f"event {event.event_seq} belongs to another execution")
+            try:
+                self._event(event)
+            except (KeyError, TypeError, AttributeError):
+                self._wrong(f"event {event.event_seq} does not say what a `{event.type}` says")
+
+    def _event(self, event: Event) -> None:
+        family, _, what = event.type.partition(".")
+        said = event.payload
+        if family == "execution" and what in _STANDS:
+            if what == "created":
+                self._created = said
+            self._stands, self._end = _STANDS[what], said
+            if what == "started":
+                self._attempt = said["attempt"]
+        elif event.type == "execution.forked":
+            self._forked = said
+        elif event.type == "execution.imported":
+            self._imported = said
+        elif family == "step" and what in _STATES:
+            self._step_event(event, what)
+            if what == StepStatus.AWAITING:
+                self._asking[said["step_id"]] = said
+        elif event.type == "step.revoked":
+            self._asking[said["step_id"]] = said
+        elif family == "approval" and what == "requested":
+            # What comes before the first attempt of a fork is copied.
+            copied = bool(self._forked) and not self._attempt
+            decision = self._asking.get(said["step_id"], {})
+            self._questions[said["approval_id"]] = AuditedQuestion(event, decision, copied=copied)
+        elif family == "approval" and (what in ANSWERS or what == "voted"):
+            self._questions[said["approval_id"]].answered(event, what)
+
+    def _step_event(self, event: Event, what: str) -> None:
+        said, seq = event.payload, event.event_seq
+        mark = self._marks.get(said["step_id"])
+        if mark is None:
+            mark = self._marks[said["step_id"]] = _Mark(said, seq, decided_at=event.occurred_at)
+        mark.status = what
+        mark.once = mark.once or said.get("idempotency") == Idempotency.ONCE
+        if mark.decision is None and "rule_id" in said:
+            mark.decision, mark.verdict = said, _verdict(what, said)
+        if what == StepStatus.EXECUTING:
+            mark.started, mark.started_at = mark.started or seq, event.occurred_at
+            mark.attempt = said["attempt"]
+        elif StepStatus(what).terminal:
+            mark.settled, mark.outcome, mark.settled_at = seq, said, event.occurred_at
+
+    # ------------------------------------------------------------ rows
+
+    def step(self, row: Step) -> None:
+        """Takes in a step's row, after all events."""
+        self.steps += 1
+        mark = self._marks.pop(row.step_id, None)
+        if mark is None:
+            self._wrong(f"no event speaks of the step `{row.step_id}`")
+        elif why := _step_fault(row, mark):
+            self._wrong(f"the step `{row.step_id}` (event {mark.decided}): {why}")
+
+    def approval(self, row: Approval) -> None:
+        """Takes in an approval's row, after all events."""
+        question = self._questions.pop(row.id, None)
+        if question is None:
+            self._wrong(f"no event speaks of the approval `{row.id}`")
+        elif why := question.fault(row):
+            self._wrong(f"the approval `{row.id}` (event {question.requested}): {why}")
+
+    def end(self) -> None:
+        """After the last row: says what is missing, and holds the execution's own row against the log."""
+        execution = self.execution
+        if self.fault:
+            return
+        if self._chain.seq != execution.head_seq:
+            self._wrong(f"the log ends at event {self._chain.seq}, and the execution at event {execution.head_seq}")
+        elif self._chain.hash != execution.head_hash:
+            self._wrong(f"the hash of event {self._chain.seq} is not the one that the execution ends with")
+        for step_id, mark in self._marks.items():
+            self._wrong(f"the step `{step_id}` of event {mark.decided} is missing")
+        for approval_id, question in self._questions.items():
+            self._wrong(f"the approval `{approval_id}` of event {question.requested} is missing")
+        self._wrong(self._execution_fault())
+
+    def _execution_fault(self) -> str:
+        execution, created = self.execution, self._created
+        if created is None:
+            return "the log does not begin with `execution.created`"
+        if created.get("digest", execution.digest) != execution.digest:
+            return "the policy of its start is not the one of event 1"
+        if created.get("input_hash") != _hash(execution.input):
+            return "the input is not the one that event 1 speaks of"
+        if (created.get("agent_id"), created.get("key")) != (execution.agent_id, execution.key):
+            return "the agent or the id is not the one of event 1"
+        # An earlier version says nothing of it.
+        if created.get("parent", execution.spawned_execution_id) != execution.spawned_execution_id:
+            return "the execution that began it is not the one of event 1"
+        begun = created if self._imported is None else {}
+        if not same_time(execution.deadline_at, begun.get("deadline_at", "")):
+            return "the deadline is not the one of event 1"
+        if execution.pinned is not begun.get("pinned", False):
+            return "whether it is pinned to its policy is not what event 1 says"
+        taken = self._forked or self._imported or {}
+        if (execution.forked_from, execution.fork_seq) != (self._forked.get("source", ""), taken.get("at_seq", 0)):
+            return "it was forked elsewhere by its log"
+        if execution.attempt != self._attempt:
+            return f"it was run {execution.attempt} times, and {self._attempt} times by its log"
+        if self._stands is not None and execution.status is not self._stands:
+            return f"it is {execution.status.value}, and {self._stands.value} by its log"
+        match execution.status:
+            case ExecutionStatus.COMPLETED if self._end.get("output_hash") != _hash(execution.output):
+                return "the output is not the one that its last event speaks of"
+            case ExecutionStatus.FAILED if self._end.get("reason") != execution.failure_reason:
+                return "the reason of its failure is not the one of its last event"
+            case ExecutionStatus.CANCELLED if self._end.get("reason") != execution.failure_reason:
+                return "the reason of its cancellation is not the one of its last event"
+        return ""
+
+    def _wrong(self, why: str) -> None:
+        self.fault = self.fault or why
+
+
+def _hash(text: str | None) -> str | None:
+    return None if text is None else identity.args_hash(text)
+
+
+def _step_fault(row: Step, mark: _Mark) -> str:
+    first, decision = mark.first, mark.decision
+    scope = row.parent_id or row.execution_id
+    if _hash(row.args) != row.args_hash or row.args_hash != first.get("args_hash"):
+        return "the args are not those that were submitted"
+    if (row.kind, row.target, row.occurrence, row.parent_id) != (
+        first.get("step_type"),
+        first.get("target"),
+        first.get("occurrence"),
+        first.get("parent_step_id", ""),
+    ):
+        return "the kind, the target or the place is another one"
+    if identity.step_id(scope, row.kind, row.target, row.args_hash, row.occurrence) != row.step_id:
+        return "its id is not the one of what it does"
+    if (row.decided_seq, row.started_seq, row.outcome_seq) != (mark.decided, mark.started, mark.settled):
+        return "the row names other events"
+    if not (
+        same_time(row.decided_at, mark.decided_at)
+        and same_time(row.started_at, mark.started_at)
+        and same_time(row.completed_at, mark.settled_at)
+    ):
+        return "the times are not those of its events"
+    if row.attempt != mark.attempt:
+        return f"attempt {row.attempt} started it last, and attempt {mark.attempt} by its events"
+    if row.status != mark.status:
+        return f"it is {row.status.value}, and {mark.status} by its events"
+    if mark.once and row.idempotency is not Idempotency.ONCE:
+        return "it was submitted as at_most_once, and is not any more"
+    if decision is not None and (row.rule_id, row.bundle, row.digest, row.reason) != tuple(
+        decision.get(key) for key in ("rule_id", "bundle", "digest", "reason")
+    ):
+        return "the decision is not the one that was recorded"
+    if decision is not None and row.verdict != mark.verdict:
+        return f"its verdict is {row.verdict}, and {mark.verdict} by its events"
+    if row.error is not None and row.status not in (StepStatus.FAILED, StepStatus.DENIED):
+        return "it has an error, and did not fail by its events"
+    return _outcome_fault(row, mark.outcome or {})
+
+
+def _verdict(what: str, said: dict[str, Any]) -> Verdict:
+    """What was decided, by the first event that tells of the decision. A step that starts at once under an approval is
+    covered by an earlier grant."""
+    if what == StepStatus.DENIED:
+        return Verdict.DENY
+    return Verdict.ALLOW if what == StepStatus.EXECUTING and "approval_id" not in said else Verdict.APPROVAL
+
+
+def _outcome_fault(row: Step, outcome: dict[str, Any]) -> str:
+    match row.status:
+        case StepStatus.SUCCEEDED:
+            good = row.error is None and outcome.get("outcome_hash") == _hash(row.result)
+        case StepStatus.FAILED:
+            good = row.result is None and outcome.get("outcome_hash") == _hash(row.error)
+        case _:
+            good = row.result is None
+    if not good:
+        return "the outcome is not the one that was recorded"
+    used = outcome.get("usage") or {}
+    if (row.input_tokens, row.output_tokens) != (used.get("input_tokens"), used.get("output_tokens")):
+        return "the tokens that it used are not those that were recorded"
+    return ""

@@ -1,0 +1,50 @@
+"""Recorded steps as plain facts, for whoever wants to know what another policy would have said."""
+
+from collections.abc import AsyncIterator, Collection, Iterable
+
+from rebuno.journal.records import Approval, Execution, Step
+from rebuno.journal.store import Store
+from rebuno.kernel.core import facts
+from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.origins import began_by
+from rebuno.model import identity
+from rebuno.model.decision import Verdict
+from rebuno.policy.testing.backtest import Judged
+
+_PAGE = 200
+
+
+async def judged(store: Store, execution: Execution) -> list[Judged]:
+    """Every step of an execution; see `of_rows`. Raises a `StoreError` where the store does."""
+    steps, approvals = await load(store, execution.id)
+    return of_rows(execution, steps.values(), approvals.values(), await began_by(store, execution))
+
+
+def of_rows(execution: Execution, steps: Collection[Step], approvals: Iterable[Approval], parent: str) -> list[Judged]:
+    """Every step with the facts of its first submission, in the order in which they are given. They share one history,
+    which is read once. `parent` is the execution that began this one (`origins`)."""
+    past = facts.history(steps, approvals)
+    input = identity.parse(execution.input)
+    return [
+        Judged(
+            facts.of_known(step, agent=execution.agent_id, input=input, past=past, parent=parent),
+            Verdict(step.verdict),
+            step.rule_id,
+            f"{execution.id} {step.step_id[:12]}",
+            by_kernel=step.rule_id.startswith("__"),
+        )
+        for step in steps
+    ]
+
+
+async def began_since(store: Store, since: float) -> AsyncIterator[Execution]:
+    """The executions that were created at this time or later, in seconds since 1970, newest first."""
+    before: str | None = None
+    while page := await store.executions(before=before, limit=_PAGE):
+        found = [execution for execution in page if execution.created_at >= since]
+        for execution in found:
+            yield execution
+        # One that was imported is older than its place says, so a single old one ends nothing.
+        if not found:
+            return
+        before = page[-1].id

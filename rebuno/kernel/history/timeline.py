@@ -1,0 +1,389 @@
+"""What happened in an execution, put together from its events and rows for a person to read."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from rebuno.errors import StoreCorrupt
+from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.journal.store import Store
+from rebuno.kernel.core.quorum import granters
+from rebuno.kernel.core.rate_limited import Counted, KeptOut, Refusals, counted
+from rebuno.kernel.history.divergence import Parted, parted
+from rebuno.model import identity
+from rebuno.model.clock import from_rfc3339
+from rebuno.model.raised import checked
+from rebuno.model.step import StepStatus
+
+T = TypeVar("T")
+
+_PAGE: Final = 1000
+_ENDINGS: Final = ("blocked", "completed", "failed", "cancelled")
+
+
+class Went(StrEnum):
+    """How a step went."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    INDETERMINATE = "indeterminate"
+    REVOKED = "revoked"
+    DENIED = "denied"
+    CANCELLED = "cancelled"
+    WAITS = "waits for approval"
+    GRANTED = "granted, not started"
+    RUNNING = "running"
+    CUT_OFF = "cut off"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to a person about a step; `status` and `scope` as in `rebuno.journal.records.Approval`. `granted_by`
+    are all who granted; with `covers` the question was about another step, and its grant covers this one too."""
+
+    approval_id: str
+    cause: str
+    status: str
+    decided_by: str = ""
+    rationale: str = ""
+    scope: str = "once"
+    granted_by: tuple[str, ...] = ()
+    covers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A step in the story. `args` is canonical JSON, `why` what was said of a denial or a failure, `submitted` the
+    attempt that submitted it first, `ran` those that started its body, `replayed` those that are known to have been
+    answered from the journal, `seconds` how long the body took (None: it has not ended), `inner` the steps submitted
+    in its body. `limits` are those that counted it, `tokens` the input and output tokens of an `llm_call` (None: not
+    known). `result` and `error` are canonical JSON (None: there is none), `raised` is what is kept of the exception of
+    its body, as `rebuno.model.raised` tells it."""
+
+    step_id: str
+    kind: str
+    target: str
+    args: str
+    verdict: str
+    rule_id: str
+    reason: str
+    went: Went
+    why: str = ""
+    submitted: int = 0
+    ran: tuple[int, ...] = ()
+    replayed: tuple[int, ...] = ()
+    seconds: float | None = None
+    asked: tuple[Asked, ...] = ()
+    inner: tuple["Told", ...] = ()
+    limits: tuple[Counted, ...] = ()
+    tokens: tuple[int, int] | None = None
+    result: str | None = None
+    error: str | None = None
+    raised: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The step as JSON data."""
+        return {
+            "step_id": self.step_id,
+            "kind": self.kind,
+            "target": self.target,
+            "args": identity.parse(self.args),
+            "decision": self.verdict,
+            "rule_id": self.rule_id,
+            "reason": self.reason,
+            "went": self.went.value,
+            "why": self.why,
+            "submitted_in": self.submitted,
+            "ran_in": list(self.ran),
+            "replayed_in": list(self.replayed),
+            "seconds": self.seconds,
+            "approvals": [
+                {
+                    "id": a.approval_id,
+                    "cause": a.cause,
+                    "status": a.status,
+                    "decided_by": a.decided_by,
+                    "rationale": a.rationale,
+                    "scope": a.scope,
+                    "granted_by": list(a.granted_by),
+                    "covers": a.covers,
+                }
+                for a in self.asked
+            ],
+            "limits": [one.to_json() for one in self.limits],
+            "tokens": list(self.tokens) if self.tokens is not None else None,
+            "result": None if self.result is None else identity.parse(self.result),
+            "error": None if self.error is None else identity.parse(self.error),
+            "failure": self.raised,
+            "steps": [step.to_json() for step in self.inner],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An attempt. `ended` is blocked, completed, failed, cancelled, `running`, or `cut off` where nothing says how it
+    ended and its process is gone; `replayed` counts the steps answered from the journal (None: nobody counted).
+    `digest` is that of its policy, `parted` says where it left the recorded way. Times are RFC 3339."""
+
+    number: int
+    host: str
+    pid: int
+    started_at: str
+    ended: str = "running"
+    ended_at: str = ""
+    replayed: int | None = None
+    digest: str = ""
+    parted: Parted | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it ran; None where its end is not recorded."""
+        return from_rfc3339(self.ended_at) - from_rfc3339(self.started_at) if self.ended_at else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The attempt as JSON data."""
+        return {
+            "attempt": self.number,
+            "host": self.host,
+            "pid": self.pid,
+            "started_at": self.started_at,
+            "ended": self.ended,
+            "ended_at": self.ended_at,
+            "replayed": self.replayed,
+            "digest": self.digest,
+            "diverged": None if self.parted is None else self.parted.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """An execution from its start to its end, or to now. `steps` are the outermost ones, in the order of their first
+    submission; `kept_out` is what limits kept from being recorded, `raised` what is kept of the exception that the
+    handler ended with."""
+
+    execution: Execution
+    runs: tuple[Run, ...]
+    steps: tuple[Told, ...]
+    kept_out: tuple[KeptOut, ...] = ()
+    raised: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"execution_id", "agent_id", "key", "status", "failure_reason", "pinned", "forked_from", "fork_seq",
+        "attempts": […], "steps": […], "kept_out": […], "failure"}`."""
+        execution = self.execution
+        return {
+            "execution_id": execution.id,
+            "agent_id": execution.agent_id,
+            "key": execution.key,
+            "status": execution.status.value,
+            "failure_reason": execution.failure_reason,
+            "pinned": execution.pinned,
+            "forked_from": execution.forked_from or None,
+            "fork_seq": execution.fork_seq,
+            "attempts": [run.to_json() for run in self.runs],
+            "steps": [step.to_json() for step in self.steps],
+            "kept_out": [one.to_json() for one in self.kept_out],
+            "failure": self.raised,
+        }
+
+
+async def tell(store: Store, execution_id: str) -> Story:
+    """The story of an execution.
+
+    Raises:
+        NotFoundError: there is no such execution.
+        StoreError: also where the log was damaged, so that it tells no story.
+    """
+    execution = await store.execution(execution_id)
+    events: list[Event] = []
+    while page := await store.events(execution.id, after=events[-1].event_seq if events else 0, limit=_PAGE):
+        events += page
+    steps: list[Step] = []
+    while rows := await store.steps(execution.id, after=steps[-1].decided_seq if steps else 0, limit=_PAGE):
+        steps += rows
+    approvals = await store.approvals(execution_id=execution.id)
+    alive = execution.holder is not None and await store.alive(execution)
+    try:
+        return compose(execution, events, steps, approvals, alive=alive)
+    except (KeyError, ValueError, TypeError) as error:
+        why = f"an event has no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
+        raise StoreCorrupt(f"the log of execution `{execution.id}` is damaged: {why}; restore a copy") from error
+
+
+def compose(
+    execution: Execution,
+    events: Iterable[Event],
+    steps: Iterable[Step],
+    approvals: Iterable[Approval],
+    *,
+    alive: bool = False,
+) -> Story:
+    """The story that these rows tell; `events` and `steps` in the order of the log. `alive` says that the process of
+    the newest attempt lives."""
+    log = _Log()
+    for event in events:
+        log.read(event)
+    rows = {step.step_id: step for step in steps}
+    if not alive:
+        log.cut_off()
+    replays = {number: _replayed(number, log, rows) for number in log.runs}
+    questions = {approval.id: approval for approval in approvals}
+    asked: dict[str, list[Asked]] = {}
+    for a in questions.values():
+        asked.setdefault(a.step_id, []).append(_asked(a))
+    for row in rows.values():
+        covering = questions.get(row.approval_id)
+        if covering is not None and covering.step_id != row.step_id:
+            asked.setdefault(row.step_id, []).append(replace(_asked(covering), covers=True))
+    live = log.current if alive else None
+    inside: dict[str, list[Step]] = {}
+    for row in rows.values():
+        inside.setdefault(row.parent_id, []).append(row)
+
+    def told(row: Step) -> Told:
+        mark = log.marks.get(row.step_id, _Mark())
+        went, why = _went(row, live)
+        return Told(
+            step_id=row.step_id,
+            kind=row.kind.value,
+            target=row.target,
+            args=row.args,
+            verdict=row.verdict,
+            rule_id=row.rule_id,
+            reason=row.reason,
+            went=went,
+            why=why,
+            submitted=mark.submitted,
+            ran=tuple(mark.ran),
+            replayed=tuple(number for number, known in replays.items() if row.step_id in known),
+            seconds=row.completed_at - row.started_at if row.started_seq and row.outcome_seq else None,
+            asked=tuple(asked.get(row.step_id, ())),
+            inner=tuple(told(inner) for inner in inside.get(row.step_id, ())),
+            limits=mark.limits,
+            tokens=(row.input_tokens, row.output_tokens or 0) if row.input_tokens is not None else None,
+            result=row.result,
+            error=row.error,
+            raised=mark.raised,
+        )
+
+    outermost = tuple(told(row) for row in inside.get("", ()))
+    return Story(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised)
+
+
+def _asked(a: Approval) -> Asked:
+    return Asked(a.id, a.cause, a.status, a.decided_by, a.rationale, a.scope, granters(a))
+
+
+@dataclass(slots=True)
+class _Mark:
+    """The attempts in which a step was submitted first, started, and settled with an outcome (0: not yet)."""
+
+    submitted: int = 0
+    ran: list[int] = field(default_factory=list)
+    settled: int = 0
+    limits: tuple[Counted, ...] = ()
+    raised: dict[str, Any] | None = None
+
+
+class _Log:
+    """The events read so far."""
+
+    def __init__(self) -> None:
+        self.runs: dict[int, Run] = {}
+        self.current = 0
+        self.marks: dict[str, _Mark] = {}
+        self.refusals = Refusals()
+        self.raised: dict[str, Any] | None = None
+
+    def read(self, event: Event) -> None:
+        family, _, what = event.type.partition(".")
+        if family == "execution":
+            self._execution(event, what)
+        elif event.type == "step.rate_limited":
+            self.refusals.read(event, self.current)
+        elif family == "step":
+            fresh = _Mark(submitted=self.current, limits=counted(event))
+            mark = self.marks.setdefault(_said_of(event, "step_id", str), fresh)
+            if what == "executing":
+                mark.ran.append(_said_of(event, "attempt", int) if "attempt" in event.payload else self.current)
+            elif what in ("succeeded", "failed"):
+                mark.settled = self.current
+                mark.raised = checked(event.payload.get("raised"))
+
+    def _execution(self, event: Event, what: str) -> None:
+        if what == "failed":
+            self.raised = checked(event.payload.get("raised"))
+        run = self.runs.get(self.current)
+        running = run is not None and run.ended == "running"
+        if what == "started":
+            self.cut_off()
+            self.current = _said_of(event, "attempt", int)
+            host, pid = _said_of(event, "host", str), _said_of(event, "pid", int)
+            digest = str(event.payload.get("digest", ""))
+            self.runs[self.current] = Run(self.current, host, pid, event.occurred_at, digest=digest)
+        elif run is not None and what == "diverged":
+            self.runs[run.number] = replace(run, parted=parted(event))
+        elif run is not None and running and what in _ENDINGS:
+            replayed = event.payload.get("replayed")
+            self.runs[run.number] = replace(run, ended=what, ended_at=event.occurred_at, replayed=replayed)
+        elif run is not None and running and what == "resumed":
+            # It stopped for a question that had been answered by then.
+            self.runs[run.number] = replace(run, ended="blocked", ended_at=event.occurred_at)
+
+    def cut_off(self) -> None:
+        """Nothing will say any more how the newest attempt ended."""
+        run = self.runs.get(self.current)
+        if run is not None and run.ended == "running":
+            self.runs[run.number] = replace(run, ended="cut off")
+
+
+def _said_of(event: Event, key: str, kind: type[T]) -> T:
+    """What an event's payload holds under `key`; raises where it was damaged."""
+    found = event.payload[key]
+    if not isinstance(found, kind):
+        raise TypeError(f"`{key}` of event {event.event_seq} is {found!r}")
+    return found
+
+
+def _replayed(number: int, log: _Log, rows: dict[str, Step]) -> frozenset[str]:
+    """The steps that attempt `number` answered from the journal, if the log can tell: a replay writes no event, so only
+    a count that takes in every known outcome says which."""
+    count = log.runs[number].replayed
+    known = {
+        step_id
+        for step_id, mark in log.marks.items()
+        if step_id in rows and (0 < mark.settled < number or (mark.settled == number and number not in mark.ran))
+    }
+    # The steps inside a step whose outcome was known were not submitted again.
+    outermost = frozenset(step_id for step_id in known if rows[step_id].parent_id not in known)
+    return outermost if count == len(outermost) else frozenset()
+
+
+def _went(row: Step, live: int | None) -> tuple[Went, str]:
+    match row.status:
+        case StepStatus.SUCCEEDED:
+            return Went.SUCCEEDED, ""
+        case StepStatus.FAILED:
+            error = _error(row)
+            went = {"indeterminate": Went.INDETERMINATE, "policy_revoked": Went.REVOKED}
+            return went.get(_said(error, "reason"), Went.FAILED), _said(error, "message", "reason")
+        case StepStatus.DENIED:
+            return Went.DENIED, _said(_error(row), "reason") or row.reason
+        case StepStatus.CANCELLED:
+            return Went.CANCELLED, ""
+        case StepStatus.PROPOSED | StepStatus.AWAITING:
+            return Went.WAITS, ""
+        case StepStatus.ALLOWED:
+            return Went.GRANTED, ""
+        case StepStatus.EXECUTING:
+            return (Went.RUNNING if row.attempt == live else Went.CUT_OFF), ""
+
+
+def _error(row: Step) -> dict[str, Any]:
+    error = identity.parse(row.error) if row.error else {}
+    return error if isinstance(error, dict) else {"message": row.error}
+
+
+def _said(error: dict[str, Any], *keys: str) -> str:
+    return next((said for key in keys if isinstance(said := error.get(key), str) and said), "")

@@ -1,0 +1,101 @@
+"""Says whether an execution's log is whole, and its rows what the log says."""
+
+import asyncio
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rebuno.errors import ConflictError, ValidationError
+from rebuno.journal.records import Execution
+from rebuno.journal.store import Store
+from rebuno.kernel.history.audit import Audit
+from rebuno.policy.restore import keeps
+
+_PAGE: Final = 1000
+# How often a log that grows meanwhile is read again.
+_TRIES: Final = 20
+_HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a check of one execution came to: `fault` is the first thing that is wrong, in words, or empty. `head_seq`
+    and `head_hash` (hex) are the number and the hash of its newest event."""
+
+    execution_id: str
+    head_seq: int
+    head_hash: str
+    steps: int
+    fault: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The check as JSON data."""
+        return {
+            "execution_id": self.execution_id,
+            "sound": not self.fault,
+            "fault": self.fault,
+            "events": self.head_seq,
+            "steps": self.steps,
+            "head": self.head_hash,
+        }
+
+
+async def check(store: Store, execution_id: str, *, head: str = "") -> Verified:
+    """Recomputes the chain of an execution's events and every hash that they hold, and compares the newest with `head`
+    (64 hexadecimal digits), the one that was kept elsewhere.
+
+    Raises:
+        NotFoundError: there is no such execution.
+        ValidationError: `head` is no hash.
+        ConflictError: a live process writes faster than this reads.
+        StoreError
+    """
+    if head and not _HASH.match(head):
+        raise ValidationError(f"the head `{head}` is no hash; give 64 digits, as `exec verify` prints them")
+    for _ in range(_TRIES):
+        execution = await store.execution(execution_id)
+        found = await _audited(store, execution, head)
+        # What a live process added meanwhile is no fault.
+        if not found.fault or (await store.execution(execution_id)).head_seq == execution.head_seq:
+            return found
+    raise ConflictError(f"the execution `{execution_id}` is being written all the time; ask again later")
+
+
+async def _audited(store: Store, execution: Execution, head: str) -> Verified:
+    audit = Audit(execution)
+    digests = {execution.digest: None}
+    known = 0
+    after = 0
+    while after < execution.head_seq and (page := await store.events(execution.id, after=after, limit=_PAGE)):
+        page = [event for event in page if event.event_seq <= execution.head_seq]
+        audit.events(page)
+        known = next((event.event_seq for event in page if head and event.hash.hex() == head), known)
+        if audit.fault or not page:
+            break
+        after = page[-1].event_seq
+    after = 0
+    while not audit.fault and (rows := await store.steps(execution.id, after=after, limit=_PAGE)):
+        for step in rows:
+            audit.step(step)
+            digests[step.digest] = None
+        after = rows[-1].decided_seq
+    if not audit.fault:
+        for approval in await store.approvals(execution_id=execution.id, limit=sys.maxsize):
+            audit.approval(approval)
+            digests[approval.digest] = None
+        audit.end()
+    found, fault = execution.head_hash.hex(), audit.fault or await _bundles_fault(store, digests)
+    if head and not fault and head != found:
+        fault = f"the log has gone on since: that is the hash of event {known}" if known else "the head is another one"
+    return Verified(execution.id, execution.head_seq, found, audit.steps, fault)
+
+
+async def _bundles_fault(store: Store, digests: Iterable[str]) -> str:
+    """What is wrong with the texts of the policies that decided: a trace and a replay under `pin` rest on them."""
+    for digest in filter(None, digests):
+        sources = await store.bundle(digest)
+        if sources is not None and await asyncio.to_thread(keeps, digest, sources) is False:
+            return f"the bundle kept under the digest `{digest[:12]}` is not the one that decided"
+    return ""

@@ -1,0 +1,1 @@
+"""The life of an execution: how it begins, is answered, cancelled, forked, closed and swept."""

@@ -1,0 +1,338 @@
+"""The life of an execution: begun or taken over, ended, suspended, let go."""
+
+import sys
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import uuid_utils
+
+from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, Stale, Terminated
+from rebuno.journal.records import (
+    Approval,
+    ApprovalWrite,
+    Batch,
+    Execution,
+    ExecutionWrite,
+    Lease,
+    NewEvent,
+    Step,
+)
+from rebuno.journal.store import Store
+from rebuno.kernel.core import events as words
+from rebuno.kernel.core import facts
+from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.core.divergence import diverged
+from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.settle import withdraw
+from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
+from rebuno.kernel.lifecycle.close import close
+from rebuno.kernel.lifecycle.votes import expire
+from rebuno.model import identity
+from rebuno.model.decision import Verdict
+from rebuno.model.execution import ExecutionStatus
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.restore import restore
+
+# How long a lease holds without being renewed, in seconds.
+LEASE = 30.0
+
+
+async def begin(
+    store: Store,
+    policy: Policy,
+    *,
+    agent_id: str,
+    input: str,
+    key: str | None,
+    let_go: Collection[tuple[str, int]] = (),
+    pin: bool = False,
+    deadline: float | None = None,
+    parent: str = "",
+) -> Attempt | Execution:
+    """Starts an execution, or takes over where an earlier run of it stopped.
+
+    `key` is the caller's own id, or that of an execution. `let_go` names attempts of this process (execution's id and
+    number) that are known to have ended, whatever the store says of their leases. With `pin` a new execution is judged
+    to its end by the policy of its start; `deadline` gives it so many seconds; `parent` is the execution whose handler
+    begins it.
+
+    Returns the execution itself where no handler may run: it has ended, or still waits for a person.
+
+    Raises:
+        ConflictError: the id belongs to another input, to an execution that is not pinned and should be or that a
+            server delivers to its agent, or a live process runs it (`holder` names it).
+        ExecutionExpired: retention took the execution.
+        BundleError: it is pinned, and the policy of its start cannot be compiled any more. Nothing was recorded.
+        StoreError
+    """
+    while True:
+        execution = await _known(store, agent_id, key) if key is not None else None
+        if execution is None:
+            execution = _new(
+                store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline, parent=parent
+            )
+            events = (words.created(execution), _started(execution, policy))
+            if not await store.create(execution, events):
+                if key is not None:
+                    await _refuse_expired(store, agent_id, key)
+                continue
+            # What is on the disk now is known: nothing of it has to be read.
+            attempt = await _attempt(store, policy, replace(execution, head_seq=len(events)), ())
+            attempt.recorded.begin()
+            return attempt
+        if execution.input != input:
+            raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
+        if execution.status.terminal:
+            return execution
+        if execution.served:
+            raise ConflictError(f"the execution `{key}` is run by its agent, to which a server delivers it")
+        if pin and not execution.pinned:
+            raise ConflictError(f"the execution `{key}` was begun without `pin`; leave it out, or use another id")
+        ended = (execution.id, execution.attempt) in let_go
+        if execution.holder is not None and not ended and await store.alive(execution):
+            raise ConflictError(
+                f"the execution `{key}` is running in {execution.holder}; wait for it to end",
+                holder=str(execution.holder),
+            )
+        if 0 < execution.deadline_at <= store.now():
+            with suppress(ConflictError):
+                await cancel(store, execution.id, reason=DEADLINE_EXCEEDED)
+            continue
+        if await expire(store, execution.id):
+            continue
+        try:
+            return await _take_over(store, await _judge(store, policy, execution), execution)
+        except (Stale, Terminated):
+            continue
+
+
+async def _known(store: Store, agent_id: str, key: str) -> Execution | None:
+    found = await store.find(agent_id, key)
+    if found is None and may_be_own(key):
+        with suppress(NotFoundError):
+            found = await store.execution(key)
+    return found if found is not None and found.agent_id == agent_id else None
+
+
+def may_be_own(key: str) -> bool:
+    """Whether this may be the id of an execution, which is a UUID; the caller's own ids are looked up by themselves."""
+    return len(key) == 36 and key.count("-") == 4
+
+
+async def _refuse_expired(store: Store, agent_id: str, key: str) -> None:
+    gone = await store.tombstone(agent_id, key)
+    if gone is not None:
+        raise ExecutionExpired(key, execution_id=gone.id, status=gone.status.value, output_hash=gone.output_hash)
+
+
+async def _judge(store: Store, policy: Policy, execution: Execution) -> Policy:
+    """Whose rules hold: today's, unless the execution is pinned to those of its start."""
+    if not execution.pinned or execution.digest == policy.digest:
+        return policy
+    return restore(execution.digest, await store.bundle(execution.digest) or ())
+
+
+def _new(
+    store: Store,
+    policy: Policy,
+    *,
+    agent_id: str,
+    input: str,
+    key: str | None,
+    pinned: bool,
+    deadline: float | None,
+    parent: str,
+) -> Execution:
+    now = store.now()
+    return Execution(
+        id=str(uuid_utils.uuid7()),
+        agent_id=agent_id,
+        key=key,
+        status=ExecutionStatus.RUNNING,
+        input=input,
+        digest=policy.digest,
+        attempt=1,
+        holder=store.holder,
+        lease_until=now + LEASE,
+        deadline_at=now + deadline if deadline is not None else 0.0,
+        pinned=pinned,
+        spawned_execution_id=parent,
+    )
+
+
+def _started(execution: Execution, policy: Policy) -> NewEvent:
+    holder = execution.holder
+    assert holder is not None
+    return words.execution("started", attempt=execution.attempt, host=holder.host, pid=holder.pid, digest=policy.digest)
+
+
+async def _attempt(store: Store, policy: Policy, execution: Execution, approvals: Iterable[Approval]) -> Attempt:
+    parent = await began_by(store, execution)
+    lease = Lease(execution.id, execution.attempt, store.holder.owner)
+    store.keep(lease)
+    attempt = Attempt(store, policy, execution, lease, approvals)
+    attempt.parent = parent
+    return attempt
+
+
+async def _take_over(store: Store, policy: Policy, execution: Execution) -> Attempt | Execution:
+    asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
+    approvals = {approval.id: approval for approval in asked}
+    changes = Changes()
+    if any(approval.status == "pending" for approval in asked):
+        steps, approvals = await load(store, execution.id)
+        changes = judge_waiting(policy, execution, steps, approvals, await began_by(store, execution))
+    gone = {write.approval.id for write in changes.approvals}
+    waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())
+    if waits:
+        if not changes.events and execution.status is ExecutionStatus.BLOCKED:
+            return execution
+        if execution.status is not ExecutionStatus.BLOCKED:
+            changes.add((words.execution("blocked", attempt=execution.attempt, reason="awaiting_steps", replayed=0),))
+        write = ExecutionWrite(ExecutionStatus.BLOCKED, attempt=execution.attempt)
+    else:
+        if execution.status is ExecutionStatus.BLOCKED:
+            changes.add((words.execution("resumed"),))
+        write = ExecutionWrite(
+            ExecutionStatus.RUNNING,
+            attempt=execution.attempt + 1,
+            holder=store.holder,
+            lease_until=store.now() + LEASE,
+        )
+        changes.add((_started(replace(execution, attempt=execution.attempt + 1, holder=store.holder), policy),))
+    batch = Batch(
+        execution.id,
+        tuple(changes.events),
+        tuple(changes.steps),
+        tuple(changes.approvals),
+        write,
+        base=execution.head_seq,
+    )
+    store.write(batch)
+    await batch.committed
+    execution = await store.execution(execution.id)
+    if waits:
+        return execution
+    if changes.approvals:
+        asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
+    return await _attempt(store, policy, execution, asked)
+
+
+def judge_waiting(
+    policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval], parent: str
+) -> Changes:
+    """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies. `parent` is the
+    execution that began this one."""
+    changes = Changes()
+    past = facts.history(steps.values(), approvals.values())
+    input = identity.parse(execution.input)
+    for question in approvals.values():
+        if question.status != "pending":
+            continue
+        step = steps[question.step_id]
+        today = facts.today(policy, step, agent=execution.agent_id, input=input, past=past, parent=parent)
+        if question.cause == "policy" and today.verdict is Verdict.DENY:
+            changes.add(*withdraw(question, step, today))
+        elif question.cause == "revoked" and today.verdict is not Verdict.DENY:
+            changes.add(
+                (words.approval("withdrawn", question),),
+                (),
+                (ApprovalWrite(replace(question, status="withdrawn"), resolved=0),),
+            )
+    return changes
+
+
+async def finish(
+    attempt: Attempt, *, output: str | None = None, failure_reason: str = "", raised: dict[str, Any] | None = None
+) -> Execution:
+    """Ends the execution with an output, or with the reason of its failure and what was `raised`, as
+    `rebuno.model.raised` tells it. Committed when this returns.
+
+    Raises:
+        Terminated, LeaseSuperseded, StoreError: it has ended otherwise, or could not be written.
+    """
+    while True:
+        await attempt.all_known()
+        attempt.check()
+        with suppress(Stale):
+            await end(attempt, output=output, failure_reason=failure_reason, raised=raised)
+            return await _let_go(attempt)
+
+
+async def end(
+    attempt: Attempt,
+    *,
+    output: str | None = None,
+    failure_reason: str = "",
+    state: str | None = None,
+    raised: dict[str, Any] | None = None,
+) -> None:
+    """Writes the end of an execution whose log is known. Raises `Stale` where it has grown meanwhile."""
+    status = ExecutionStatus.FAILED if output is None else ExecutionStatus.COMPLETED
+    number, replayed = attempt.lease.attempt, attempt.replayed
+    changes = close(attempt.unsettled(), attempt.pending(), status)
+    if output is None:
+        more = {} if raised is None else {"raised": raised}
+        last = words.execution("failed", attempt=number, reason=failure_reason, replayed=replayed, **more)
+    else:
+        last = words.execution("completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed)
+    other_way = diverged(attempt)
+    changes.add((last,) if other_way is None else (other_way, last))
+    write = ExecutionWrite(status, output=output, failure_reason=failure_reason, attempt=number, state=state)
+    await attempt.write(changes.events, steps=changes.steps, approvals=changes.approvals, execution=write, judged=True)
+
+
+async def suspend(attempt: Attempt) -> Execution | None:
+    """Ends a blocked attempt. None where everything it waited for was answered meanwhile: run the handler again."""
+    while True:
+        await attempt.current()
+        attempt.check()
+        if attempt.pending():
+            status = ExecutionStatus.BLOCKED
+            event = words.execution(
+                "blocked",
+                attempt=attempt.lease.attempt,
+                reason="awaiting_steps",
+                replayed=attempt.replayed,
+            )
+        else:
+            status = ExecutionStatus.RUNNING
+            event = words.execution("resumed")
+        # A blocked handler did not come to its end: only what is new in it says that it went another way.
+        other_way = diverged(attempt) if attempt.fresh else None
+        events = (event,) if other_way is None else (other_way, event)
+        write = ExecutionWrite(status, attempt=attempt.lease.attempt)
+        try:
+            await attempt.write(events, execution=write, judged=True)
+        except Stale:
+            continue
+        execution = await _let_go(attempt)
+        return execution if status is ExecutionStatus.BLOCKED else None
+
+
+async def abandon(attempt: Attempt) -> None:
+    """Lets go of an execution whose attempt ended without an outcome; the next one takes it over at once.
+
+    A store that fails here changes nothing: the lease then runs out by itself.
+
+    Raises:
+        StoreError, LeaseSuperseded, Terminated: the store failed, or there was nothing to let go of.
+    """
+    attempt.ended = True
+    attempt.store.drop(attempt.lease)
+    # INVARIANT: the last write of the attempt. It adds no event, so it may follow a lost one under a lease of its own.
+    lease = Lease(attempt.execution.id, attempt.lease.attempt, attempt.lease.owner)
+    release = Batch(
+        lease.execution_id, (), execution=ExecutionWrite(ExecutionStatus.RUNNING, attempt=lease.attempt), lease=lease
+    )
+    attempt.store.write(release)
+    await release.committed
+
+
+async def _let_go(attempt: Attempt) -> Execution:
+    attempt.ended = True
+    attempt.store.drop(attempt.lease)
+    return await attempt.store.execution(attempt.execution.id)

@@ -1,0 +1,337 @@
+"""A new execution that begins where another one stood at one of its events."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import uuid_utils
+
+from rebuno.errors import (
+    ConflictError,
+    NotFoundError,
+    PolicyError,
+    StoreCorrupt,
+    ToolError,
+    ValidationError,
+    failure_reason,
+)
+from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent, Place, Step
+from rebuno.journal.store import Store
+from rebuno.kernel.core import events
+from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.inheritance import places, session_of
+from rebuno.kernel.core.limit_outcome import EXCEEDED, UNAVAILABLE
+from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.lifecycle.dispatch import queued
+from rebuno.kernel.served.create import check_deadline, check_name
+from rebuno.model import identity
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import StepStatus
+from rebuno.policy.restore import restore
+
+# How a failure reason begins that a step gave.
+_OF_A_STEP: Final = ("tool_error", "policy_")
+# Why a step was denied that still waited at the end.
+_BY_THE_END: Final = frozenset(f"execution_{status.value}" for status in ExecutionStatus if status.terminal)
+
+
+async def fork(
+    store: Store,
+    source: Execution,
+    at_seq: int,
+    *,
+    key: str | None = None,
+    session: str = "",
+    digest: str = "",
+    pinned: bool = False,
+    deadline: float | None = None,
+    created_by: str = "",
+) -> Execution:
+    """A new execution with the source's input and the steps that it had settled by its event `at_seq`, with their
+    verdicts, times, events and places in limits. Nobody runs it yet; that of a served execution is queued for its
+    agent. `key` is the caller's own id for it, `session` the served one's own; it ends `deadline` seconds from now.
+
+    It is judged by whatever is the agent's policy then, even where the source was pinned. With `pinned` it is judged to
+    its end by the policy kept under `digest`, which without one is that of the source's start.
+
+    Raises:
+        ValidationError: the source has no such event, the key is no name, or the deadline is none.
+        ConflictError: the agent has an execution under this key already, or one that runs in this session.
+        BundleError: it is to be pinned to a policy that cannot be compiled here.
+        StoreCorrupt: the source's log is damaged.
+        StoreError
+    """
+    if key is not None:
+        # An empty key is none that a run could give.
+        check_name("id", key or " ")
+    if deadline is not None:
+        check_deadline(deadline)
+    if pinned:
+        restore(digest or source.digest, await store.bundle(digest or source.digest) or ())
+    if not 1 <= at_seq <= source.head_seq:
+        raise ValidationError(f"the execution `{source.id}` has the events 1 to {source.head_seq}, and no {at_seq}")
+    steps, approvals = await load(store, source.id)
+    new = Execution(
+        id=str(uuid_utils.uuid7()),
+        agent_id=source.agent_id,
+        key=key,
+        status=ExecutionStatus.RUNNING,
+        input=source.input,
+        digest=digest or source.digest,
+        pinned=pinned,
+        deadline_at=store.now() + deadline if deadline is not None else 0.0,
+        forked_from=source.id,
+        fork_seq=at_seq,
+        served=source.served,
+        session=session,
+        # What `previous()` gives stands on what has completed, and never changes.
+        continues=source.continues,
+        # A subagent's input is no more a person's own in a fork; but no step waits for the fork.
+        spawned_execution_id=source.spawned_execution_id,
+        created_by=created_by,
+        on_behalf_of=source.on_behalf_of,
+    )
+    said = {"session": kept} if (kept := await session_of(store, source)) else {}
+    copy = _Copy(new, at_seq, await _with_bodies(store, source, steps), approvals)
+    copy.add(events.created(new))
+    copy.add(
+        events.execution(
+            "forked",
+            source=source.id,
+            parent=await began_by(store, source),
+            at_seq=at_seq,
+            source_head_seq=source.head_seq,
+            source_head_hash=source.head_hash.hex(),
+            **said,
+        )
+    )
+    after = 0
+    while page := await store.events(source.id, after=after):
+        for event in page:
+            try:
+                copy.take(event)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise StoreCorrupt(
+                    f"event {event.event_seq} of execution `{source.id}` is damaged: {error}; restore a copy"
+                ) from error
+        after = page[-1].event_seq
+        if after >= at_seq:
+            break
+    copied = copy.rows()
+    if new.served:
+        told, dispatch = queued(new)
+        copy.add(told)
+        copied = replace(copied, dispatch=dispatch)
+    if not await store.create(new, copy.events, copied):
+        if session:
+            raise ConflictError(f"the session `{session}` of the agent `{new.agent_id}` is in use; name a new one")
+        raise ConflictError(f"the agent `{new.agent_id}` has an execution with the id `{key}` already; use another id")
+    return await store.execution(new.id)
+
+
+async def retry_point(store: Store, source: Execution) -> int:
+    """The event at which a fork of a failed or cancelled execution tries again: the newest one before what its end
+    did to its steps and, where a step made it fail, before that step failed.
+
+    Raises:
+        ConflictError: the execution has not ended, or has completed.
+        StoreError
+    """
+    if source.status not in (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED):
+        raise ConflictError(
+            f"the execution `{source.id}` is {source.status.value}; only failed and cancelled ones are retried"
+        )
+    steps, approvals = await load(store, source.id)
+    # The last event is the end itself.
+    last = source.head_seq - 1
+    ended_with = [step for step in steps.values() if _closed(step, approvals)]
+    if ended_with:
+        last = min(last, min(step.outcome_seq for step in ended_with) - 1)
+    settled = [step for step in steps.values() if 0 < step.outcome_seq <= last]
+    culprit = _culprit(source, settled) if source.status is ExecutionStatus.FAILED else None
+    return last if culprit is None else culprit.outcome_seq - 1
+
+
+def _culprit(source: Execution, settled: list[Step]) -> Step | None:
+    """The step that made an execution fail; None where none did."""
+    bad = [step for step in settled if step.status in (StepStatus.FAILED, StepStatus.DENIED)]
+    said = [step for step in bad if source.failure_reason in _reasons(step)]
+    if said:
+        return _cause(max(said, key=_end), settled)
+    # What a limit kept out is no step, and left none.
+    if not bad or source.failure_reason in (EXCEEDED, UNAVAILABLE):
+        return None
+    newest = max(bad, key=_end)
+    after_it = any(_end(step) > _end(newest) for step in settled)
+    return _cause(newest, settled) if source.failure_reason.startswith(_OF_A_STEP) or not after_it else None
+
+
+def _cause(step: Step, settled: list[Step]) -> Step:
+    """The step inside a failed one's body that made it fail, which would come to the same again; else itself."""
+    inside = [inner for inner in settled if inner.parent_id == step.step_id and _end(inner) < _end(step)]
+    bad = [inner for inner in inside if inner.status in (StepStatus.FAILED, StepStatus.DENIED)]
+    if not bad:
+        return step
+    message = error_of(step).get("message")
+    said = [inner for inner in bad if str(_raised(inner)) == message]
+    newest = max(said or bad, key=_end)
+    after_it = any(_end(inner) > _end(newest) for inner in inside)
+    return _cause(newest, settled) if said or not after_it else step
+
+
+def _end(step: Step) -> int:
+    return step.outcome_seq
+
+
+def _raised(step: Step) -> ToolError | PolicyError:
+    """What a handler gets of a step that failed or was denied."""
+    error = error_of(step)
+    if step.status is StepStatus.DENIED:
+        return PolicyError(str(error.get("reason") or step.reason or "policy_denied"))
+    if error.get("reason") == "policy_revoked":
+        return PolicyError(str(error.get("message")))
+    return ToolError(error, target=step.target)
+
+
+def _reasons(step: Step) -> tuple[str, ...]:
+    """Why an execution says that it failed where this step made it fail, in the words of any version."""
+    raised = _raised(step)
+    return failure_reason(raised), f"tool_error: {raised}"
+
+
+def _closed(step: Step, approvals: Mapping[str, Approval]) -> bool:
+    """Whether the end of the execution settled the step."""
+    if step.status is StepStatus.CANCELLED:
+        return True
+    answer = approvals.get(step.approval_id)
+    if answer is not None and answer.step_id == step.step_id and answer.status in ("denied", "expired"):
+        # A person may give whatever reason.
+        return False
+    return step.status is StepStatus.DENIED and error_of(step).get("reason") in _BY_THE_END
+
+
+def error_of(step: Step) -> dict[str, Any]:
+    """What is recorded of why a step failed or was denied; empty where that is no object."""
+    error = identity.parse(step.error) if step.error else None
+    return error if isinstance(error, dict) else {}
+
+
+async def _with_bodies(store: Store, execution: Execution, steps: dict[str, Step]) -> dict[str, Step]:
+    """The steps of an execution, and those that it has yet to come to in whose bodies copied ones stand: as whoever it
+    was forked from knows them, unless retention took that."""
+    if not execution.forked_from or all(_placed(step, steps) for step in steps.values()):
+        return steps
+    try:
+        source = await store.execution(execution.forked_from)
+        known = await _with_bodies(store, source, (await load(store, source.id))[0])
+    except NotFoundError:
+        return steps
+    return _Copy(execution, 0, known, {}).moved() | steps
+
+
+def _placed(step: Step, steps: dict[str, Step]) -> bool:
+    """Whether the bodies around the step are known, without which its id in a fork is not."""
+    while step.parent_id and step.parent_id in steps:
+        step = steps[step.parent_id]
+    return not step.parent_id
+
+
+class _Copy:
+    """What a fork takes over, under ids of its own."""
+
+    def __init__(self, new: Execution, at_seq: int, steps: dict[str, Step], approvals: dict[str, Approval]) -> None:
+        self.events: list[NewEvent] = []
+        self._new = new
+        self._at_seq = at_seq
+        # What only the source's end settled came to nothing that could be replayed: the fork does it anew, or asks.
+        self._steps = {
+            step.step_id: step
+            for step in steps.values()
+            if 0 < step.outcome_seq <= at_seq and not _closed(step, approvals) and _placed(step, steps)
+        }
+        self._all = steps
+        self._ids: dict[str, str] = {"": ""}
+        self._approvals = {
+            a.id: a for a in approvals.values() if a.step_id in self._steps and 0 < a.resolved_seq <= at_seq
+        }
+        self._approval_ids = {approval_id: str(uuid_utils.uuid7()) for approval_id in self._approvals} | {"": ""}
+        # Where each copied event of the source stands in the fork.
+        self._numbers: dict[int, int] = {0: 0}
+        self._places: list[Place] = []
+
+    def add(self, event: NewEvent) -> None:
+        """Adds an event of the fork's own."""
+        self.events.append(event)
+
+    def take(self, event: Event) -> None:
+        """Copies an event of the source, if it is about a step that is copied."""
+        payload = event.payload
+        family = event.type.partition(".")[0]
+        about_step = family == "step" and payload.get("step_id") in self._steps
+        about_approval = family == "approval" and payload.get("approval_id") in self._approvals
+        if event.event_seq > self._at_seq or not (about_step or about_approval):
+            return
+        moved: dict[str, Any] = {**payload, "step_id": self._id(str(payload["step_id"]))}
+        if "parent_step_id" in payload:
+            moved["parent_step_id"] = self._id(str(payload["parent_step_id"]))
+        if "approval_id" in payload:
+            moved["approval_id"] = self._approval_ids.get(str(payload["approval_id"]), "")
+        self.events.append(NewEvent(event.type, moved, event.occurred_at))
+        self._numbers[event.event_seq] = len(self.events)
+        if about_step:
+            # Only the first event of a step names limits.
+            self._places += places(self._new, moved["step_id"], event)
+
+    def moved(self) -> dict[str, Step]:
+        """The steps under the ids that they have in the fork, each as one that has not settled."""
+        return {
+            self._id(step.step_id): replace(
+                step, step_id=self._id(step.step_id), parent_id=self._id(step.parent_id), outcome_seq=0
+            )
+            for step in self._all.values()
+            if _placed(step, self._all)
+        }
+
+    def rows(self) -> Copied:
+        """The rows that the copied events tell of."""
+        steps = [
+            replace(
+                step,
+                step_id=self._id(step.step_id),
+                execution_id=self._new.id,
+                parent_id=self._id(step.parent_id),
+                approval_id=self._approval_ids.get(step.approval_id, ""),
+                decided_seq=self._numbers[step.decided_seq],
+                started_seq=self._numbers[step.started_seq],
+                outcome_seq=self._numbers[step.outcome_seq],
+                # Attempts of the source came to it, and none of the fork's own.
+                visited=0,
+                submission=0,
+            )
+            for step in self._steps.values()
+        ]
+        approvals = [
+            replace(
+                approval,
+                id=self._approval_ids[approval.id],
+                execution_id=self._new.id,
+                step_id=self._id(approval.step_id),
+                # What a person let the source do is no leave for the fork.
+                scope="once",
+                requested_seq=self._numbers[approval.requested_seq],
+                resolved_seq=self._numbers[approval.resolved_seq],
+            )
+            for approval in self._approvals.values()
+        ]
+        return Copied(tuple(steps), tuple(approvals), places=tuple(self._places))
+
+    def _id(self, step_id: str) -> str:
+        """The id in the fork of a step of the source, copied or not: as the fork's handler will submit it."""
+        trail = []
+        while step_id not in self._ids:
+            trail.append(self._all[step_id])
+            step_id = trail[-1].parent_id
+        for step in reversed(trail):
+            scope = self._ids[step.parent_id] or self._new.id
+            self._ids[step.step_id] = identity.step_id(scope, step.kind, step.target, step.args_hash, step.occurrence)
+        return self._ids[trail[0].step_id] if trail else self._ids[step_id]

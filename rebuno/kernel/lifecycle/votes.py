@@ -1,0 +1,264 @@
+"""The answers of people to questions about steps: votes are counted, the first answer that decides is the only one, and
+wakes what waited only for it; what nobody answers in time expires."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, StoreCorrupt, Terminated, ValidationError
+from rebuno.journal.records import Approval, ApprovalWrite, Execution, ExecutionWrite, Step, StepWrite, Vote
+from rebuno.journal.store import Store
+from rebuno.kernel.core import events as words
+from rebuno.kernel.core import transact
+from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.grants import GrantScope
+from rebuno.kernel.core.names import check_name, folded
+from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
+from rebuno.kernel.core.settle import refuse
+from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
+from rebuno.kernel.lifecycle.close import close
+from rebuno.kernel.lifecycle.dispatch import resumed
+from rebuno.model.clock import rfc3339
+from rebuno.model.decision import DIVERGED
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import StepStatus
+
+# The reasons that an agent receives where no person gives one.
+DENIED, TIMEOUT, REVOKED = "approval_denied", "approval_timeout", "policy_revoked"
+
+
+async def resolve(
+    store: Store,
+    approval_id: str,
+    *,
+    granted: bool,
+    decided_by: str,
+    asserted_by: str = "",
+    rationale: str = "",
+    scope: str = GrantScope.ONCE,
+) -> Approval:
+    """One person grants or denies. Committed when this returns; what waited for nothing else may run again.
+
+    `asserted_by` is who vouches for the name `decided_by`. A denial decides at once, a grant once everybody whom the
+    rules demand has given one: until then what is returned is still `pending`. Of several grants the narrowest `scope`
+    counts.
+
+    Raises:
+        NotFoundError: there is no such approval.
+        ForbiddenError: this person is not among the approvers.
+        ConflictError: it was answered already, by this person or for good, it is overdue, or its execution has ended or
+            passed its deadline.
+        ValidationError: the name could be taken for another one, or there is no such scope here.
+        StoreError
+    """
+    vote = Vote(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
+    wanted = _scope(scope)
+    for tried in count():
+        question = await store.approval(approval_id)
+        _check_open(question)
+        # INVARIANT: the row of the execution is read before what the vote rests on, so that a later change is `Stale`.
+        execution = await store.execution(question.execution_id)
+        if 0 < execution.deadline_at <= store.now():
+            with suppress(ConflictError):
+                await cancel(store, execution.id, reason=DEADLINE_EXCEEDED)
+            raise ConflictError(f"the execution of the approval `{approval_id}` has passed its deadline")
+        approvals = await questions(store, execution.id)
+        question = approvals[approval_id]
+        _check_open(question)
+        if overdue(question, store.now()):
+            await expire(store, execution.id)
+            continue
+        panels = await panels_of(store, question)
+        _check_vote(question, panels, vote, wanted)
+        answered = _voted(question, panels, vote, wanted)
+        approvals[approval_id] = answered
+        changes, write = await _changes(store, execution, approvals, answered, vote)
+        try:
+            if await transact.answer(store, execution, approvals.values(), changes, write, tried=tried):
+                break
+        except Terminated:
+            raise ConflictError(f"the execution of the approval `{approval_id}` has ended") from None
+    return await store.approval(approval_id)
+
+
+def overdue(question: Approval, now: float) -> bool:
+    """Whether nobody has answered in time."""
+    return question.status == "pending" and 0 < question.timeout_at < now
+
+
+async def expire(store: Store, execution_id: str) -> int:
+    """Ends the overdue questions of one execution, which may run again if it waited for nothing else; how many."""
+    late: list[Approval] = []
+    for tried in count():
+        execution = await store.execution(execution_id)
+        if execution.status.terminal:
+            return 0
+        approvals = await questions(store, execution_id)
+        late = [question for question in approvals.values() if overdue(question, store.now())]
+        if not late:
+            return 0
+        changes = Changes()
+        ends = False
+        for question in late:
+            expired = approvals[question.id] = replace(question, status="expired")
+            said = words.approval("expired", expired, timeout_at=rfc3339(expired.timeout_at))
+            changes.add((said,), (), (ApprovalWrite(expired, resolved=0),))
+            if expired.cause == "revoked":
+                ends = True
+            else:
+                _refuse(changes, await store.step(expired.step_id), TIMEOUT)
+        write: ExecutionWrite | None
+        if ends:
+            write = await _end(store, execution, approvals, changes, REVOKED)
+        else:
+            write = _resume(execution, approvals, changes)
+        try:
+            if await transact.answer(store, execution, approvals.values(), changes, write, tried=tried):
+                break
+        except Terminated:
+            return 0
+    return len(late)
+
+
+async def expire_due(store: Store) -> int:
+    """Ends every overdue question of the store; how many. An execution that is damaged, or was removed meanwhile, keeps
+    no other from it."""
+    total = 0
+    while due := await store.approvals_due(store.now()):
+        ended = 0
+        for execution_id in dict.fromkeys(question.execution_id for question in due):
+            try:
+                ended += await expire(store, execution_id)
+            except (StoreCorrupt, NotFoundError):
+                continue
+        if not ended:
+            break
+        total += ended
+    return total
+
+
+async def questions(store: Store, execution_id: str) -> dict[str, Approval]:
+    """Every approval of an execution."""
+    return {question.id: question for question in await store.approvals(execution_id=execution_id, limit=sys.maxsize)}
+
+
+async def panels_of(store: Store, question: Approval) -> tuple[Panel, ...]:
+    """Who must agree: as the row says, or as the log does where several layers ask different people."""
+    for event in await store.events(question.execution_id, after=question.requested_seq - 1, limit=1):
+        if event.type == "approval.requested" and "panels" in event.payload:
+            try:
+                return tuple(_panel(said) for said in event.payload["panels"])
+            except (KeyError, TypeError) as error:
+                raise StoreCorrupt(f"event {event.event_seq} of execution `{event.execution_id}`: {error}") from None
+    return (Panel(question.approvers, question.quorum),)
+
+
+def _panel(said: Any) -> Panel:
+    return Panel(tuple(map(str, said["approvers"])), int(said["quorum"]))
+
+
+def _scope(scope: str) -> GrantScope:
+    try:
+        return GrantScope(scope)
+    except ValueError:
+        raise ValidationError(f"`{scope}` is no scope of a grant; one of {', '.join(GrantScope)}") from None
+
+
+def _check_open(question: Approval) -> None:
+    if question.status == "pending":
+        return
+    names = granters(question) if question.status == "granted" else (question.decided_by,)
+    by = " and ".join(name for name in names if name)
+    at = f" at {rfc3339(question.decided_at)}" if question.decided_at else ""
+    raise ConflictError(f"the approval `{question.id}` is {question.status}{f' by {by}' if by else ''} already{at}")
+
+
+def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: GrantScope) -> None:
+    # A name that the rule itself writes is what that person is called.
+    if vote.decided_by not in question.approvers:
+        check_name(vote.decided_by)
+    if not any(panel.seats(vote.decided_by) for panel in panels):
+        named = ", ".join(f"`{name}`" for name in question.approvers)
+        hint = "; names are compared letter by letter"
+        alike = folded(vote.decided_by) in map(folded, question.approvers)
+        raise ForbiddenError(
+            f"`{vote.decided_by}` is not among the approvers of `{question.id}`: {named}{hint if alike else ''}"
+        )
+    for earlier in question.votes:
+        if folded(earlier.decided_by) == folded(vote.decided_by):
+            same = f", and {vote.decided_by!r} may be the same person" if vote.decided_by != earlier.decided_by else ""
+            raise ConflictError(
+                f"`{earlier.decided_by}` has answered the approval `{question.id}` already{same}; others must answer"
+            )
+    if scope is not GrantScope.ONCE and (question.cause != "policy" or question.rule_id == DIVERGED):
+        raise ValidationError(f"a grant of `{question.id}` covers this one step; leave the scope `{scope}` out")
+
+
+def _voted(question: Approval, panels: Sequence[Panel], vote: Vote, scope: GrantScope) -> Approval:
+    votes = (*question.votes, vote)
+    if vote.decision == DENY:
+        status = "denied"
+    else:
+        if question.votes:
+            scope = scope.narrower(GrantScope(question.scope))
+        status = "granted" if agreed(panels, [v.decided_by for v in votes]) else "pending"
+    voted = replace(question, votes=votes, status=status, scope=scope.value)
+    if status == "pending":
+        return voted
+    return replace(voted, decided_by=vote.decided_by, asserted_by=vote.asserted_by, rationale=vote.rationale)
+
+
+async def _changes(
+    store: Store, execution: Execution, approvals: dict[str, Approval], answered: Approval, vote: Vote
+) -> tuple[Changes, ExecutionWrite | None]:
+    said: dict[str, object] = {"decided_by": vote.decided_by, "scope": answered.scope}
+    said |= {"asserted_by": vote.asserted_by} if vote.asserted_by else {}
+    said |= {"rationale": vote.rationale} if vote.rationale else {}
+    changes = Changes()
+    if answered.status == "pending":
+        event = words.approval("voted", answered, decision=vote.decision, **said)
+        changes.add((event,), (), (ApprovalWrite(answered),))
+        return changes, None
+    changes.add((words.approval(answered.status, answered, **said),), (), (ApprovalWrite(answered, resolved=0),))
+    if answered.cause == "revoked" and answered.status == "denied":
+        reason = f"{REVOKED}: {vote.rationale}" if vote.rationale else REVOKED
+        return changes, await _end(store, execution, approvals, changes, reason)
+    if answered.cause == "policy":
+        step = await store.step(answered.step_id)
+        if answered.status == "granted":
+            row = replace(step, status=StepStatus.ALLOWED)
+            changes.add((words.allowed(row, answered.id),), (StepWrite(row),))
+        else:
+            _refuse(changes, step, vote.rationale if vote.rationale.strip() else DENIED)
+    return changes, _resume(execution, approvals, changes)
+
+
+def _refuse(changes: Changes, step: Step, reason: str) -> None:
+    changes.add((words.refused(step, reason),), (StepWrite(refuse(step, reason, step.rule_id), settled=0),))
+
+
+def _resume(execution: Execution, approvals: dict[str, Approval], changes: Changes) -> ExecutionWrite | None:
+    """Lets the execution run again if nothing is left that it waits for."""
+    waits = any(question.status == "pending" for question in approvals.values())
+    if waits or execution.status is not ExecutionStatus.BLOCKED:
+        return None
+    events, write = resumed(execution)
+    changes.add(events)
+    return write
+
+
+async def _end(
+    store: Store, execution: Execution, approvals: dict[str, Approval], changes: Changes, reason: str
+) -> ExecutionWrite:
+    """What is done cannot be refused any more; the run that did it can."""
+    steps, _ = await load(store, execution.id)
+    written = {write.step.step_id for write in changes.steps}
+    left = [step for step in steps.values() if step.step_id not in written]
+    closing = close(left, approvals.values(), ExecutionStatus.FAILED)
+    changes.add(closing.events, closing.steps, closing.approvals)
+    changes.add((words.execution("failed", attempt=execution.attempt, reason=reason, replayed=0),))
+    return ExecutionWrite(ExecutionStatus.FAILED, failure_reason=reason, attempt=execution.attempt)

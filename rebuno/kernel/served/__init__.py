@@ -1,0 +1,1 @@
+"""The kernel behind HTTP: replicas that share a store, their agents and their clients."""

@@ -1,0 +1,181 @@
+"""What a served kernel does for agents: answer submissions, record outcomes, keep leases, end executions."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from rebuno.errors import BundleError, ConflictError, LeaseSuperseded, NotFoundError, StoreError, Terminated
+from rebuno.journal.records import Lease, Step
+from rebuno.kernel.served import report, submit
+from rebuno.kernel.served.replica import Dispatched, Replica
+from rebuno.kernel.served.report import Outcome, Settled
+from rebuno.kernel.served.streams import Delta, check_length
+from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.step import StepStatus
+
+logger: Final = logging.getLogger("rebuno")
+
+# The reason of a submission that nobody could judge.
+POLICY_UNAVAILABLE: Final = "policy_unavailable"
+
+
+class Agents(Replica):
+    """The agents' side. Every method may raise a `StoreError`, and `NotFoundError`, `ForbiddenError` (another agent's
+    execution) and `LeaseSuperseded`, too."""
+
+    async def submit(
+        self, agent_id: str, execution_id: str, dispatch: Dispatched, submission: Submission, number: int = 0
+    ) -> Answer:
+        """Answers a submission; `number` (from 1; 0: none) repeated gets the first answer again.
+
+        While the agent's policy does not compile, nothing is recorded: the answer is `parked`, and the execution is
+        delivered again when it does. Raises `ValidationError` where the submission is malformed.
+        """
+        try:
+            with self._attending(execution_id, dispatch):
+                attempt = await self._attempt(agent_id, execution_id, dispatch)
+                answer = await submit.submit(attempt, submission, number, self._observer.judged)
+                await attempt.renew(await self._lease(agent_id))
+        except Terminated:
+            return Answer(Say.EXECUTION_TERMINAL)
+        except BundleError as error:
+            logger.warning("it waits: its policy does not compile: %s", error, extra={"execution_id": execution_id})
+            execution = await self._own(agent_id, execution_id)
+            await self._store.extend(Lease(execution_id, execution.attempt, dispatch.owner), 0.0)
+            return Answer(Say.PARKED, reason=POLICY_UNAVAILABLE)
+        return answer
+
+    async def complete_step(
+        self, agent_id: str, execution_id: str, dispatch: Dispatched, step_id: str, result: str
+    ) -> Settled:
+        """Records the result of a body, canonical JSON. `ConflictError` where the step does not execute."""
+        return await self._report(agent_id, execution_id, dispatch, step_id, result=result)
+
+    async def fail_step(
+        self, agent_id: str, execution_id: str, dispatch: Dispatched, step_id: str, error: str, raised: str = ""
+    ) -> Settled:
+        """Records the failure of a body, canonical JSON of an object, and what it raised, as that of what
+        `rebuno.model.raised` tells. Raises as `complete_step`."""
+        return await self._report(agent_id, execution_id, dispatch, step_id, error=error, raised=raised)
+
+    async def heartbeat(self, agent_id: str, execution_id: str, dispatch: Dispatched) -> None:
+        """Renews the lease. An execution that has ended has none."""
+        execution = await self._own(agent_id, execution_id)
+        if execution.holder is None or execution.holder.owner != dispatch.owner:
+            raise LeaseSuperseded
+        lease = Lease(execution_id, execution.attempt, dispatch.owner)
+        if not await self._store.extend(lease, self._store.now() + await self._lease(agent_id)):
+            # A lease that is over is not renewed, and still this attempt's until the next begins.
+            execution = await self._store.execution(execution_id)
+            if execution.holder is None or execution.holder.owner != dispatch.owner:
+                raise LeaseSuperseded
+
+    async def suspend(self, agent_id: str, execution_id: str, dispatch: Dispatched) -> bool:
+        """Blocks the execution where it waits for a child or a person; False where nothing is waited for. `Terminated`
+        where it has ended."""
+        with self._attending(execution_id, dispatch):
+            attempt = await self._attempt(agent_id, execution_id, dispatch)
+            suspended = await report.suspend(attempt)
+            await attempt.renew(await self._lease(agent_id))
+        self._wake()
+        return suspended
+
+    async def complete(
+        self, agent_id: str, execution_id: str, dispatch: Dispatched, output: str, state: str | None = None
+    ) -> None:
+        """Ends the execution with an output and what it hands on, canonical JSON. `Terminated` where it has ended,
+        `ConflictError` where it is blocked."""
+        await self._finish(agent_id, execution_id, dispatch, output=output, state=state)
+
+    async def fail(
+        self,
+        agent_id: str,
+        execution_id: str,
+        dispatch: Dispatched,
+        reason: str,
+        raised: dict[str, Any] | None = None,
+    ) -> None:
+        """Ends the execution as failed; `raised` is as `rebuno.model.raised` tells it. Raises as `complete`."""
+        await self._finish(agent_id, execution_id, dispatch, reason=reason, raised=raised)
+
+    async def publish(self, agent_id: str, execution_id: str, dispatch: Dispatched, delta: Delta) -> None:
+        """Hands a piece of output to whoever listens. Raises as `complete_step`; `Terminated` where the execution has
+        ended, `ValidationError` where the piece is too long."""
+        check_length(delta)
+        with self._attending(execution_id, dispatch):
+            attempt = await self._attempt(agent_id, execution_id, dispatch)
+            attempt.check()
+            if delta.step_id not in attempt.bodies:
+                step = await self._step(execution_id, delta.step_id)
+                if step.status is not StepStatus.EXECUTING:
+                    raise ConflictError(f"the step `{step.step_id}` does not execute: it is {step.status.value}")
+        await self._streams.publish(execution_id, delta)
+
+    async def set_metadata(
+        self, agent_id: str, *, description: str | None, input_schema: str | None, output_schema: str | None
+    ) -> None:
+        """What an agent says of itself; the schemas are canonical JSON."""
+        await self._registry.describe(agent_id, description, input_schema, output_schema)
+
+    # ---------------------------------------------------------------- what these share
+
+    async def _lease(self, agent_id: str) -> float:
+        return self._dispatcher.lease_of(await self._registry.agent(agent_id))
+
+    async def _step(self, execution_id: str, step_id: str) -> Step:
+        step = await self._store.step(step_id)
+        if step.execution_id != execution_id:
+            raise NotFoundError(f"the execution `{execution_id}` has no step `{step_id}`")
+        return step
+
+    @contextmanager
+    def _attending(self, execution_id: str, dispatch: Dispatched) -> Iterator[None]:
+        """Forgets an attempt that cannot go on as it is known here."""
+        try:
+            yield
+        except (Terminated, LeaseSuperseded, StoreError, BundleError):
+            self._forget(execution_id, dispatch)
+            raise
+
+    async def _report(
+        self,
+        agent_id: str,
+        execution_id: str,
+        dispatch: Dispatched,
+        step_id: str,
+        *,
+        result: str | None = None,
+        error: str | None = None,
+        raised: str = "",
+    ) -> Settled:
+        try:
+            with self._attending(execution_id, dispatch):
+                attempt = await self._attempt(agent_id, execution_id, dispatch)
+                settled = await report.report(attempt, step_id, result=result, error=error, raised=raised)
+                await attempt.renew(await self._lease(agent_id))
+        except Terminated:
+            await self._step(execution_id, step_id)
+            return Settled(Outcome.EXECUTION_TERMINAL)
+        if settled.step is not None:
+            self._observer.settled(settled.step)
+        if attempt.lease_over:
+            self._wake()
+        return settled
+
+    async def _finish(
+        self,
+        agent_id: str,
+        execution_id: str,
+        dispatch: Dispatched,
+        *,
+        output: str | None = None,
+        reason: str = "",
+        state: str | None = None,
+        raised: dict[str, Any] | None = None,
+    ) -> None:
+        with self._attending(execution_id, dispatch):
+            attempt = await self._attempt(agent_id, execution_id, dispatch)
+            await report.finish(attempt, output=output, failure_reason=reason, state=state, raised=raised)
+        self._forget(execution_id, dispatch)
+        await self._aftermath.ended(await self._store.execution(execution_id))

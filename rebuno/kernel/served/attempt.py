@@ -1,0 +1,203 @@
+"""An attempt that any replica may serve: what it counts stands in the store, and is read again where others have added
+to it."""
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
+
+from rebuno.errors import LeaseSuperseded, Stale, Terminated
+from rebuno.journal.records import Approval, Basis, Dispatch, Execution, Lease, Step
+from rebuno.journal.served import ServedStore
+from rebuno.kernel.core.attempt import NEWEST, Attempt
+from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.recorded_steps import Recorded
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import StepStatus
+from rebuno.policy.matcher.dependencies import LooksBack
+from rebuno.policy.matcher.policy import Policy
+
+# A lease that was renewed so short a time ago is not renewed again, in seconds.
+_RENEWED: float = 1.0
+
+Counted = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """A step that the handler has come to in this attempt, in the request of this number."""
+
+    step_id: str
+    counted: Counted
+    occurrence: int
+    submission: int
+    runs: bool
+    replayed: bool
+
+
+class _Recorded(Recorded):
+    """What the journal knows, with what this attempt has come to already."""
+
+    def __init__(
+        self,
+        store: ServedStore,
+        execution_id: str,
+        attempt: int,
+        approvals: Iterable[Approval],
+        looks_back: LooksBack,
+        digest: str,
+    ) -> None:
+        super().__init__(store, execution_id, attempt, approvals, looks_back, base=NEWEST, digest=digest, visited=set())
+        self.came: list[Came] = []
+
+    def _take_step(self, step: Step) -> None:
+        if step.visited == self._attempt:
+            self.visited.add(step.step_id)
+            ours = step.attempt == self._attempt
+            runs = ours and step.status is StepStatus.EXECUTING
+            scope = step.parent_id or step.execution_id
+            counted = (scope, step.kind.value, step.target, step.args_hash)
+            replayed = not ours and step.status in (StepStatus.SUCCEEDED, StepStatus.FAILED)
+            self.came.append(Came(step.step_id, counted, step.occurrence, step.submission, runs, replayed))
+        super()._take_step(step)
+
+
+class ServedAttempt(Attempt):
+    """One run of a served execution, as one replica knows it.
+
+    INVARIANT: under `lock` one thing at a time is done for it here; what other replicas do meanwhile is noticed by the
+    store, which says `Stale`, and then everything is read anew. `reads` counts how often.
+    """
+
+    def __init__(
+        self,
+        store: ServedStore,
+        policy: Policy,
+        execution: Execution,
+        lease: Lease,
+        approvals: Iterable[Approval],
+        dispatch: Dispatch | None,
+    ) -> None:
+        self.served = store
+        self.lock = asyncio.Lock()
+        self.reads = 0
+        # The steps that this attempt's requests came to, by the requests' numbers.
+        self.answered: dict[int, str] = {}
+        self.dispatch = dispatch
+        self.renewed_at = 0.0
+        super().__init__(store, policy, execution, lease, approvals)
+
+    @classmethod
+    async def load(cls, store: ServedStore, policy: Policy, execution: Execution, lease: Lease) -> Self:
+        """The attempt that has this lease, as the store knows it. Raises as `reload`."""
+        attempt = cls(store, policy, execution, lease, (), None)
+        attempt.parent = await began_by(store, execution)
+        await attempt.reload()
+        return attempt
+
+    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> _Recorded:
+        digest = self.policy.digest
+        return _Recorded(self.served, self.execution.id, self.lease.attempt, approvals, self._looks_back, digest)
+
+    def outdated(self) -> None:
+        """What is known here may be less than what the store knows."""
+        self._stale = True
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """What is done in it rests on the log as it is known; where that has grown, or it is cut off, all is read again
+        before the next try."""
+        done = False
+        try:
+            yield
+            done = True
+        except Stale:
+            pass
+        finally:
+            if not done:
+                self.outdated()
+
+    async def current(self) -> None:
+        """Returns once this memory holds what others have added to the log."""
+        while self._stale:
+            if self._in_flight:
+                await asyncio.wait(self._in_flight)
+            await self.reload()
+
+    async def reload(self) -> None:
+        """Reads all of it anew.
+
+        Raises:
+            Terminated: the execution has ended.
+            LeaseSuperseded: this attempt does not have it any more.
+        """
+        execution = await self.store.execution(self.execution.id)
+        check_owner(execution, self.lease)
+        asked = await self.store.approvals(execution_id=execution.id, limit=sys.maxsize)
+        recorded = self._reading(asked, set())
+        await recorded.all()
+        dispatch = await self.served.dispatch(execution.id)
+        again = await self.store.execution(execution.id)
+        if again.head_seq != execution.head_seq:
+            # What was read is of two moments.
+            await self.reload()
+            return
+        self.execution, self.head, self.recorded, self.dispatch = again, again.head_seq, recorded, dispatch
+        self._judged.clear()
+        self._freed.clear()
+        self._basis = Basis()
+        self._stale = False
+        self.reads += 1
+        self.parked = None
+        self._take_counts(recorded.came)
+        recorded.came.clear()
+
+    def _take_counts(self, came: Iterable[Came]) -> None:
+        taken: dict[Counted, set[int]] = {}
+        self.bodies = set()
+        self.answered = {}
+        self.replayed = 0
+        for one in came:
+            taken.setdefault(one.counted, set()).add(one.occurrence)
+            self.answered[one.submission] = one.step_id
+            self.replayed += one.replayed
+            if one.runs:
+                self.bodies.add(one.step_id)
+        self._counts = Counter({counted: max(numbers) + 1 for counted, numbers in taken.items()})
+        for counted, numbers in taken.items():
+            free = sorted(set(range(max(numbers))) - numbers)
+            if free:
+                self._freed[counted] = free
+        # What blocks takes the dispatch away; what ends the wait makes a new one, and so does a park.
+        mine = self.lease.owner.partition("/")[0]
+        self.blocked = (
+            self.execution.status is ExecutionStatus.BLOCKED or self.dispatch is None or self.dispatch.id != mine
+        )
+
+    async def renew(self, seconds: float) -> None:
+        """Renews the lease, unless that was done a moment ago or it is over."""
+        now = self.store.now()
+        if self.lease_over or now - self.renewed_at < _RENEWED:
+            return
+        self.renewed_at = now
+        await self.served.extend(self.lease, now + seconds)
+
+    @property
+    def lease_over(self) -> bool:
+        """Whether the next attempt may begin at any time."""
+        return self.blocked and not self.bodies
+
+    async def release(self) -> None:
+        """Lets the next attempt begin."""
+        await self.served.extend(self.lease, 0.0)
+
+
+def check_owner(execution: Execution, lease: Lease) -> None:
+    """Raises `Terminated` where an execution has ended, `LeaseSuperseded` where the lease is not good for it."""
+    if execution.status.terminal:
+        raise Terminated(f"execution `{execution.id}` has ended: it is {execution.status.value}")
+    if execution.holder is None or (execution.attempt, execution.holder.owner) != (lease.attempt, lease.owner):
+        raise LeaseSuperseded

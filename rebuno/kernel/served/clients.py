@@ -1,0 +1,215 @@
+"""What a served kernel does for clients: begin executions, look at them, cancel and fork them."""
+
+import asyncio
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rebuno.errors import ConflictError, NotFoundError, ValidationError
+from rebuno.journal.records import Event, Execution, Step
+from rebuno.kernel.core import inheritance
+from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.history import event_payloads
+from rebuno.kernel.lifecycle import fork
+from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.close import failure
+from rebuno.kernel.served import create
+from rebuno.kernel.served.create import Wanted, check_name
+from rebuno.kernel.served.replica import Replica
+from rebuno.kernel.served.streams import Delta
+from rebuno.kernel.served.subagents import awaited
+from rebuno.model.execution import ExecutionStatus
+
+# The reason of an execution that a client cancelled.
+CLIENT_CANCELLED: Final = "client_cancelled"
+MOST_EXECUTIONS: Final = 200
+MOST_EVENTS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a blocked execution waits for: `type` is `approval` or `execution` (a subagent), `id` its id."""
+
+    type: str
+    id: str
+    step_id: str
+
+
+class Clients(Replica):
+    """The clients' side. Every method may raise a `StoreError`."""
+
+    async def create(
+        self,
+        *,
+        agent_id: str,
+        input: str,
+        session: str = "",
+        parent_execution_id: str = "",
+        key: str = "",
+        spawned_by: tuple[str, str] | None = None,
+        on_behalf_of: str = "",
+        created_by: str = "",
+    ) -> Execution:
+        """Begins an execution of canonical JSON `input`, or returns the one that has this key or this parent step
+        already. `spawned_by` is an execution and its step.
+
+        Raises:
+            NotFoundError: no such agent, parent or step's execution.
+            ConflictError: the key has another input, or the parent is not as it must be.
+            ValidationError: a blank or overlong name, a foreign step, or a session that may not be used.
+        """
+        await self._registry.agent(agent_id)
+        policy = await self._policies.today(agent_id)
+        wanted = Wanted(agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by)
+        execution, new = await create.create(self._store, wanted, policy.digest)
+        if new:
+            self._observer.created(execution)
+            self._wake()
+        return execution
+
+    async def execution(self, execution_id: str) -> Execution:
+        """The execution, else `NotFoundError`."""
+        return await self._store.execution(execution_id)
+
+    async def executions(
+        self,
+        *,
+        agent_id: str | None = None,
+        session: str | None = None,
+        status: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> tuple[list[Execution], str | None]:
+        """A page, newest first, and the cursor of the next one (None: it was the last). `ValidationError` for an
+        unknown cursor or status."""
+        if status is not None and status not in set(ExecutionStatus):
+            raise ValidationError(f"`{status}` is no status; one of {', '.join(ExecutionStatus)}")
+        if cursor is not None:
+            try:
+                await self._store.execution(cursor)
+            except NotFoundError:
+                raise ValidationError(f"the cursor `{cursor}` is unknown; begin without one") from None
+        limit = min(max(limit, 1), MOST_EXECUTIONS)
+        found = await self._store.executions(
+            agent_id=agent_id, session=session, status=status, before=cursor, limit=limit + 1
+        )
+        return found[:limit], found[limit - 1].id if len(found) > limit else None
+
+    async def blocked_on(self, execution: Execution) -> list[Waiting]:
+        """What a blocked execution waits for; nothing of another one."""
+        if execution.status is not ExecutionStatus.BLOCKED:
+            return []
+        asked = await self._store.approvals(execution_id=execution.id, status="pending")
+        children = await awaited(self._store, execution.id)
+        return [Waiting("approval", one.id, one.step_id) for one in asked] + [
+            Waiting("execution", one.id, one.spawned_step_id) for one in children
+        ]
+
+    async def events(self, execution_id: str, *, after: int = 0, limit: int = 100) -> list[Event]:
+        """A page of events, at most 1000; else `NotFoundError`."""
+        limit = min(max(limit, 1), MOST_EVENTS)
+        found = await self._store.events(execution_id, after=max(after, 0), limit=limit)
+        if not found:
+            await self._store.execution(execution_id)
+        return found
+
+    async def payload(self, event: Event) -> str:
+        """The payload of an event as the protocol documents it, as JSON text."""
+        return await event_payloads.payload(self._store, event)
+
+    async def steps(self, execution_id: str, *, terminal: bool = False) -> list[Step]:
+        """Every step in the order of decisions, or only those that have ended; else `NotFoundError`."""
+        await self._store.execution(execution_id)
+        found: list[Step] = []
+        while page := await self._store.steps(execution_id, after=found[-1].decided_seq if found else 0):
+            found += page
+        return [step for step in found if step.status.terminal] if terminal else found
+
+    async def began_by(self, execution: Execution) -> str:
+        """The id of the execution that began this one, or the one whose copy it is; empty where a client did."""
+        return await began_by(self._store, execution)
+
+    async def step(self, execution_id: str, step_id: str) -> Step:
+        """One step of this execution, else `NotFoundError`."""
+        step = await self._store.step(step_id)
+        if step.execution_id != execution_id:
+            raise NotFoundError(f"the execution `{execution_id}` has no step `{step_id}`")
+        return step
+
+    async def previous(self, execution_id: str) -> str | None:
+        """The state, else the output, of the execution that this one continues, as canonical JSON; None without one."""
+        execution = await self._store.execution(execution_id)
+        if not execution.continues:
+            return None
+        try:
+            parent = await self._store.execution(execution.continues)
+        except NotFoundError:
+            # Retention took it.
+            return None
+        return parent.state if parent.state is not None else parent.output
+
+    async def cancel(self, execution_id: str) -> None:
+        """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""
+        await self._aftermath.ended(await cancel(self._store, execution_id, reason=CLIENT_CANCELLED))
+
+    async def session_of(self, execution: Execution) -> str:
+        """The session of an execution; that of a fork which has none of its own is the one of its source."""
+        return await inheritance.session_of(self._store, execution)
+
+    async def failure(self, execution: Execution) -> dict[str, Any] | None:
+        """What is kept of the exception that its handler ended with, as `rebuno.model.raised` tells it."""
+        return await failure(self._store, execution)
+
+    async def fork(
+        self,
+        execution_id: str,
+        *,
+        at_seq: int,
+        session: str = "",
+        bundle: str | None = None,
+        keep_policy: bool = False,
+        deadline: float | None = None,
+        created_by: str = "",
+    ) -> Execution:
+        """A new execution that begins where this one stood at an event. It is judged by its agent's policy of today,
+        even where this one is pinned; to its end by `bundle`, the text of a policy of its own, or with `keep_policy` by
+        the one that this one began under. It is cancelled `deadline` seconds from now, unless it has ended.
+
+        Raises:
+            NotFoundError, ConflictError (the session is not new), ValidationError (no such event, both a bundle and
+            `keep_policy`, a deadline that is none), BundleError
+        """
+        source = await self._store.execution(execution_id)
+        check_name("session", session)
+        if bundle is not None and keep_policy:
+            raise ValidationError("a fork keeps the policy of its source, or has a bundle of its own; leave one out")
+        if session and await self._store.executions(agent_id=source.agent_id, session=session, limit=1):
+            raise ConflictError(f"the session `{session}` has executions already; name a new one")
+        digest = source.digest
+        if bundle is not None:
+            policy = await self._policies.compiled(bundle)
+            await self._policies.keep(policy)
+            digest = policy.digest
+        elif not keep_policy:
+            digest = (await self._policies.today(source.agent_id)).digest
+        forked = await fork.fork(
+            self._store,
+            source,
+            at_seq,
+            session=session,
+            digest=digest,
+            pinned=keep_policy or bundle is not None,
+            deadline=deadline,
+            created_by=created_by,
+        )
+        self._observer.created(forked)
+        self._wake()
+        return forked
+
+    async def fork_points(self, execution_id: str) -> int:
+        """The number of its newest event."""
+        return (await self._store.execution(execution_id)).head_seq
+
+    def listen(self, execution_id: str) -> AbstractContextManager["asyncio.Queue[Delta]"]:
+        """What the execution's steps publish while the context is open; a slow listener loses the oldest."""
+        return self._streams.listen(execution_id)

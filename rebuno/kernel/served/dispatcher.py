@@ -1,0 +1,351 @@
+"""Delivers executions to their agents, at least once and one delivery at a time: claims what is due, posts it, and
+tries again later what was not taken."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Final
+
+from rebuno.errors import (
+    BundleError,
+    LeaseSuperseded,
+    NetworkError,
+    NotFoundError,
+    RebunoError,
+    Stale,
+    StoreError,
+    Terminated,
+)
+from rebuno.journal.records import (
+    Agent,
+    Batch,
+    Dispatch,
+    DispatchState,
+    Execution,
+    ExecutionWrite,
+    Holder,
+    Lease,
+    NewEvent,
+)
+from rebuno.journal.served import ServedStore
+from rebuno.kernel.core import events
+from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.lifecycle.close import close
+from rebuno.kernel.lifecycle.votes import expire
+from rebuno.kernel.served.observer import Observer, Webhook
+from rebuno.kernel.served.policies import Policies
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import StepStatus
+
+logger: Final = logging.getLogger("rebuno")
+
+DISPATCH_EXHAUSTED: Final = "dispatch_exhausted"
+# A replica that took a dispatch and died gives it back after so many seconds; longer than a webhook may take.
+_TAKEN: Final = 35.0
+# How long a replica that stops waits for its last webhooks, in seconds, and then for the store to take back each that
+# nobody answered.
+_GRACE: Final = 2.0
+_GIVING_BACK: Final = 2.0
+_TRIES: Final = 10
+# The longest pause between two tries, in seconds.
+_LONGEST_PAUSE: Final = 60.0
+_OUTCOMES: Final = (StepStatus.SUCCEEDED, StepStatus.FAILED)
+
+
+# Posts a webhook and returns the HTTP status; raises `NetworkError` where there was none.
+Send = Callable[[Webhook], Awaitable[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a replica works. `max_attempts` deliveries without a new outcome end an execution, the pause between two
+    begins at `backoff`, and a lost lease is followed by one of up to `scatter`; `deliveries` webhooks are on their way
+    at once at most; `lease` is an agent's where it names none; it looks for work every `poll` seconds and sweeps every
+    `sweep`; executions are kept for `retention` after their end (None: for ever). All in seconds."""
+
+    max_attempts: int = 5
+    backoff: float = 1.0
+    scatter: float = 1.0
+    deliveries: int = 32
+    lease: float = 120.0
+    poll: float = 0.5
+    sweep: float = 2.0
+    retention: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    webhook: Webhook
+    dispatch: Dispatch
+    lease: Lease
+    # The number of the newest event when it was claimed.
+    head: int
+
+
+class Dispatcher:
+    """The deliveries of one replica.
+
+    INVARIANT: it takes no more than it may post at once, so that nothing waits here that another replica could do.
+    """
+
+    def __init__(
+        self,
+        store: ServedStore,
+        policies: Policies,
+        settings: Settings,
+        *,
+        observer: Observer,
+        ended: Callable[[Execution], Awaitable[None]],
+    ) -> None:
+        """`ended` is told each execution that ends here."""
+        self._store = store
+        self._policies = policies
+        self._settings = settings
+        self._observer = observer
+        self._ended = ended
+        self._due = asyncio.Event()
+        self._running: set[asyncio.Task[None]] = set()
+
+    def wake(self) -> None:
+        """Something may be due."""
+        self._due.set()
+
+    def lease_of(self, agent: Agent | None) -> float:
+        """How many seconds an agent may be silent."""
+        return agent.lease if agent is not None and agent.lease else self._settings.lease
+
+    async def run(self, send: Send) -> None:
+        """Delivers until it is cancelled; what is on its way then has a moment to arrive."""
+        try:
+            while True:
+                self._due.clear()
+                try:
+                    more = await self._take(send)
+                except StoreError as error:
+                    logger.warning("no dispatch could be claimed: %s", error)
+                    more = False
+                if not more:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._due.wait(), self._settings.poll)
+        finally:
+            if self._running:
+                await asyncio.wait(self._running, timeout=_GRACE)
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _take(self, send: Send) -> bool:
+        """Takes what is due; whether there may be more that fits."""
+        room = self._settings.deliveries - len(self._running)
+        if room <= 0:
+            return False
+        now = self._store.now()
+        found = await self._store.dispatches_due(now, now + _TAKEN, limit=room)
+        for dispatch in found:
+            task = asyncio.create_task(self._deliver(dispatch, send))
+            self._running.add(task)
+            task.add_done_callback(self._done)
+        return len(found) == room
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._running.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("a delivery failed", exc_info=task.exception())
+        self.wake()
+
+    async def _deliver(self, dispatch: Dispatch, send: Send) -> None:
+        try:
+            if dispatch.state is DispatchState.CLAIMED:
+                # What a dying process lost at one instant must not meet in one process at one instant again: or a
+                # handler that kills it takes its neighbours along each time, until they are given up too.
+                await asyncio.sleep(random.uniform(0, self._settings.scatter))
+            claim = await self._claimed(dispatch)
+            if claim is not None:
+                await self._post(claim, send)
+        except (Stale, Terminated, LeaseSuperseded, NotFoundError):
+            # It has moved on without this replica.
+            return
+        except RebunoError as error:
+            logger.warning("not delivered: %s", error, extra={"execution_id": dispatch.execution_id})
+
+    # ---------------------------------------------------------------- claiming
+
+    async def _claimed(self, dispatch: Dispatch) -> _Claim | None:
+        for _ in range(_TRIES):
+            # Something may be written meanwhile that is no reason not to begin.
+            with suppress(Stale):
+                return await self._claim(dispatch)
+        return None
+
+    async def _claim(self, dispatch: Dispatch) -> _Claim | None:
+        """Begins the next attempt of an execution; None where none may begin: then that is written.
+
+        Raises:
+            Stale, Terminated, NotFoundError: it has moved on.
+            StoreError
+        """
+        if expired := await expire(self._store, dispatch.execution_id):
+            self._observer.expired(expired)
+        execution = await self._store.execution(dispatch.execution_id)
+        held = await self._store.dispatch(execution.id)
+        now = self._store.now()
+        if held is None or held.id != dispatch.id or execution.status is not ExecutionStatus.RUNNING:
+            return None
+        if execution.lease_until > now:
+            return None
+        changes = Changes()
+        failures = dispatch.failures
+        if dispatch.state is DispatchState.CLAIMED:
+            changes.add((_failed(dispatch, "lease_expired"),))
+            failures = 0 if await self._progressed(execution) else failures
+        if failures >= self._settings.max_attempts:
+            await self._exhaust(execution, changes)
+            return None
+        agent = await self._store.agent(execution.agent_id)
+        if agent is None:
+            logger.warning("it waits: there is no agent `%s`", execution.agent_id, extra={"execution_id": execution.id})
+            return None
+        try:
+            policy = await self._policies.of(execution)
+        except BundleError as error:
+            logger.warning("it waits: its policy does not compile: %s", error, extra={"execution_id": execution.id})
+            return None
+        return await self._begin(execution, replace(dispatch, failures=failures), agent, policy.digest, changes)
+
+    async def _progressed(self, execution: Execution) -> bool:
+        """Whether the newest attempt has reported an outcome."""
+        after = 0
+        while page := await self._store.steps(execution.id, after=after):
+            if any(s.attempt == execution.attempt and s.status in _OUTCOMES for s in page):
+                return True
+            after = page[-1].decided_seq
+        return False
+
+    async def _begin(
+        self, execution: Execution, dispatch: Dispatch, agent: Agent, digest: str, changes: Changes
+    ) -> _Claim:
+        seconds = self.lease_of(agent)
+        # Until the agent has taken it: if this replica dies before that, another need not wait long.
+        until = self._store.now() + min(seconds, _TAKEN)
+        number, attempt = dispatch.attempt + 1, execution.attempt + 1
+        lease = Lease(execution.id, attempt, f"{dispatch.id}/{number}")
+        claimed = replace(
+            dispatch, state=DispatchState.CLAIMED, attempt=number, failures=dispatch.failures + 1, due_at=until
+        )
+        started = events.execution(
+            "started",
+            attempt=attempt,
+            host=agent.id,
+            pid=0,
+            digest=digest,
+            dispatch_id=dispatch.id,
+            dispatch_attempt=number,
+        )
+        changes.add((started,))
+        write = ExecutionWrite(
+            ExecutionStatus.RUNNING,
+            attempt=attempt,
+            holder=Holder(lease.owner, agent.id, 0),
+            lease_until=until,
+            dispatch=claimed,
+        )
+        head = await self._write(execution.id, changes, write, base=execution.head_seq)
+        if dispatch.state is DispatchState.CLAIMED:
+            self._observer.reclaimed()
+        webhook = Webhook(agent.webhook_url, agent.secret, execution.id, dispatch.id, number, seconds)
+        return _Claim(webhook, claimed, lease, head)
+
+    # ---------------------------------------------------------------- posting
+
+    async def _post(self, claim: _Claim, send: Send) -> None:
+        began = perf_counter()
+        try:
+            status = await send(claim.webhook)
+        except NetworkError as error:
+            logger.info("its agent was not reached: %s", error, extra={"execution_id": claim.webhook.execution_id})
+            status = 0
+        except asyncio.CancelledError:
+            # This replica stops. Where the store does not answer in time, another one waits for the claim to run out.
+            with suppress(RebunoError, TimeoutError):
+                async with asyncio.timeout(_GIVING_BACK):
+                    await self._try_at_once(claim)
+            raise
+        self._observer.delivered(claim.webhook, status, perf_counter() - began)
+        if status == 200:
+            await self._store.extend(claim.lease, self._store.now() + claim.webhook.lease)
+            acked = Batch(claim.lease.execution_id, (_told("acked", claim.dispatch),), lease=claim.lease)
+            self._store.write(acked)
+            await acked.committed
+            return
+        await self._try_later(claim, f"status {status}" if status else "unreachable")
+
+    async def _try_later(self, claim: _Claim, reason: str) -> None:
+        """Gives the execution back; unless it is at work all the same, which its log shows."""
+        execution = await self._store.execution(claim.lease.execution_id)
+        if execution.head_seq != claim.head:
+            return
+        failures = claim.dispatch.failures
+        if failures >= self._settings.max_attempts:
+            changes = Changes()
+            changes.add((_failed(claim.dispatch, reason),))
+            await self._exhaust(execution, changes)
+            return
+        pause = min(_LONGEST_PAUSE, self._settings.backoff * 2 ** (failures - 1)) * random.uniform(0.5, 1.0)
+        await self._give_back(claim, execution, reason, failures, self._store.now() + pause)
+
+    async def _try_at_once(self, claim: _Claim) -> None:
+        """Gives the execution to another replica, and does not count this one's try. `Stale` where it is at work."""
+        execution = await self._store.execution(claim.lease.execution_id)
+        await self._give_back(claim, execution, "stopped", claim.dispatch.failures - 1, self._store.now())
+
+    async def _give_back(self, claim: _Claim, execution: Execution, reason: str, failures: int, due: float) -> None:
+        changes = Changes()
+        changes.add((_failed(claim.dispatch, reason),))
+        write = ExecutionWrite(
+            ExecutionStatus.RUNNING,
+            attempt=claim.lease.attempt,
+            holder=execution.holder,
+            dispatch=replace(claim.dispatch, state=DispatchState.QUEUED, failures=failures, due_at=due),
+        )
+        await self._write(execution.id, changes, write, base=claim.head, lease=claim.lease)
+
+    async def _exhaust(self, execution: Execution, changes: Changes) -> None:
+        """Ends an execution that was delivered often enough for nothing."""
+        steps, approvals = await load(self._store, execution.id)
+        closing = close(steps.values(), approvals.values(), ExecutionStatus.FAILED)
+        changes.add(closing.events, closing.steps, closing.approvals)
+        failed = events.execution("failed", attempt=execution.attempt, reason=DISPATCH_EXHAUSTED, replayed=0)
+        changes.add((failed,))
+        write = ExecutionWrite(ExecutionStatus.FAILED, failure_reason=DISPATCH_EXHAUSTED, attempt=execution.attempt)
+        await self._write(execution.id, changes, write, base=execution.head_seq)
+        self._observer.exhausted()
+        await self._ended(await self._store.execution(execution.id))
+
+    async def _write(
+        self, execution_id: str, changes: Changes, write: ExecutionWrite, *, base: int, lease: Lease | None = None
+    ) -> int:
+        batch = Batch(
+            execution_id,
+            tuple(changes.events),
+            tuple(changes.steps),
+            tuple(changes.approvals),
+            write,
+            base=base,
+            lease=lease,
+        )
+        self._store.write(batch)
+        return await batch.committed
+
+
+def _told(type: str, dispatch: Dispatch, **more: object) -> NewEvent:
+    said = {"dispatch_id": dispatch.id, "dispatch_attempt": dispatch.attempt}
+    return NewEvent(f"dispatch.{type}", {**said, **more})
+
+
+def _failed(dispatch: Dispatch, reason: str) -> NewEvent:
+    return _told("failed", dispatch, reason=reason)

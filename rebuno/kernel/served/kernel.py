@@ -1,0 +1,154 @@
+"""The served kernel: one replica's work for clients, agents and operators, over a store that others share."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from rebuno.errors import ConflictError
+from rebuno.journal.records import Agent, ApiKey, Approval, Counts
+from rebuno.kernel.lifecycle import votes
+from rebuno.kernel.served.agents import Agents
+from rebuno.kernel.served.clients import Clients, Waiting
+from rebuno.kernel.served.dispatcher import Send, Settings
+from rebuno.kernel.served.observer import Observer, Webhook
+from rebuno.kernel.served.replica import Dispatched
+from rebuno.kernel.served.report import Outcome, Settled
+from rebuno.kernel.served.streams import Delta
+from rebuno.model.execution import ExecutionStatus
+from rebuno.policy.matcher.policy import Policy
+
+__all__ = [
+    "Delta",
+    "Dispatched",
+    "Observer",
+    "Outcome",
+    "Send",
+    "Serving",
+    "Settings",
+    "Settled",
+    "Waiting",
+    "Webhook",
+]
+
+_LIVE: Final = (ExecutionStatus.PENDING, ExecutionStatus.RUNNING, ExecutionStatus.BLOCKED)
+
+
+class Serving(Clients, Agents):
+    """One replica, with the operators' side. Every method may raise a `StoreError`."""
+
+    async def approvals(
+        self,
+        *,
+        status: str | None = "pending",
+        execution_id: str | None = None,
+        after: str | None = None,
+        limit: int = sys.maxsize,
+    ) -> Sequence[Approval]:
+        """Questions, oldest first; None: in every state. As `Operator.approvals`."""
+        return await self._operator.approvals(status=status, execution_id=execution_id, after=after, limit=limit)
+
+    async def approval(self, approval_id: str) -> Approval:
+        """One question, else `NotFoundError`."""
+        return await self._operator.approval(approval_id)
+
+    async def resolve(
+        self,
+        approval_id: str,
+        *,
+        granted: bool,
+        decided_by: str,
+        asserted_by: str = "",
+        rationale: str = "",
+        scope: str = "once",
+    ) -> Approval:
+        """One person's answer; raises as `rebuno.kernel.lifecycle.votes.resolve`."""
+        resolved = await votes.resolve(
+            self._store,
+            approval_id,
+            granted=granted,
+            decided_by=decided_by,
+            asserted_by=asserted_by,
+            rationale=rationale,
+            scope=scope,
+        )
+        if resolved.status != "pending":
+            self._observer.resolved(resolved)
+            execution = await self._store.execution(resolved.execution_id)
+            if execution.status.terminal:
+                await self._aftermath.ended(execution)
+            self._wake()
+        return resolved
+
+    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float = 0.0) -> Agent:
+        """Registers an agent, or changes where it is and its secret; `lease` is in seconds, at least 10 (0: the usual).
+        `ValidationError` where that cannot be."""
+        return await self._registry.put_agent(agent_id, webhook_url=webhook_url, secret=secret, lease=lease)
+
+    async def agents(self) -> list[Agent]:
+        """Every agent by its id."""
+        return await self._registry.agents()
+
+    async def agent(self, agent_id: str) -> Agent:
+        """The agent, as it was a second ago at most; else `NotFoundError`."""
+        return await self._registry.agent(agent_id)
+
+    async def delete_agent(self, agent_id: str, *, force: bool = False) -> None:
+        """Forgets an agent; with `force` its live executions are cancelled. `NotFoundError`; `ConflictError` where it
+        has live ones."""
+        await self._registry.agent(agent_id)
+        for status in _LIVE:
+            while page := await self._store.executions(agent_id=agent_id, status=status.value):
+                if not force:
+                    raise ConflictError(f"the agent `{agent_id}` has live executions; cancel them, or use `force`")
+                for execution in page:
+                    with suppress(ConflictError):
+                        await self.cancel(execution.id)
+        await self._registry.delete_agent(agent_id)
+        self._policies.forget(agent_id)
+
+    async def set_policy(self, agent_id: str, text: str) -> None:
+        """The bundle of an agent from now on, `.rbp` or YAML. `NotFoundError`; `BundleError` with all diagnostics."""
+        await self._registry.agent(agent_id)
+        policy = await self._policies.compiled(text)
+        await self._policies.keep(policy)
+        await self._store.put_policy(agent_id, text)
+        self._policies.took(agent_id, text, policy)
+        await self._aftermath.rejudge(agent_id, policy)
+
+    async def bundle(self, agent_id: str) -> str | None:
+        """The text of an agent's bundle."""
+        row = await self._store.policy(agent_id)
+        return row.text if row is not None else None
+
+    async def policy(self, agent_id: str, bundle: str | None = None) -> Policy:
+        """The policy that an agent is judged by, with the layers of this server; `bundle` in the place of its own."""
+        return await (self._policies.compiled(bundle) if bundle is not None else self._policies.today(agent_id))
+
+    async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKey, str]:
+        """A new key and its token, which nobody can be told again."""
+        return await self._registry.create_key(name, scopes)
+
+    async def keys(self) -> list[ApiKey]:
+        """Every key, oldest first, revoked ones too."""
+        return await self._registry.keys()
+
+    async def key(self, token: str) -> ApiKey | None:
+        """The key that a token belongs to, as it was a second ago at most; None for an unknown or a revoked one."""
+        return await self._registry.key(token)
+
+    async def rotate_key(self, key_id: str) -> tuple[ApiKey, str]:
+        """A new token in the place of the old. `NotFoundError`; `ConflictError` for a revoked key."""
+        return await self._registry.rotate_key(key_id)
+
+    async def revoke_key(self, key_id: str) -> None:
+        """Makes a key useless. `NotFoundError`."""
+        await self._registry.revoke_key(key_id)
+
+    async def ready(self) -> None:
+        """Returns where the store takes writes."""
+        await self._readiness.check()
+
+    async def counts(self) -> Counts:
+        """What there is, for metrics."""
+        return await self._store.counts()

@@ -1,0 +1,161 @@
+"""Agents and API keys as one replica knows them: read from the store, and kept for a moment."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from time import monotonic
+from typing import Final, Generic, TypeVar
+
+import uuid_utils
+
+from rebuno.errors import ConflictError, NotFoundError, ValidationError
+from rebuno.journal.records import Agent, ApiKey
+from rebuno.journal.served import ServedStore
+from rebuno.kernel.core import names
+from rebuno.kernel.served.create import check_name
+
+T = TypeVar("T")
+
+# For how long what was read is believed, in seconds.
+FRESH: Final = 1.0
+SHORTEST_LEASE: Final = 10.0
+# What an agent says of itself in a header, and others in a path.
+_ID: Final = re.compile(r"[A-Za-z0-9](?:[!-.0-~ ]*[!-.0-~])?", re.ASCII)
+_LONGEST_LEASE: Final = 86_400.0
+_MOST_KEPT: Final = 10_000
+
+
+class Kept(Generic[T]):
+    """What was read a moment ago."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, tuple[T | None, float]] = {}
+
+    def get(self, key: object) -> tuple[T | None] | None:
+        """The value in a tuple, or None where it must be read."""
+        found = self._kept.get(key)
+        return (found[0],) if found is not None and monotonic() - found[1] < FRESH else None
+
+    def put(self, key: object, value: T | None) -> T | None:
+        """Keeps a value that was just read."""
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[key] = (value, monotonic())
+        return value
+
+    def forget(self) -> None:
+        """Something has changed."""
+        self._kept.clear()
+
+
+class Registry:
+    """Agents and API keys. Every method may raise a `StoreError`."""
+
+    def __init__(self, store: ServedStore) -> None:
+        self._store = store
+        self._agents: Kept[Agent] = Kept()
+        self._keys: Kept[ApiKey] = Kept()
+
+    # ---------------------------------------------------------------- agents
+
+    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float) -> Agent:
+        """Registers an agent or changes it. Raises `ValidationError`."""
+        for what, text in (("agent's id", agent_id), ("webhook's URL", webhook_url), ("agent's secret", secret)):
+            if not text.strip():
+                raise ValidationError(f"the {what} is blank")
+        check_name("agent's id", agent_id)
+        if not _ID.fullmatch(agent_id):
+            raise ValidationError(
+                f"the agent's id `{agent_id}` cannot stand in a path and in a header; use ASCII letters, digits and"
+                " marks but `/`, and begin with a letter or a digit"
+            )
+        if lease and not SHORTEST_LEASE <= lease <= _LONGEST_LEASE:
+            raise ValidationError(f"the lease {lease:g} is not from {SHORTEST_LEASE:g} to {_LONGEST_LEASE:g} seconds")
+        agent = await self._store.put_agent(Agent(agent_id, webhook_url, secret, lease))
+        self._agents.forget()
+        return agent
+
+    async def agents(self) -> list[Agent]:
+        """Every agent by its id."""
+        return await self._store.agents()
+
+    async def agent(self, agent_id: str) -> Agent:
+        """The agent, else `NotFoundError`."""
+        kept = self._agents.get(agent_id)
+        agent = kept[0] if kept is not None else self._agents.put(agent_id, await self._store.agent(agent_id))
+        if agent is None:
+            raise NotFoundError(f"there is no agent `{agent_id}`")
+        return agent
+
+    async def delete_agent(self, agent_id: str) -> None:
+        """Forgets an agent, else `NotFoundError`."""
+        self._agents.forget()
+        if not await self._store.delete_agent(agent_id):
+            raise NotFoundError(f"there is no agent `{agent_id}`")
+
+    async def describe(
+        self, agent_id: str, description: str | None, input_schema: str | None, output_schema: str | None
+    ) -> None:
+        """Keeps what an agent says of itself, else `NotFoundError`."""
+        if not await self._store.describe_agent(agent_id, description, input_schema, output_schema):
+            raise NotFoundError(f"there is no agent `{agent_id}`")
+        self._agents.forget()
+
+    # ---------------------------------------------------------------- keys
+
+    async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKey, str]:
+        """A new key and its token. Raises `ValidationError`."""
+        if not name.strip():
+            raise ValidationError("the key's name is blank")
+        check_name("key's name", name)
+        # Who answers with the key and says nothing else is named so.
+        names.check_name(name)
+        token = _token()
+        key = ApiKey(str(uuid_utils.uuid7()), name, tuple(scopes), _hash(token), self._store.now())
+        await self._store.put_key(key)
+        return key, token
+
+    async def keys(self) -> list[ApiKey]:
+        """Every key, oldest first."""
+        return await self._store.keys()
+
+    async def key(self, token: str) -> ApiKey | None:
+        """The key of a token, unless it was revoked."""
+        hashed = _hash(token)
+        kept = self._keys.get(hashed)
+        key = kept[0] if kept is not None else self._keys.put(hashed, await self._store.api_key(hashed))
+        return key if key is not None and not key.revoked_at else None
+
+    async def rotate_key(self, key_id: str) -> tuple[ApiKey, str]:
+        """A new token for a key. Raises `NotFoundError`, and `ConflictError` for a revoked one."""
+        key = await self._find(key_id)
+        if key.revoked_at:
+            raise ConflictError(f"the key `{key_id}` is revoked; create another one")
+        token = _token()
+        key = replace(key, token_hash=_hash(token))
+        await self._store.put_key(key)
+        self._keys.forget()
+        return key, token
+
+    async def revoke_key(self, key_id: str) -> None:
+        """Makes a key useless, else `NotFoundError`."""
+        key = await self._find(key_id)
+        if not key.revoked_at:
+            await self._store.put_key(replace(key, revoked_at=self._store.now()))
+        self._keys.forget()
+
+    async def _find(self, key_id: str) -> ApiKey:
+        for key in await self._store.keys():
+            if key.id == key_id:
+                return key
+        raise NotFoundError(f"there is no key `{key_id}`")
+
+
+def _token() -> str:
+    return f"rebuno_{secrets.token_urlsafe(32)}"
+
+
+def _hash(token: str) -> bytes:
+    return sha256(token.encode(errors="surrogatepass")).digest()

@@ -1,0 +1,160 @@
+"""What an agent tells of its bodies and of its handler: outcomes, that it waits, that it is done."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from rebuno.errors import ConflictError, NotFoundError
+from rebuno.journal.records import ExecutionWrite, Step, StepWrite
+from rebuno.kernel.core import events
+from rebuno.kernel.lifecycle.execution import end
+from rebuno.kernel.served.attempt import ServedAttempt
+from rebuno.kernel.served.subagents import awaited, tell_parent
+from rebuno.model import identity, usage
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import Kind, StepStatus
+
+
+class Outcome(StrEnum):
+    """What became of a reported outcome; the values are those of the wire."""
+
+    RECORDED = "recorded"
+    REPLAY = "replay"
+    EXECUTION_TERMINAL = "execution_terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The answer to a reported outcome; `result` and `error` are canonical JSON texts and belong to `replay`. `step` is
+    its row as it was written."""
+
+    outcome: Outcome
+    result: str | None = None
+    error: str | None = None
+    step: Step | None = None
+
+
+async def report(
+    attempt: ServedAttempt, step_id: str, *, result: str | None = None, error: str | None = None, raised: str = ""
+) -> Settled:
+    """Records how a body of this attempt ended: with a result, or an error and what was `raised`, canonical JSON.
+    Committed when this returns.
+
+    Raises:
+        NotFoundError: the execution has no such step.
+        ConflictError: it does not execute.
+        Terminated, LeaseSuperseded, StoreError
+    """
+    async with attempt.lock:
+        while True:
+            await attempt.current()
+            attempt.check()
+            step = await _running(attempt, step_id)
+            if isinstance(step, Settled):
+                return step
+            with attempt.trying():
+                return await _record(attempt, step, result, error, raised)
+
+
+async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
+    step = attempt.steps.get(step_id) if step_id in attempt.bodies else None
+    if step is not None:
+        return step
+    step = await attempt.store.step(step_id)
+    if step.execution_id != attempt.execution.id:
+        raise NotFoundError(f"the execution `{attempt.execution.id}` has no step `{step_id}`")
+    if step.status in (StepStatus.SUCCEEDED, StepStatus.FAILED):
+        return Settled(Outcome.REPLAY, step.result, step.error)
+    if step.status is not StepStatus.EXECUTING or step.attempt != attempt.lease.attempt:
+        raise ConflictError(f"the step `{step_id}` does not execute in this run: it is {step.status.value}")
+    return step
+
+
+async def _record(attempt: ServedAttempt, step: Step, result: str | None, error: str | None, raised: str) -> Settled:
+    if error is not None:
+        row = replace(step, status=StepStatus.FAILED, error=error)
+    else:
+        row = replace(step, status=StepStatus.SUCCEEDED, result=result)
+        value = identity.parse(result or "null")
+        if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
+            row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
+        attempt.succeeded(row, value)
+    event = events.succeeded(row) if error is None else events.failed(row, raised)
+    committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False)
+    head = attempt.head
+    number = await asyncio.shield(committed)
+    attempt.bodies.discard(step.step_id)
+    if number != head:
+        # Others have written meanwhile; perhaps they blocked it.
+        attempt.outdated()
+        await attempt.current()
+    if attempt.lease_over:
+        await attempt.release()
+    return Settled(Outcome.RECORDED, step=row)
+
+
+async def suspend(attempt: ServedAttempt) -> bool:
+    """Blocks the execution where it waits for a subagent or a person, and lets go of its lease; False where nothing is
+    waited for.
+
+    Raises:
+        Terminated, LeaseSuperseded, StoreError
+    """
+    async with attempt.lock:
+        attempt.outdated()
+        while True:
+            await attempt.current()
+            attempt.check()
+            children = await awaited(attempt.served, attempt.execution.id)
+            ended = [child for child in children if child.status.terminal]
+            for child in ended:
+                await tell_parent(attempt.served, child)
+            if ended:
+                attempt.outdated()
+                continue
+            if not children and not attempt.pending():
+                return attempt.blocked
+            with attempt.trying():
+                await _block(attempt)
+                return True
+
+
+async def _block(attempt: ServedAttempt) -> None:
+    attempt.bodies.clear()
+    if attempt.execution.status is ExecutionStatus.BLOCKED:
+        await attempt.release()
+        return
+    number = attempt.lease.attempt
+    event = events.execution("blocked", attempt=number, reason="awaiting_steps", replayed=attempt.replayed)
+    holder = attempt.execution.holder
+    write = ExecutionWrite(ExecutionStatus.BLOCKED, attempt=number, holder=holder, lease_until=0.0)
+    await attempt.write((event,), execution=write, judged=True)
+    attempt.execution = replace(attempt.execution, status=ExecutionStatus.BLOCKED)
+    attempt.blocked = True
+
+
+async def finish(
+    attempt: ServedAttempt,
+    *,
+    output: str | None = None,
+    failure_reason: str = "",
+    state: str | None = None,
+    raised: dict[str, Any] | None = None,
+) -> None:
+    """Ends the execution with an output, or with the reason of its failure. Committed when this returns.
+
+    Raises:
+        ConflictError: it is blocked.
+        Terminated, LeaseSuperseded, StoreError
+    """
+    async with attempt.lock:
+        while True:
+            await attempt.current()
+            attempt.check()
+            if attempt.blocked:
+                raise ConflictError(f"the execution `{attempt.execution.id}` is blocked; it goes on when that is over")
+            with attempt.trying():
+                await end(attempt, output=output, failure_reason=failure_reason, state=state, raised=raised)
+                attempt.ended = True
+                return

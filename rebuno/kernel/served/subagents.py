@@ -1,0 +1,105 @@
+"""Subagents: the end of a child settles its parent's step, and wakes the parent where it waited for nothing else."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from typing import Final
+
+from rebuno.errors import ConflictError, LeaseSuperseded, NotFoundError, Stale, Terminated
+from rebuno.journal.records import Batch, Execution, Step, StepWrite
+from rebuno.journal.served import ServedStore
+from rebuno.kernel.core import events as words
+from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.transact import PATIENCE, lease_of
+from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.dispatch import resumed
+from rebuno.model import identity
+from rebuno.model.execution import ExecutionStatus
+from rebuno.model.step import StepStatus
+
+PARENT_TERMINAL: Final = "parent_terminal"
+
+
+async def tell_parent(store: ServedStore, child: Execution) -> Execution | None:
+    """Tells the parent of a subagent of its end, once; the parent, where that let it run again. To be repeated until it
+    has returned: it may be done twice without harm."""
+    woken: Execution | None = None
+    with suppress(NotFoundError, Terminated):
+        woken = await _tell(store, child)
+    await store.told(child.id)
+    return woken
+
+
+async def _tell(store: ServedStore, child: Execution) -> Execution | None:
+    for tried in count():
+        parent = await store.execution(child.spawned_execution_id)
+        step = await store.step(child.spawned_step_id)
+        waits = parent.status is not ExecutionStatus.BLOCKED or await _waits(store, parent, besides=child)
+        told = step.status is not StepStatus.EXECUTING
+        if parent.status.terminal or (told and waits):
+            break
+        # INVARIANT: an attempt that writes all the time does not outrun what settles the step, which settles once; the
+        # next look tells whether nothing else is waited for. Waking the parent alone rests on the newest event: of two
+        # subagents that end at once, both would.
+        lease = lease_of(parent) if tried >= PATIENCE and not told else None
+        changes, write = Changes(), None
+        if not told:
+            row = _settled(step, child)
+            said = words.failed(row) if row.error is not None else words.succeeded(row)
+            changes.add((said,), (StepWrite(row, settled=0),))
+        if not waits:
+            events, write = resumed(parent)
+            changes.add(events)
+        batch = Batch(
+            parent.id,
+            tuple(changes.events),
+            tuple(changes.steps),
+            execution=write,
+            base=parent.head_seq if lease is None else None,
+            lease=lease,
+        )
+        store.write(batch)
+        with suppress(Stale, LeaseSuperseded):
+            await batch.committed
+            if write is not None:
+                return parent
+            if lease is None:
+                break
+    return None
+
+
+def _settled(step: Step, child: Execution) -> Step:
+    if child.status is ExecutionStatus.COMPLETED:
+        return replace(step, status=StepStatus.SUCCEEDED, result=child.output)
+    reason = "subagent_cancelled" if child.status is ExecutionStatus.CANCELLED else "subagent_failed"
+    error = {"reason": reason, "execution_id": child.id, "failure_reason": child.failure_reason}
+    return replace(step, status=StepStatus.FAILED, error=identity.canonical(error))
+
+
+async def _waits(store: ServedStore, parent: Execution, *, besides: Execution) -> bool:
+    if await store.approvals(execution_id=parent.id, status="pending", limit=1):
+        return True
+    return any(child.id != besides.id for child in await awaited(store, parent.id))
+
+
+async def awaited(store: ServedStore, execution_id: str) -> list[Execution]:
+    """The subagents whose steps still run: of what the execution waits for."""
+    found = []
+    for child in await store.children(execution_id):
+        with suppress(NotFoundError):
+            step = await store.step(child.spawned_step_id)
+            if step.status is StepStatus.EXECUTING:
+                found.append(child)
+    return found
+
+
+async def cancel_all(store: ServedStore, children: Sequence[Execution]) -> list[Execution]:
+    """Cancels subagents whose parents have ended; those that had not ended."""
+    ended = []
+    for child in children:
+        if not child.status.terminal:
+            # Somebody may be faster.
+            with suppress(ConflictError, NotFoundError):
+                ended.append(await cancel(store, child.id, reason=PARENT_TERMINAL))
+    return ended

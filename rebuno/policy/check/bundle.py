@@ -1,0 +1,132 @@
+"""What is wrong with a bundle whose syntax is right, and what its author may want to know."""
+
+from rebuno.policy.analysis.formulas import Formulas
+from rebuno.policy.check.facets import check_directory
+from rebuno.policy.check.known import check_known
+from rebuno.policy.check.names import Names, check_ids
+from rebuno.policy.check.reach import check_reach
+from rebuno.policy.check.rules import check_rule
+from rebuno.policy.check.size import check_size
+from rebuno.policy.check.sound import sound
+from rebuno.policy.check.tests import IN_RULE, Tests
+from rebuno.policy.check.values import check_list
+from rebuno.policy.check.warnings import check_warnings
+from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Report, ordered
+from rebuno.policy.syntax.source import NOWHERE
+
+
+def check(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
+    """Every error and warning of a bundle, in the order of the file. Without `warn` the dearer warnings are left
+    out, for where only errors count.
+
+    A statement with an error hides no finding about another: what the statements say together is asked of those that
+    have none. Of a bundle that is not whole there is no warning that a missing part might settle.
+    """
+    report = Report(bundle.path)
+    names = Names(bundle, report)
+    tests = Tests(names, report, _surroundings(bundle, report))
+    _lines(bundle, report)
+    check_ids([statement for statement in bundle.statements if isinstance(statement, s.Rule)], report)
+    for statement in bundle.statements:
+        match statement:
+            case s.Let(_, value):
+                _let(value, report)
+            case s.Known():
+                check_known(statement, names, tests, report)
+            case s.Condition(name, expr):
+                tests.owner = name.text
+                tests.expr(expr, IN_RULE)
+                tests.owner = ""
+            case s.Rule():
+                check_rule(statement, names, tests, report)
+            case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home():
+                pass
+    order = names.circles()
+    check_size(_sound(bundle, report), order, report)
+    rest = _sound(bundle, report)
+    formulas = Formulas(rest)
+    check_reach(rest, formulas, report, warn=warn)
+    if warn:
+        check_warnings(rest, formulas, report, placed=_placed(bundle))
+    if bundle.whole and not _library(bundle):
+        names.unused(bundle.path)
+        _default(bundle, report)
+    return ordered(report.findings)
+
+
+def _surroundings(bundle: s.Bundle, report: Report) -> Surroundings:
+    places = {
+        type(statement): check_directory(statement, report)
+        for statement in bundle.statements
+        if isinstance(statement, s.Workdir | s.Home)
+    }
+    return Surroundings(places.get(s.Workdir), places.get(s.Home))
+
+
+def _sound(bundle: s.Bundle, report: Report) -> s.Bundle:
+    return bundle if bundle.whole and _closed(bundle) and not report.failed else sound(bundle, report.findings)
+
+
+def _placed(bundle: s.Bundle) -> bool:
+    """Whether it is known where relative paths start, or may be known by a part that could not be read."""
+    return not bundle.whole or any(isinstance(line, s.Workdir) for line in bundle.statements)
+
+
+def _closed(bundle: s.Bundle) -> bool:
+    """Whether all that a bundle names stands in it, the files that it uses taken in."""
+    return not bundle.broken and not any(
+        isinstance(line, s.Use) or (isinstance(line, s.Let) and isinstance(line.value, s.FileValue))
+        for line in bundle.statements
+    )
+
+
+def _library(bundle: s.Bundle) -> bool:
+    """Whether a file is there to be used by others: it defines names and decides nothing."""
+    definitions = [line for line in bundle.statements if isinstance(line, s.Let | s.Known | s.Condition)]
+    others = [line for line in bundle.statements if isinstance(line, s.BundleLine | s.Use)]
+    return bool(definitions) and len(definitions) + len(others) == len(bundle.statements)
+
+
+def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report: Report) -> None:
+    if isinstance(value, s.ListLiteral):
+        check_list(value, report)
+    elif isinstance(value, s.FileValue):
+        pass  # only where it was not linked
+    elif isinstance(value, s.NullLiteral) or isinstance(value.value, bool):
+        report.error(
+            Code.WRONG_TYPE, "a `let` holds a string, a number or a list", value.span, "write the value in place"
+        )
+
+
+def _lines(bundle: s.Bundle, report: Report) -> None:
+    first: dict[str, s.Statement] = {}
+    for statement in bundle.statements:
+        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home):
+            continue
+        word = "bundle" if isinstance(statement, s.BundleLine) else type(statement).__name__.lower()
+        earlier = first.setdefault(word, statement)
+        if earlier is not statement:
+            message = f"a second `{word}` line; the first is line {earlier.span.line}"
+            report.error(Code.DUPLICATE_LINE, message, statement.span, "keep one of the two")
+        elif isinstance(statement, s.BundleLine):
+            if bundle.whole and statement is not bundle.statements[0]:
+                report.error(
+                    Code.MISPLACED_BUNDLE, "the `bundle` line comes first", statement.span, "move it to the top"
+                )
+            if statement.version not in (None, 1):
+                message = f"there is no version {statement.version} of the language"
+                report.error(Code.UNKNOWN_VERSION, message, statement.span, "write `version 1` or leave it out")
+
+
+def _default(bundle: s.Bundle, report: Report) -> None:
+    if any(isinstance(statement, s.Default) for statement in bundle.statements):
+        return
+    place = bundle.statements[0].span if bundle.statements else NOWHERE
+    message = (
+        "no `default` line: what no rule decides is denied"
+        if bundle.statements
+        else "an empty bundle denies everything"
+    )
+    report.warning(Code.NO_DEFAULT, message, place, "write `default deny` to say so")

@@ -1,0 +1,50 @@
+"""Rules that let something through which a layer beside them always denies."""
+
+from collections.abc import Sequence
+
+from rebuno.policy.analysis.formulas import Formulas
+from rebuno.policy.analysis.glob_sets import overlap
+from rebuno.policy.matcher.index import Pattern, patterns
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Report, ordered
+
+
+def check_layers(bundle: s.Bundle, layers: Sequence[s.Bundle]) -> list[Diagnostic]:
+    """Warnings about the rules of a linked bundle that another layer's default makes pointless: what they allow or ask
+    about is denied there, since no rule of that layer lets any of it through. No bundle has an error."""
+    report = Report(bundle.path)
+    rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
+    formulas = Formulas(bundle)
+    for layer in layers:
+        if _default(layer) != "deny" or layer.text == bundle.text:
+            continue
+        theirs = Formulas(layer)
+        passing = [
+            pattern
+            for statement in layer.statements
+            if isinstance(statement, s.Rule) and statement.verdict != "deny"
+            for pattern in _patterns(statement, theirs)
+        ]
+        for rule in rules:
+            if rule.verdict != "deny" and not any(_passes(one, passing) for one in _patterns(rule, formulas)):
+                does = "allow" if rule.verdict == "allow" else "ask about"
+                message = f"the rule `{rule.id.text}` can {does} nothing: the layer `{layer.name}` denies by default"
+                help = "let the layer allow or ask about it too, or give the layer `default allow`"
+                report.warning(Code.POINTLESS, message, rule.head_span, help)
+    return ordered(report.findings)
+
+
+def _default(layer: s.Bundle) -> str:
+    return next((line.verdict for line in layer.statements if isinstance(line, s.Default)), "deny")
+
+
+def _patterns(rule: s.Rule, formulas: Formulas) -> tuple[Pattern, ...]:
+    lists = {name: value if isinstance(value, list) else [value] for name, value in formulas.values.items()}
+    return patterns(rule.subject, lists)
+
+
+def _passes(one: Pattern, passing: Sequence[Pattern]) -> bool:
+    # What is local no default denies.
+    if one.kind in (None, "local"):
+        return True
+    return any(other.kind in (None, one.kind) and overlap(one.glob.pattern, other.glob.pattern) for other in passing)

@@ -1,0 +1,153 @@
+"""Whether the clauses of a rule fit each other and its verdict."""
+
+from typing import Final, assert_never
+
+from rebuno.policy.check.names import Names
+from rebuno.policy.check.tests import IN_RULE, Tests, check_subject
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.syntax.tree import Op
+
+_ASKING: Final = (s.Approvers, s.Quorum, s.Expires, s.Message)
+
+
+def check_rule(rule: s.Rule, names: Names, tests: Tests, report: Report) -> None:
+    """Checks one rule: its subject, its clauses and its tests."""
+    check_subject(rule.subject, names, report)
+    _duplicates(rule, report)
+    asks = rule.verdict == "require_approval" or any(
+        isinstance(clause, s.Limit | s.Budget) and clause.otherwise == "require approval" for clause in rule.clauses
+    )
+    for clause in rule.clauses:
+        _misplaced(rule, clause, asks, report)
+        _body(clause, tests, report)
+    _quorum(rule, report)
+    _warnings(rule, report)
+
+
+def clause_word(clause: s.Clause) -> str:
+    """The keyword of a clause."""
+    return type(clause).__name__.lower()
+
+
+def _duplicates(rule: s.Rule, report: Report) -> None:
+    first: dict[str, s.Clause] = {}
+    for clause in rule.clauses:
+        word = clause_word(clause)
+        earlier = first.setdefault(word, clause)
+        if earlier is not clause:
+            message = f"`{word}` stands twice in the rule `{rule.id.text}`; first at line {earlier.span.line}"
+            help = "join the tests with `and`" if word in ("when", "unless") else "keep one of the two"
+            report.error(Code.DUPLICATE_CLAUSE, message, clause.span, help)
+
+
+def _misplaced(rule: s.Rule, clause: s.Clause, asks: bool, report: Report) -> None:
+    word = clause_word(clause)
+    if isinstance(clause, _ASKING) and not asks:
+        message = f"`{word}` means nothing where no person is asked"
+        help = "write `require approval for`, or `else require approval` after a limit"
+    elif isinstance(clause, s.Limit | s.Budget) and rule.verdict == "deny":
+        message, help = f"`{word}` means nothing on a deny rule", "put it on the rule that allows"
+    elif isinstance(clause, s.Budget) and rule.verdict != "allow":
+        message, help = "`budget` means nothing on a rule that asks", "put it on the rule that allows"
+    elif isinstance(clause, s.Limit) and rule.verdict != "allow" and clause.otherwise == "require approval":
+        message = "`else require approval` means nothing on a rule that asks anyway"
+        help = "write `else deny`, or leave it out"
+    elif isinstance(clause, s.Budget) and clause.otherwise == "wait":
+        message, help = "a budget never refills, so waiting is no use", "write `else deny` or `else require approval`"
+    else:
+        return
+    report.error(Code.MISPLACED_CLAUSE, message, clause.span, help)
+
+
+def _body(clause: s.Clause, tests: Tests, report: Report) -> None:
+    match clause:
+        case s.When(expr) | s.Unless(expr):
+            tests.expr(expr, IN_RULE)
+        case s.Limit(number) | s.Budget(number):
+            if number < 1:
+                message = f"`{clause_word(clause)} 0` never lets anything pass"
+                report.error(Code.BAD_LIMIT, message, clause.span, "write a `deny` rule")
+        case s.Quorum(number):
+            if number < 1:
+                report.error(Code.BAD_QUORUM, "a quorum of nobody", clause.span, "write at least 1")
+        case s.Approvers(names):
+            for name in names:
+                if not str(name.value).strip():
+                    report.error(Code.BAD_QUORUM, "an approver without a name", name.span, "write who may decide")
+        case s.Because() | s.Expires() | s.Message():
+            pass
+        case _:
+            assert_never(clause)
+
+
+def _quorum(rule: s.Rule, report: Report) -> None:
+    names = {name.value for clause in rule.clauses if isinstance(clause, s.Approvers) for name in clause.names}
+    for clause in rule.clauses:
+        if isinstance(clause, s.Quorum) and names and clause.number > len(names):
+            message = f"a quorum of {clause.number} over {len(names)} approver{'s' if len(names) != 1 else ''}"
+            report.error(Code.BAD_QUORUM, message, clause.span, "name more approvers, or lower the quorum")
+
+
+def _warnings(rule: s.Rule, report: Report) -> None:
+    bodies = {clause_word(clause): clause for clause in rule.clauses}
+    if rule.verdict != "allow" and "because" not in bodies:
+        message = f"the rule `{rule.id.text}` gives no reason"
+        report.warning(Code.NO_BECAUSE, message, rule.id.span, 'add `because "…"`: the agent and the approver read it')
+    if rule.verdict == "allow" and not ({"when", "unless"} & bodies.keys()) and _everything(rule.subject):
+        message = f"the rule `{rule.id.text}` allows everything that reaches it"
+        report.warning(Code.ALLOW_EVERYTHING, message, rule.head_span, "name the tools, or add a `when`")
+    if rule.verdict == "allow":
+        _optional(rule, report)
+
+
+def _everything(subject: s.Subject) -> bool:
+    patterns = [pattern for group in subject.groups if group.kind == "tool" for pattern in group.patterns]
+    return not subject.groups or any(
+        isinstance(p, s.Literal) and not str(p.value).replace("?", "", 1).strip("*") for p in patterns
+    )
+
+
+def _optional(rule: s.Rule, report: Report) -> None:
+    tests = [test for clause in rule.clauses if isinstance(clause, s.When | s.Unless) for test in _tests(clause.expr)]
+    asked = {path for test in tests if test.op in (Op.GIVEN, Op.MISSING) for path in test.operand.paths}
+    # Where `when` tests the value, the rule needs it anyway.
+    whens = [test for clause in rule.clauses if isinstance(clause, s.When) for test in _tests(clause.expr)]
+    asked |= {path for test in whens for path in test.operand.paths}
+    for clause in rule.clauses:
+        if not isinstance(clause, s.Unless):
+            continue
+        for test in _tests(clause.expr):
+            path = test.operand.paths[0]
+            plain = test.op not in (Op.GIVEN, Op.MISSING, Op.IS)
+            if plain and path.root in ("args", "input") and path.parts and path not in asked:
+                shown = shown_path(path)
+                message = f"the rule never allows where `{shown}` is left out"
+                help = f"if it may be: `when {shown} missing or {shown} == false`"
+                report.warning(Code.OPTIONAL_UNLESS, message, test.span, help)
+
+
+def _tests(expr: s.Expr) -> list[s.Test]:
+    match expr:
+        case s.Test():
+            return [expr]
+        case s.And(items) | s.Or(items):
+            return [test for item in items for test in _tests(item)]
+        case s.Not(item):
+            return _tests(item)
+        case _:
+            return []
+
+
+def shown_path(path: s.Path) -> str:
+    """A path as it is written."""
+    out = path.root
+    for part in path.parts:
+        match part:
+            case s.Key(name, quoted):
+                out += f'["{name}"]' if quoted else f".{name}"
+            case s.Index(position):
+                out += f"[{position}]"
+            case s.Each():
+                out += "[]"
+    return out

@@ -1,0 +1,46 @@
+"""Conditions that are deeper or have more tests than is ever evaluated, by the count that compiling goes by."""
+
+from collections.abc import Iterable, Iterator
+
+from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.matcher.conditions import Names, TooLargeError
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Code, Report
+
+
+def check_size(bundle: s.Bundle, order: Iterable[str], report: Report) -> None:
+    """Reports them in a bundle whose names are all defined and go in no circle.
+
+    `order` holds names of conditions, each behind those that it names, so that only the first that grows too large is
+    reported of a chain.
+    """
+    own = {line.name.text: line for line in bundle.statements if isinstance(line, s.Condition)}
+    trees = {name: condition.expr for name, condition in own.items()}
+    names = Names({}, lambda name, fold, facet: None, Surroundings(), conditions=trees)
+    for name in dict.fromkeys([*order, *own]):
+        if name in own and not _fits(own[name].expr, names, report):
+            names.leave_out(name)
+    for statement in bundle.statements:
+        for expr in _exprs(statement):
+            _fits(expr, names, report)
+
+
+def _fits(expr: s.Expr, names: Names, report: Report) -> bool:
+    try:
+        names.measure(expr)
+    except TooLargeError as error:
+        report.error(Code.TOO_DEEP, str(error), error.span, "split it")
+        return False
+    return True
+
+
+def _exprs(statement: s.Statement) -> Iterator[s.Expr]:
+    match statement:
+        case s.Rule():
+            yield from (clause.expr for clause in statement.clauses if isinstance(clause, s.When | s.Unless))
+        case s.Known():
+            for source in statement.sources:
+                if isinstance(source, s.ResultSource) and source.where is not None:
+                    yield source.where
+        case _:
+            pass

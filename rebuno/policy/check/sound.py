@@ -1,0 +1,51 @@
+"""The part of a bundle that has no error, so that an error in one rule hides no finding about another."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
+from rebuno.policy.values.spans import Span
+
+
+def sound(bundle: s.Bundle, findings: Sequence[Diagnostic]) -> s.Bundle:
+    """The bundle without the statements that have an error or name something that is not there."""
+    places = [found.span for found in findings if found.severity is Severity.ERROR]
+    kept = [one for one in bundle.statements if not isinstance(one, s.Use) and not _faulty(one, places)]
+    # A statement that names a faulty one is no more sound than that.
+    while True:
+        defined = {one.name.text for one in kept if isinstance(one, s.Let | s.Known | s.Condition)}
+        rest = [one for one in kept if _names(one) <= defined]
+        if len(rest) == len(kept):
+            return replace(bundle, statements=tuple(rest))
+        kept = rest
+
+
+def _faulty(statement: s.Statement, places: Sequence[Span]) -> bool:
+    if isinstance(statement, s.Let) and isinstance(statement.value, s.FileValue):
+        return True
+    own = statement.span
+    return any(own.path == span.path and own.start <= span.start < max(own.end, own.start + 1) for span in places)
+
+
+def _names(statement: s.Statement) -> set[str]:
+    """The `let`, `known` and `condition` names that a statement uses."""
+    if isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Use):
+        return set()
+    own = statement.id if isinstance(statement, s.Rule) else statement.name
+    return {name.text for name in _walk(statement) if name is not own}
+
+
+def _walk(node: object) -> Iterator[s.Name]:
+    stack = [node]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, s.Name):
+            yield found
+        elif isinstance(found, s.Operand):
+            # Facets are names of readers, not of the bundle's own.
+            continue
+        elif isinstance(found, tuple):
+            stack.extend(found)
+        elif is_dataclass(found) and not isinstance(found, type):
+            stack.extend(getattr(found, field.name) for field in fields(found))

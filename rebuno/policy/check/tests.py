@@ -1,0 +1,304 @@
+"""Whether the tests of an expression can be asked at all: names, paths, quantifiers, and what stands on the right."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from rebuno.policy.check.facets import ORDER, check_chain, check_literal, check_predicate, check_sides
+from rebuno.policy.check.names import Names, sort_of
+from rebuno.policy.check.values import check_list, check_pattern, check_regex, check_schedule
+from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.matcher.operands import Block, inherited, lens
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.syntax.keywords import ROOTS, TYPES, did_you_mean
+from rebuno.policy.syntax.tree import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an expression stands: which roots its paths may have, and whether it may look beyond the step it judges."""
+
+    called: str
+    roots: tuple[str, ...]
+    free: bool  # named conditions and history may be asked
+    knowns: bool  # `known` sets may be asked
+    block: Block | None = None  # the `has (…)` around it
+
+    def within_block(self, facet: Facet | None) -> "Place":
+        """The same place inside `has (…)`, whose `it` was read by a facet."""
+        roots = self.roots if "it" in self.roots else (*self.roots, "it")
+        return replace(self, roots=roots, block=Block(facet))
+
+
+_FACTS: Final = ("args", "input", "target", "agent")
+IN_RULE: Final = Place("a rule", _FACTS, free=True, knowns=True)
+IN_KNOWN: Final = Place("the `where` of a `known`", (*_FACTS, "item", "result"), free=False, knowns=False)
+IN_HISTORY: Final = Place("the `where` of a test on history", (*_FACTS, "result", "this"), free=False, knowns=True)
+
+_HOME_OF: Final = {
+    "it": "`it` stands inside `has (…)`",
+    "item": "`item` stands in the `where` of a `known`",
+    "result": "`result` stands in a `where`",
+    "this": "`this.args` stands in the `where` of `after` and `count`",
+}
+_TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
+_FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
+_VALUE: Final = {"string": "a string", "number": "a number"}
+
+
+class Tests:
+    """Checks expressions. `owner` is the `condition` that is being read, if any; `around` is where paths start."""
+
+    def __init__(self, names: Names, report: Report, around: Surroundings) -> None:
+        self._around = around
+        self._names = names
+        self._report = report
+        self.owner = ""
+
+    def expr(self, expr: s.Expr, place: Place) -> None:
+        """Checks an expression and everything inside it."""
+        match expr:
+            case s.And(items) | s.Or(items):
+                for item in items:
+                    self.expr(item, place)
+            case s.Not(item):
+                self.expr(item, place)
+            case s.ConditionRef(name):
+                self._reference(name, place)
+            case s.After(subject, where):
+                self._history("after", expr.span, place)
+                self._earlier(subject, where)
+            case s.Count(subject, where):
+                self._history("count", expr.span, place)
+                self._earlier(subject, where)
+            case s.During(schedule):
+                self._history("during", expr.span, place)
+                check_schedule(schedule, self._report)
+            case s.Test():
+                self._test(expr, place)
+
+    # ------------------------------------------------------------ names and history
+
+    def _reference(self, name: s.Name, place: Place) -> None:
+        if name.text in ROOTS:
+            message = f"`{name.text}` is a path, not a test"
+            self._report.error(Code.WRONG_SORT, message, name.span, f"say what it must be, as in `{name.text} given`")
+            return
+        if not name.text:
+            return  # too deep, which is reported already
+        found = self._names.find(name, did_you_mean(name.text, ROOTS))
+        if found is None:
+            return
+        if not isinstance(found, s.Condition):
+            message = f"`{name.text}` is {sort_of(found)}, not a `condition`"
+            self._report.error(Code.WRONG_SORT, message, name.span, f"ask for it: `args.x in {name.text}`")
+        elif not place.free:
+            message = f"a named condition may not stand in {place.called}"
+            self._report.error(Code.MISPLACED_TEST, message, name.span, "write the test out")
+        elif self.owner:
+            self._names.mention(self.owner, name)
+
+    def _history(self, word: str, span: s.Span, place: Place) -> None:
+        if not place.free:
+            message = f"`{word}` may not stand in {place.called}"
+            self._report.error(Code.MISPLACED_TEST, message, span, "ask for it beside the test, with `and`")
+
+    def _earlier(self, subject: s.Subject, where: s.Expr | None) -> None:
+        check_subject(subject, self._names, self._report)
+        if where is not None:
+            self.expr(where, IN_HISTORY)
+
+    # ------------------------------------------------------------ one test
+
+    def _test(self, test: s.Test, place: Place) -> None:
+        chain = check_chain(test.operand.facets, self._report)
+        for path in test.operand.paths:
+            self._path(path, place)
+        self._quantifier(test, chain or ())
+        if test.ignoring_case and test.op not in _FOLDING:
+            message = f"`ignoring case` means nothing with `{test.op.value}`"
+            self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
+        # What a facet that cannot be used would give is not known.
+        facet = lens(test.operand, test.op, place.block).facet if chain is not None else None
+        if test.block is not None:
+            self.expr(test.block, place.within_block(facet))
+        if test.op is Op.IS:
+            self._type(test)
+        elif test.right is not None and (facet is None or check_predicate(test, facet, self._report)):
+            self._right(test, place, facet, usable=chain is not None)
+
+    def _quantifier(self, test: s.Test, chain: tuple[Facet, ...]) -> None:
+        operand = test.operand
+        if test.op in (Op.GIVEN, Op.MISSING):
+            if operand.quantifier is not None:
+                message = f"`{operand.quantifier.value}` means nothing with `{test.op.value}`"
+                help = "several paths: ask for each, joined by `and` or `or`"
+                self._report.error(Code.SUPERFLUOUS, message, operand.span, help)
+            return
+        if operand.quantifier is not None:
+            return
+        many = [facet.name for facet in chain if facet.many]
+        if test.op is Op.HAS:
+            why = "`has` looks at elements"
+        elif many:
+            why = f"`{many[0]} of` gives a set"
+        elif len(operand.paths) > 1:
+            why = "several paths stand here"
+        elif operand.paths[0].many:
+            why = "`[]` stands for several values"
+        else:
+            return
+        self._report.error(Code.MISSING_QUANTIFIER, f"{why}", operand.span, "begin with `any`, `every` or `no`")
+
+    def _path(self, path: s.Path, place: Place) -> None:
+        root = path.root
+        if root not in ROOTS:
+            own = self._names.peek(root)
+            if own is not None:
+                message = f"`{root}` is {sort_of(own)}, not a path"
+                help = f"ask for it: `args.x in {root}`" if not isinstance(own, s.Condition) else "let it stand alone"
+                self._report.error(Code.WRONG_SORT, message, path.span, help)
+            else:
+                help = did_you_mean(root, place.roots) or f"here a path starts at {_words(place.roots)}"
+                self._report.error(Code.UNKNOWN_ROOT, f"no path starts at `{root}`", path.span, help)
+        elif root not in place.roots:
+            help = _HOME_OF[root]
+            self._report.error(Code.MISPLACED_ROOT, f"`{root}` may not stand in {place.called}", path.span, help)
+        elif root in ("target", "agent") and path.parts:
+            self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
+        elif root == "this" and path.parts[:1] != (s.Key("args"),):
+            self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
+
+    def _type(self, test: s.Test) -> None:
+        if isinstance(test.right, s.Literal) and str(test.right.value) not in TYPES:
+            word = str(test.right.value)
+            help = did_you_mean(word, TYPES) or f"there are {', '.join(TYPES)}"
+            self._report.error(Code.UNKNOWN_TYPE, f"there is no type `{word}`", test.right.span, help)
+
+    # ------------------------------------------------------------ the right side
+
+    def _right(self, test: s.Test, place: Place, facet: Facet | None, *, usable: bool) -> None:
+        right, span = test.right, test.right.span if test.right else test.span
+        if isinstance(right, s.Name):
+            found = self._names.find(right, did_you_mean(right.text, place.roots))
+            if isinstance(found, s.Known) and test.op in (Op.IN, Op.CONTAINS_ANY):
+                self._known(test.op, right, found, place)
+                return
+            if isinstance(found, s.Known | s.Condition):
+                self._sort(test, right, sort_of(found))
+                return
+            if found is None or isinstance(found.value, s.FileValue):
+                return
+            right = found.value
+        if isinstance(right, s.Operand):
+            self._path_on_the_right(test, right, place, facet, usable=usable)
+        elif isinstance(right, s.NullLiteral):
+            self._null(test, span)
+        elif isinstance(right, s.ListLiteral | s.Literal):
+            self._constant(test, right, span, facet, usable=usable)
+
+    def _path_on_the_right(
+        self, test: s.Test, right: s.Operand, place: Place, facet: Facet | None, *, usable: bool
+    ) -> None:
+        chain = check_chain(right.facets, self._report)
+        for path in right.paths:
+            self._path(path, place)
+        many = next((f"`{one.name} of`" for one in chain or () if one.many), "")
+        many = "`[]`" if right.paths[0].many else many
+        if many and test.op not in (Op.IN, Op.CONTAINS_ANY):
+            message = f"{many} may not stand on the right of `{test.op.value}`"
+            self._report.error(Code.BAD_PATH, message, right.span, "only `in` and `contains any` take several values")
+        elif usable and chain is not None:
+            other = chain[0] if chain else inherited(right, place.block)
+            check_sides(test, facet, other, self._report)
+
+    def _known(self, op: Op, name: s.Name, known: s.Known, place: Place) -> None:
+        if op is Op.CONTAINS_ANY and any(isinstance(source, s.InputSource) for source in known.sources):
+            message = f"`{name.text}` takes in `input`, which `contains any` cannot look for"
+            self._report.error(Code.BAD_SOURCE, message, name.span, "make a `known` without `input`")
+        if not place.knowns:
+            message = f"a `known` may not stand in {place.called}"
+            self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")
+
+    def _sort(self, test: s.Test, name: s.Name, sort: str) -> None:
+        message = f"`{name.text}` is {sort}; `{test.op.value}` cannot use it"
+        if sort == "a `known`":
+            help = "contains any" if test.op is Op.CONTAINS else "in"
+            self._report.error(Code.WRONG_SORT, message, name.span, f"write `{help} {name.text}`")
+        else:
+            self._report.error(Code.WRONG_SORT, message, name.span, "let it stand alone as a test")
+
+    def _null(self, test: s.Test, span: s.Span) -> None:
+        word = "is not null" if test.op is Op.NE else "is null"
+        help = f"write `{word}`, or `given` and `missing` where the value may be left out"
+        self._report.error(Code.NULL_COMPARISON, f"`{test.op.value}` cannot compare with null", span, help)
+
+    def _constant(
+        self, test: s.Test, right: s.Literal | s.ListLiteral, span: s.Span, facet: Facet | None, *, usable: bool
+    ) -> None:
+        op = test.op
+        values = right.items if isinstance(right, s.ListLiteral) else (right,)
+        if isinstance(right, s.ListLiteral):
+            check_list(right, self._report)
+            if op in ORDER or op is Op.CONTAINS:
+                help = "write `contains any` for a list" if op is Op.CONTAINS else "compare with one value"
+                self._report.error(Code.WRONG_TYPE, f"`{op.value}` takes no list", span, help)
+                return
+        elif op in (Op.IN, Op.CONTAINS_ANY):
+            shown = "`==`" if op is Op.IN else "`contains`"
+            message = f"`{op.value}` takes a list, a `known` or a path"
+            self._report.error(Code.WRONG_TYPE, message, span, f"write {shown}, or brackets around the value")
+            return
+        for item in values:
+            if isinstance(item, s.Literal) and usable:
+                place = item.span if isinstance(test.right, s.ListLiteral) else span
+                if facet is not None:
+                    check_literal(test, facet, item, self._around, place, self._report)
+                if facet is None or op is Op.MATCHES:
+                    self._value(test, item, place)
+
+    def _value(self, test: s.Test, item: s.Literal, span: s.Span) -> None:
+        is_text = isinstance(item.value, str)
+        is_number = isinstance(item.value, int | float) and not isinstance(item.value, bool)
+        wanted = "number" if test.op in ORDER else "string" if test.op in _TEXTS else ""
+        if (wanted == "string" and not is_text) or (wanted == "number" and not is_number):
+            message = f"`{test.op.value}` wants {_VALUE[wanted]} here"
+            self._report.error(Code.WRONG_TYPE, message, span, "no value is turned into another type")
+        elif test.op is Op.LIKE and is_text:
+            check_pattern(item, span, self._report)
+        elif test.op is Op.MATCHES and is_text:
+            check_regex(item, span, self._report)
+        elif (
+            test.ignoring_case
+            and test.op in _FOLDING
+            and not is_text
+            and not isinstance(test.right, s.ListLiteral | s.Name)
+        ):
+            message = "`ignoring case` means nothing without a string"
+            self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
+
+
+def _words(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def check_subject(subject: s.Subject, names: Names, report: Report) -> None:
+    """Checks the patterns of a subject, and the lists that it names."""
+    for group in subject.groups:
+        for pattern in group.patterns:
+            if isinstance(pattern, s.Literal):
+                check_pattern(pattern, pattern.span, report, target=True)
+                continue
+            found = names.find(pattern)
+            if isinstance(found, s.Known | s.Condition):
+                message = f"`{pattern.text}` is {sort_of(found)}; a subject takes strings and lists of strings"
+                report.error(Code.WRONG_SORT, message, pattern.span, "name a `let` list")
+            elif found is not None and isinstance(found.value, s.Literal | s.ListLiteral):
+                items = found.value.items if isinstance(found.value, s.ListLiteral) else (found.value,)
+                for item in items:
+                    if isinstance(item, s.Literal) and isinstance(item.value, str):
+                        check_pattern(item, pattern.span, report, target=True)
+                    elif isinstance(item, s.Literal):
+                        message = f"`{pattern.text}` holds what is no string; patterns of names are strings"
+                        report.error(Code.WRONG_TYPE, message, pattern.span, f"line {item.span.line} holds it")
+                        break

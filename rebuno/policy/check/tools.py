@@ -1,0 +1,186 @@
+"""Whether a bundle speaks of tools, arguments and values that there are, by the schemas of the tools."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
+from rebuno.policy.analysis.tool_schemas import Argument, Tool, argument, names_at, optional
+from rebuno.policy.check.rules import shown_path
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Report, ordered
+from rebuno.policy.syntax.keywords import did_you_mean
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.globs import glob
+from rebuno.policy.values.json_values import shown
+
+# Facets that read texts only.
+_OF_TEXT: Final = frozenset(
+    {"path", "name", "extension", "host", "scheme", "port", "address", "domain", "link", "email", "command", "program",
+     "redirect", "statement", "table", "written_table", "function"}
+)  # fmt: skip
+# Arguments that a warning names.
+_NAMED: Final = 3
+_WORD: Final = {"array": "a list", "object": "an object", "integer": "an integer", "null": "null"}
+
+
+def check_tools(bundle: s.Bundle, tools: Sequence[Tool]) -> list[Diagnostic]:
+    """Findings about a linked bundle without errors, in the order of the file: unknown tools (of a deny rule an error,
+    since it stops nothing), unknown arguments, optional arguments that an allow rule does not look at, and tests that
+    no value of an argument can fulfil. Where the schemas leave something open nothing is said of it."""
+    report = Report(bundle.path)
+    formulas = Formulas(bundle)
+    for statement in bundle.statements:
+        for subject in _subjects(statement):
+            dead = isinstance(statement, s.Rule) and statement.verdict == "deny" and subject is statement.subject
+            _patterns(subject, formulas, tools, report, dead=dead)
+        if isinstance(statement, s.Rule):
+            meant = _meant(statement.subject, formulas, tools)
+            asked = atoms(formulas.rule(statement))
+            for atom in asked:
+                _test(atom, meant, report)
+            if statement.verdict == "allow" and any(isinstance(c, s.When | s.Unless) for c in statement.clauses):
+                _open(statement, asked, meant, report)
+    return ordered(report.findings)
+
+
+def _subjects(statement: s.Statement) -> Iterator[s.Subject]:
+    if isinstance(statement, s.Rule):
+        yield statement.subject
+        for clause in statement.clauses:
+            if isinstance(clause, s.When | s.Unless):
+                yield from _earlier(clause.expr)
+    elif isinstance(statement, s.Condition):
+        yield from _earlier(statement.expr)
+    elif isinstance(statement, s.Known):
+        for source in statement.sources:
+            if isinstance(source, s.ResultSource | s.ApprovedSource):
+                yield source.subject
+
+
+def _earlier(expr: s.Expr) -> Iterator[s.Subject]:
+    stack = [expr]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, s.After | s.Count):
+            yield found.subject
+        elif isinstance(found, s.And | s.Or):
+            stack.extend(found.items)
+        elif isinstance(found, s.Not):
+            stack.append(found.item)
+
+
+def _texts(pattern: s.Literal | s.Name, formulas: Formulas) -> list[str]:
+    value = formulas.values.get(pattern.text) if isinstance(pattern, s.Name) else pattern.value
+    return [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+
+
+def _patterns(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool], report: Report, *, dead: bool) -> None:
+    for group in subject.groups:
+        for pattern in group.patterns if group.kind == "tool" else ():
+            for text in _texts(pattern, formulas):
+                if any(glob(text).matches(tool.name) for tool in tools):
+                    continue
+                if any(sign in text for sign in "*?["):
+                    message, help = f"no tool has a name that `{text}` matches", ""
+                else:
+                    message, help = f"there is no tool `{text}`", did_you_mean(text, [tool.name for tool in tools])
+                if dead:
+                    report.error(Code.UNKNOWN_TOOL, f"{message}, so the rule stops nothing", pattern.span, help)
+                else:
+                    report.warning(Code.UNKNOWN_TOOL, message, pattern.span, help)
+
+
+def _meant(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool]) -> list[Tool]:
+    # Empty where the rule is about other things than tools too, whose arguments nobody describes.
+    if any(group.kind != "tool" for group in subject.groups) or not subject.groups:
+        return []
+    texts = [text for group in subject.groups for pattern in group.patterns for text in _texts(pattern, formulas)]
+    return [tool for tool in tools if any(glob(text).matches(tool.name) for text in texts)]
+
+
+def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[Tool], report: Report) -> None:
+    """Warns of optional arguments that an allow rule does not look at although it looks at others."""
+    paths = [path for atom in asked for test in _tests(atom) for path in test.operand.paths if path.root == "args"]
+    looked = {path.parts[0].name for path in paths if path.parts and isinstance(path.parts[0], s.Key)}
+    if any(not path.parts for path in paths):
+        return
+    for tool in tools:
+        missed = [name for name in optional(tool) if name not in looked]
+        if missed:
+            named = ", ".join(f"{shown(name)}" for name in missed[:_NAMED])
+            more = f" and {len(missed) - _NAMED} more" if len(missed) > _NAMED else ""
+            message = f"`{tool.name}` takes {named}{more}, which this allow rule does not look at"
+            help = f"ask something of each, such as `{shown_path(s.Path('args', (s.Key(missed[0]),)))} missing`"
+            report.warning(Code.OPEN_ARGUMENTS, message, rule.head_span, help)
+
+
+def _tests(atom: Atom) -> Iterator[s.Test]:
+    """The test itself, and those in its block."""
+    if isinstance(atom.test, s.Test):
+        yield atom.test
+    if atom.inner is not None:
+        for inner in atoms(atom.inner):
+            yield from _tests(inner)
+
+
+def _test(atom: Atom, tools: Sequence[Tool], report: Report) -> None:
+    if not isinstance(atom.test, s.Test):
+        return
+    paths = atom.test.operand.paths
+    found: list[Argument] = []
+    for path in paths:
+        if path.root != "args" or not path.parts or not tools:
+            return
+        about = [argument(tool, path.parts, apart=atom.every is not None) for tool in tools]
+        missing = [one for one in about if isinstance(one, str)]
+        if len(missing) == len(about):
+            named = f"`{tools[0].name}` has no" if len(tools) == 1 else f"none of these {len(tools)} tools has"
+            message = f"{named} `{shown_path(path)}`"
+            names = [name for tool in tools for name in names_at(tool, path.parts)]
+            report.warning(Code.UNKNOWN_ARGUMENT, message, path.span, did_you_mean(missing[0], names))
+            return
+        told = [one for one in about if isinstance(one, Argument)]
+        if len(told) < len(about) - len(missing):
+            return
+        found += told
+    _fits(atom, atom.test, found, report)
+
+
+def _fits(atom: Atom, test: s.Test, arguments: Sequence[Argument], report: Report) -> None:
+    types = frozenset().union(*(one.types for one in arguments))
+    shown = ", ".join(shown_path(path) for path in test.operand.paths)
+    if test.operand.facets:
+        if test.operand.facets[-1].text in _OF_TEXT and "string" not in types and atom.op is not Op.MISSING:
+            message = f"`{shown}` is {_words(types)}, and `{test.operand.facets[-1].text} of` reads texts"
+            report.warning(Code.NEVER_FITS, message, test.span)
+        return
+    if not atom.drawn or atom.op is Op.GIVEN:
+        if atom.op is Op.UNDER and "string" not in types:
+            report.warning(Code.NEVER_FITS, f"`{shown}` is {_words(types)}, and `under` reads texts", test.span)
+        return
+    accepted = atom.values(sure=True, at_most=True)
+    if all(one.values.apart(accepted) for one in arguments):
+        closed = all(one.options is not None for one in arguments)
+        why = "none of the values that it can have is meant here" if closed else f"it is {_words(types)}"
+        message = f"this test of `{shown}` can never be yes: {why}"
+        report.warning(Code.NEVER_FITS, message, test.span, _closest(atom, arguments) if closed else "")
+    elif atom.op is Op.IN and not atom.negated and isinstance(atom.right, list):
+        options = [value for one in arguments for value in one.options or ()]
+        if all(one.options is not None for one in arguments) and not atom.fold:
+            strange = [value for value in atom.right if isinstance(value, str) and value not in options]
+            if strange:
+                message = f"`{shown}` can never have the value `{strange[0]}`"
+                report.warning(Code.NEVER_FITS, message, test.span, did_you_mean(strange[0], _strings(options)))
+
+
+def _closest(atom: Atom, arguments: Sequence[Argument]) -> str:
+    options = _strings([value for one in arguments for value in one.options or ()])
+    return did_you_mean(atom.right, options) if isinstance(atom.right, str) else ""
+
+
+def _strings(values: Sequence[object]) -> list[str]:
+    return [value for value in values if isinstance(value, str)]
+
+
+def _words(types: frozenset[str]) -> str:
+    return " or ".join(_WORD.get(name, f"a {name}") for name in sorted(types))

@@ -1,0 +1,53 @@
+"""Whether the values that a bundle writes down can be used: lists, globs, regular expressions and schedules."""
+
+import re2
+
+from rebuno.policy.matcher.schedule import ScheduleError, schedule
+from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.syntax.tree import ListLiteral, Literal, NullLiteral, Span
+from rebuno.policy.values.globs import GlobError, glob
+from rebuno.policy.values.regexes import regex
+
+
+def check_list(value: ListLiteral, report: Report) -> None:
+    """Reports a list that is empty or holds null."""
+    if not value.items:
+        report.error(Code.BAD_LIST, "the list is empty, so nothing is in it", value.span, "name at least one value")
+    for item in value.items:
+        if isinstance(item, NullLiteral):
+            help = "ask with `is null` or `missing` beside the list"
+            report.error(Code.BAD_LIST, "no value is found in a list by null", item.span, help)
+
+
+def check_pattern(pattern: Literal, span: Span, report: Report, *, target: bool = False) -> None:
+    """Reports a glob that cannot be read; as the pattern of a target it may not be empty either."""
+    text = str(pattern.value)
+    if target and not text:
+        report.error(Code.BAD_GLOB, "an empty pattern matches no name", span, 'write `"*"` for every name')
+        return
+    try:
+        glob(text)
+    except GlobError as error:
+        report.error(Code.BAD_GLOB, f"cannot read the pattern `{text}`", span, str(error))
+
+
+def check_regex(pattern: Literal, span: Span, report: Report) -> None:
+    """Reports a regular expression that RE2 cannot read."""
+    text = str(pattern.value)
+    try:
+        regex(text)
+    except re2.error as error:
+        why = error.args[0] if error.args else b""
+        reason = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
+        help = f"RE2 says: {reason}" if reason else ""
+        if "(?" in text and "perl" in reason:
+            help = "RE2 has no look-around and no back-references"
+        report.error(Code.BAD_REGEX, f"cannot read the regular expression `{text}`", span, help)
+
+
+def check_schedule(times: Literal, report: Report) -> None:
+    """Reports a schedule that cannot be read, or whose time zone is not there."""
+    try:
+        schedule(str(times.value))
+    except ScheduleError as error:
+        report.error(Code.BAD_SCHEDULE, str(error), times.span, error.help)

@@ -1,0 +1,136 @@
+"""Conditions that are sound and may still not do what their author thinks."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
+from rebuno.policy.analysis.implication import Asked
+from rebuno.policy.check.weak_tests import check_allow, check_deny, warn_plain
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.syntax.tree import Op
+
+_POSITIVE: Final = (Op.HAS, Op.EQ, Op.IN, Op.LIKE, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS)
+
+
+def check_warnings(bundle: s.Bundle, formulas: Formulas, report: Report, *, placed: bool) -> None:
+    """Warns of conditions that never hold or that guard less than they seem to. The bundle has no error; `placed` tells
+    whether relative paths have a place to start from."""
+    rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
+    conditions = [statement for statement in bundle.statements if isinstance(statement, s.Condition)]
+    inputs = {
+        statement.name.text
+        for statement in bundle.statements
+        if isinstance(statement, s.Known) and any(isinstance(source, s.InputSource) for source in statement.sources)
+    }
+    defaults = [statement.verdict for statement in bundle.statements if isinstance(statement, s.Default)]
+    for condition in conditions:
+        _never(condition.expr, formulas, f"the condition `{condition.name.text}`", report)
+        _tests(condition.expr, inputs, report)
+    for rule in rules:
+        for clause in rule.clauses:
+            if isinstance(clause, s.When | s.Unless):
+                _tests(clause.expr, inputs, report)
+        _rule(rule, formulas, report)
+        if rule.verdict == "allow":
+            check_allow(rule, formulas, report)
+        if rule.verdict == "deny":
+            asked = atoms(formulas.rule(rule))
+            if defaults == ["allow"]:
+                _programs(rule, asked, report)
+                for atom in asked:
+                    check_deny(atom, report)
+            if not placed:
+                _relative(rule, asked, report)
+
+
+def _rule(rule: s.Rule, formulas: Formulas, report: Report) -> None:
+    clauses = [clause for clause in rule.clauses if isinstance(clause, s.When | s.Unless)]
+    # A condition on its own that never holds is told of where it stands.
+    if clauses and not any(isinstance(clause.expr, s.ConditionRef) for clause in clauses):
+        place = clauses[0].span.to(clauses[-1].span) if len(clauses) > 1 else clauses[0].span
+        if Asked(formulas.rule(rule), sure=True).never():
+            _say_never(f"the condition of the rule `{rule.id.text}`", place, report)
+
+
+def _never(expr: s.Expr, formulas: Formulas, what: str, report: Report) -> None:
+    if Asked(formulas.condition(expr), sure=True).never():
+        _say_never(what, expr.span, report)
+
+
+def _say_never(what: str, span: s.Span, report: Report) -> None:
+    report.warning(Code.NEVER_HOLDS, f"{what} is never yes: its tests contradict each other", span, "is `or` meant?")
+
+
+# ---------------------------------------------------------------- single tests
+
+
+def _tests(expr: s.Expr, inputs: set[str], report: Report) -> None:
+    for test in _written(expr):
+        facets = [facet.text for facet in test.operand.facets]
+        if test.op is Op.MATCHES and not facets:
+            _regex(test, report)
+        if facets[:1] in (["domain"], ["host"]) and test.op in (Op.EQ, Op.NE, Op.IN) and _from_input(test, inputs):
+            message = f"one address that the input names admits every other one of its {facets[0]}"
+            help = "ask for the address itself: `args.to in …`, without the facet"
+            report.warning(Code.WHOLE_DOMAIN, message, test.span, help)
+
+
+def _from_input(test: s.Test, inputs: set[str]) -> bool:
+    if isinstance(test.right, s.Name):
+        return test.right.text in inputs
+    return isinstance(test.right, s.Operand) and any(path.root == "input" for path in test.right.paths)
+
+
+def _regex(test: s.Test, report: Report) -> None:
+    items = test.right.items if isinstance(test.right, s.ListLiteral) else (test.right,)
+    warn_plain(test, Op.MATCHES, [str(item.value) for item in items if isinstance(item, s.Literal)], report)
+
+
+# ---------------------------------------------------------------- deny rules
+
+
+def _programs(rule: s.Rule, asked: list[Atom], report: Report) -> None:
+    for atom in asked:
+        if _reads(atom, "program", "command") and atom.op in _POSITIVE and not atom.negated:
+            message = f"the rule `{rule.id.text}` denies some programs, and `default allow` lets every other one run"
+            help = "no such list is complete: allow what may run, and `default deny`"
+            report.warning(Code.DENY_LIST, message, atom.test.span, help)
+            return
+
+
+def _relative(rule: s.Rule, asked: list[Atom], report: Report) -> None:
+    for atom in asked:
+        if _reads(atom, "path") and atom.op in (Op.UNDER, Op.LIKE):
+            message = f"the rule `{rule.id.text}` looks at paths, and nothing says where relative ones start"
+            help = 'every relative path is maybe here, so it is denied; add a line like `workdir "/srv/agent"`'
+            report.warning(Code.NO_WORKDIR, message, atom.test.span, help)
+            return
+
+
+def _reads(atom: Atom, *facets: str) -> bool:
+    return atom.facet is not None and atom.facet.name in facets
+
+
+def _written(expr: s.Expr) -> Iterator[s.Test]:
+    # Those in blocks and in `where` too, from left to right.
+    stack = [expr]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, s.Test):
+            yield found
+            stack.extend([found.block] if found.block is not None else [])
+        else:
+            stack.extend(reversed(_parts(found)))
+
+
+def _parts(expr: s.Expr) -> tuple[s.Expr, ...]:
+    match expr:
+        case s.And(items) | s.Or(items):
+            return items
+        case s.Not(item):
+            return (item,)
+        case s.After(_, where) | s.Count(_, where) if where is not None:
+            return (where,)
+        case _:
+            return ()

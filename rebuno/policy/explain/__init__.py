@@ -1,0 +1,1 @@
+"""Why a submission gets its decision: an evaluator of its own over the tree."""

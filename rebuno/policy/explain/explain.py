@@ -1,0 +1,117 @@
+"""Why a submission gets its decision: the reference evaluator over the tree, independent of the compiled closures."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE, Decision, Verdict
+from rebuno.model.step import Kind
+from rebuno.policy.explain.evaluator import ANSWERS, Evaluator, answer_of, combined, in_turn
+from rebuno.policy.explain.trace import Node, Outcome, RuleTrace, Trace
+from rebuno.policy.explain.wording import one_line
+from rebuno.policy.facets.reading import failures
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.index import about, patterns
+from rebuno.policy.matcher.obligations import obligation_of
+from rebuno.policy.matcher.policy import Layer, Policy, strictest
+from rebuno.policy.syntax import tree
+
+
+def explain(policy: Policy, facts: Facts) -> Trace:
+    """The decision that `policy.decide(facts)` gives, with every rule and test that led to it.
+
+    Rules after the deciding one are listed as not reached. It counts in `facts.tests` exactly what `decide` counts. Of
+    several layers the trace is that of the one whose verdict wins, with all of them in `layers`.
+    """
+    failures().clear()
+    traces = [_layer(layer, facts) for layer in policy.layers]
+    if len(traces) == 1:
+        return traces[0]
+    decision = strictest([trace.decision for trace in traces])
+    winner = next(trace for trace in traces if trace.decision.verdict is decision.verdict)
+    return Trace(decision, winner.rules, winner.source, winner.path, tuple(traces))
+
+
+def known_values(policy: Policy, facts: Facts) -> dict[str, list[Any]]:
+    """For each `known` of the policy its values as of the submission, at most fifty; those of several layers under
+    `BUNDLE.NAME`.
+
+    Those of lists and of earlier steps; what `input` holds cannot be told one by one.
+    """
+    found: dict[str, list[Any]] = {}
+    for bundle in policy.bundles:
+        evaluator = Evaluator(bundle)
+        before = f"{bundle.name}." if len(policy.bundles) > 1 else ""
+        for name, known in evaluator.known.items():
+            found[before + name] = evaluator.reader.listed(known, facts)
+    return found
+
+
+def _layer(policy: Layer, facts: Facts) -> Trace:
+    facts.tests = 0
+    if not policy.bundles:
+        return Trace(Decision(Verdict.ALLOW, PERMISSIVE, bundle=PERMISSIVE, digest=policy.digest), ())
+    bundle = policy.bundles[0]
+    evaluator = Evaluator(bundle)
+    decision: Decision | None = None
+    traces: list[RuleTrace] = []
+    for rule in bundle.statements:
+        if isinstance(rule, tree.Rule):
+            trace = _rule(rule, facts, evaluator, reached=decision is None)
+            traces.append(trace)
+            if trace.outcome is Outcome.DECIDED:
+                decision = _decided(rule, policy)
+    if decision is None:
+        decision = _otherwise(bundle, facts, policy)
+    lines = bundle.text.splitlines()
+    source = lines[decision.line - 1].strip() if 0 < decision.line <= len(lines) else ""
+    return Trace(decision, tuple(traces), source, bundle.path)
+
+
+def _rule(rule: tree.Rule, facts: Facts, evaluator: Evaluator, *, reached: bool) -> RuleTrace:
+    subject = one_line(evaluator.bundle, rule.subject.span)
+    start = (rule.id.text, rule.verdict, rule.span.line)
+    if not reached:
+        return RuleTrace(*start, Outcome.NOT_REACHED, subject)
+    if not about(patterns(rule.subject, evaluator.values), facts.kind, facts.target):
+        return RuleTrace(*start, Outcome.OTHER_SUBJECT, subject)
+    clauses = [clause for clause in rule.clauses if isinstance(clause, tree.When | tree.Unless)]
+    nodes = in_turn([_maker(clause, facts, evaluator) for clause in clauses], facts, True, True)
+    answer, _ = combined([answer_of(node) for node in nodes], True)
+    matched = answer is True or (answer is None and rule.verdict != Verdict.ALLOW)
+    outcome = Outcome.DECIDED if matched else Outcome.NO_MATCH
+    return RuleTrace(*start, outcome, subject, ANSWERS[answer], tuple(nodes))
+
+
+def _maker(clause: tree.When | tree.Unless, facts: Facts, evaluator: Evaluator) -> Callable[[bool], Node]:
+    negated = isinstance(clause, tree.Unless)
+    return lambda counted: evaluator.node(clause.expr, facts, negated, counted)
+
+
+def _decided(rule: tree.Rule, policy: Layer) -> Decision:
+    texts = {
+        type(clause): str(clause.text.value)
+        for clause in rule.clauses
+        if isinstance(clause, tree.Because | tree.Message)
+    }
+    obligation = obligation_of(rule, policy.name)
+    return Decision(
+        Verdict(rule.verdict),
+        rule.id.text,
+        texts.get(tree.Because, ""),
+        bundle=policy.name,
+        digest=policy.digest,
+        message=texts.get(tree.Message, ""),
+        line=rule.span.line,
+        obligations=(obligation,) if obligation else (),
+    )
+
+
+def _otherwise(bundle: tree.Bundle, facts: Facts, policy: Layer) -> Decision:
+    if facts.kind == Kind.LOCAL.value:
+        return Decision(Verdict.ALLOW, LOCAL, bundle=policy.name, digest=policy.digest)
+    for line in bundle.statements:
+        if isinstance(line, tree.Default):
+            reason = str(line.because.value) if line.because else ""
+            verdict = Verdict(line.verdict)
+            return Decision(verdict, DEFAULT, reason, bundle=policy.name, digest=policy.digest, line=line.span.line)
+    return Decision(Verdict.DENY, DEFAULT, bundle=policy.name, digest=policy.digest)

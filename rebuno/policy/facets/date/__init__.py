@@ -1,0 +1,1 @@
+"""The facet of dates: the calendar day that a text names."""

@@ -1,0 +1,1 @@
+"""The facets of file paths: where in a tree of files a text points."""

@@ -1,0 +1,234 @@
+"""What each predicate, in its plain form, says about a value that is there: a JSON value, or what a facet read."""
+
+from collections.abc import Callable, Sequence
+from operator import ge, gt, le, lt
+from typing import Any, Final
+
+import re2
+
+from rebuno.policy.facets.reading import Either, Facet, Reading
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.globs import GlobError, glob
+from rebuno.policy.values.json_values import UNREADABLE, Tri, equal, is_number, type_name, valid
+from rebuno.policy.values.regexes import regex
+
+Predicate = Callable[[Any, Any], Tri]
+
+# Written with a negation of their own.
+NEGATIVE: Final = {Op.NE: Op.EQ, Op.MISSING: Op.GIVEN}
+# With a list on the right these ask for any of its elements.
+ANY_OF: Final = frozenset({Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER, Op.CONTAINS_ANY})
+
+
+def predicate(op: Op, fold: bool, facet: Facet | None = None) -> Predicate:
+    """The predicate's answer for a value and its right side, both there and readable; `fold` is `ignoring case`.
+
+    `facet` is what the value was read by. `under` asks it, and without it is maybe.
+    """
+    plain = _plain(op, fold, facet)
+    asked = _asked(op, fold)
+
+    def answer(value: Any, right: Any) -> Tri:
+        if not isinstance(value, Reading):
+            return plain(value, right)
+        if type(value) is Either:
+            return value.agreed(lambda one: answer(one, right))
+        return asked(value, right)
+
+    return answer
+
+
+def _plain(op: Op, fold: bool, facet: Facet | None) -> Predicate:
+    if op is Op.EQ:
+        return lambda value, right: equal(value, right, fold)
+    if op is Op.IN:
+        return lambda value, right: is_in(value, right, fold)
+    if op is Op.CONTAINS:
+        return lambda value, right: contains(value, right, fold)
+    if op is Op.CONTAINS_ANY:
+        return lambda value, right: _some(right, lambda part: contains(value, part, fold))
+    if op is Op.UNDER:
+        under = facet.under if facet else None
+        return lambda value, right: _some_place(value, right, under)
+    if op in _ORDER:
+        return _ordered(_ORDER[op])
+    text = _text_test(op, fold)
+    return lambda value, right: _any_of(value, right, text)
+
+
+# ---------------------------------------------------------------- what facets read
+
+
+def _asked(op: Op, fold: bool) -> Callable[[Reading, Any], Tri]:
+    if op is Op.EQ:
+        return lambda value, right: _same(value, right, fold)
+    if op is Op.IN:
+        return lambda value, right: _among(value, right, fold)
+    if op is Op.CONTAINS:
+        return lambda value, right: _holds(value, right, fold)
+    if op is Op.CONTAINS_ANY:
+        return lambda value, right: _some(right, lambda part: _holds(value, part, fold))
+    if op is Op.UNDER:
+        return lambda value, right: _some(_listed(right), lambda place: _below(value, place))
+    if op in _ORDER:
+        compare = _ORDER[op]
+        return lambda value, right: _compared(value, right, compare)
+    return lambda value, right: _some(_listed(right), lambda text: _text_of(value, op, text, fold))
+
+
+def _below(value: Reading, place: Any) -> Tri:
+    return None if place is UNREADABLE else value.under(place)
+
+
+def _same(value: Reading, right: Any, fold: bool) -> Tri:
+    # INVARIANT: a reading is only ever compared with one of its own kind; with anything else it is maybe.
+    return value.equals(right, fold) if type(right) is type(value) else None
+
+
+def _among(value: Reading, right: Any, fold: bool) -> Tri:
+    if type(right) is not list:
+        return None
+    # What could not be read, or may be one of several, keeps a miss from being a no.
+    alike = [item for item in right if item is UNREADABLE or type(item) in (type(value), Either)]
+    return _some(alike, lambda item: _same(value, item, fold)) if alike or not right else None
+
+
+def _holds(value: Reading, right: Any, fold: bool) -> Tri:
+    return value.contains(right, fold) if _askable(right) else None
+
+
+def _text_of(value: Reading, op: Op, text: Any, fold: bool) -> Tri:
+    # Patterns that a facet made are of its own type; nothing else but a text is one.
+    made = op is Op.LIKE and not type_name(text) and text is not UNREADABLE
+    return value.text_test(op, text, fold) if made or (type(text) is str and valid(text)) else None
+
+
+def _askable(right: Any) -> bool:
+    return valid(right) if type(right) is str else isinstance(right, Reading)
+
+
+def _compared(value: Reading, right: Any, compare: Callable[[Any, Any], bool]) -> Tri:
+    order = value.compare(right) if type(right) is type(value) else None
+    return None if order is None else compare(order, 0)
+
+
+def _listed(right: Any) -> list[Any]:
+    return right if type(right) is list else [right]
+
+
+def _some(options: Any, test: Callable[[Any], Tri]) -> Tri:
+    # Kleene's or over the elements of a list; what is no list is maybe.
+    if type(options) is not list:
+        return None
+    answer: Tri = False
+    for option in options:
+        found = test(option)
+        if found:
+            return True
+        if found is None:
+            answer = None
+    return answer
+
+
+# ---------------------------------------------------------------- JSON values
+
+
+def is_in(value: Any, right: Any, fold: bool = False) -> Tri:
+    """`in`: compared with the elements of the value's type; maybe if there is none, unless the list is empty.
+
+    What is no list on the right is maybe. Elements that are no JSON values keep a miss from being a no.
+    """
+    if type(right) is not list:
+        return None
+    name = type_name(value)
+    if not name:
+        return None
+    answer: Tri = False
+    comparable = not right
+    for element in right:
+        here = type_name(element)
+        if here == name:
+            comparable = True
+            found = equal(value, element, fold)
+            if found:
+                return True
+            if found is None:
+                answer = None
+        elif not here:
+            answer = None
+    return answer if comparable else None
+
+
+def contains(value: Any, right: Any, fold: bool = False) -> Tri:
+    """`contains`: text in text, or one of a list's elements, where a text inside an element is maybe; anything else is
+    maybe."""
+    if type(value) is list:
+        found = is_in(right, value, fold)
+        if found is False and type(right) is str:
+            return None if any(contains(item, right, fold) for item in value if type(item) is str) else False
+        return found
+    if type(value) is not str or type(right) is not str or not (valid(value) and valid(right)):
+        return None
+    return right.casefold() in value.casefold() if fold else right in value
+
+
+_ORDER: Final[dict[Op, Callable[[Any, Any], bool]]] = {Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Predicate:
+    return lambda value, right: compare(value, right) if is_number(value) and is_number(right) else None
+
+
+def _some_place(value: Any, right: Any, under: Callable[[Any, Any], Tri] | None) -> Tri:
+    if under is None or (type(value) is not str and not is_number(value)):
+        return None
+
+    def below(place: Any) -> Tri:
+        return None if place is UNREADABLE or isinstance(place, Reading) else under(value, place)
+
+    return _some(_listed(right), below)
+
+
+def _any_of(value: Any, right: Any, test: Callable[[str, str], Tri]) -> Tri:
+    if type(value) is not str or not valid(value):
+        return None
+    answer: Tri = False
+    options: Sequence[Any] = right if type(right) is list else (right,)
+    for option in options:
+        found = test(value, option) if type(option) is str and valid(option) else None
+        if found:
+            return True
+        if found is None:
+            answer = None
+    return answer
+
+
+def _text_test(op: Op, fold: bool) -> Callable[[str, str], Tri]:
+    if op is Op.STARTS:
+        if fold:
+            return lambda value, right: value.casefold().startswith(right.casefold())
+        return lambda value, right: value.startswith(right)
+    if op is Op.ENDS:
+        if fold:
+            return lambda value, right: value.casefold().endswith(right.casefold())
+        return lambda value, right: value.endswith(right)
+    if op is Op.LIKE:
+        return lambda value, right: _like(value, right, fold)
+    if op is Op.MATCHES:
+        return lambda value, right: _matches(value, right, fold)
+    raise AssertionError(f"no predicate for `{op.value}`")
+
+
+def _like(value: str, pattern: str, fold: bool) -> Tri:
+    try:
+        matches = glob(pattern, fold).matches
+    except GlobError:
+        return None
+    return matches(value.casefold() if fold else value)
+
+
+def _matches(value: str, pattern: str, fold: bool) -> Tri:
+    try:
+        return regex(pattern, fold)(value)
+    except re2.error:
+        return None

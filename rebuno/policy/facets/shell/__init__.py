@@ -1,0 +1,1 @@
+"""The facets of shell text: commands, programs, and files that are redirected to."""

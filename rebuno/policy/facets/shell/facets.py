@@ -1,0 +1,102 @@
+"""The facets of shell text: `command`, `program` and `redirect`."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from rebuno.policy.facets.path import facets
+from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.shell.command import HIDDEN, Command, CommandPattern, Program
+from rebuno.policy.facets.shell.script import Shell, read_script
+from rebuno.policy.facets.shell.words import Word
+from rebuno.policy.values.globs import glob
+from rebuno.policy.values.json_values import UNREADABLE, shown
+
+
+def _reader(part: Callable[[Shell, Surroundings], list[Any]]) -> Callable[[Any, Surroundings], Any]:
+    def read(value: Any, around: Surroundings) -> Any:
+        shell = read_script(value) if type(value) is str else None
+        if shell is None:
+            return UNREADABLE
+        found = part(shell, around)
+        return [*found, HIDDEN] if shell.hidden else found
+
+    return read
+
+
+def _commands(shell: Shell, around: Surroundings) -> list[Any]:
+    return [
+        Command(one.words, one.redirected, shell.assigned or bool(one.assigned), one.places) for one in shell.commands
+    ]
+
+
+def _programs(shell: Shell, around: Surroundings) -> list[Any]:
+    found = (Program(one.words[0].start, shell.assigned or bool(one.assigned)) for one in shell.commands)
+    return list(dict.fromkeys(found))
+
+
+def _targets(shell: Shell, around: Surroundings) -> list[Any]:
+    found = (UNREADABLE if target is None else facets.read(target, around) for target in shell.targets)
+    return [HIDDEN if target is UNREADABLE else target for target in found]
+
+
+def _split(value: Any, what: str) -> list[str]:
+    if type(value) is not str or not value.split():
+        raise ValueError(f"{shown(value)} is no {what}; write its words in a string, with blanks between them")
+    return value.split()
+
+
+def _command_literal(value: Any, around: Surroundings) -> Command:
+    return Command(tuple(Word(text) for text in _split(value, "command")))
+
+
+def _command_pattern(value: str, around: Surroundings) -> CommandPattern:
+    words = _split(value, "command")
+    rest = words[-1] == "*"
+    if rest:
+        words.pop()
+    for word in words:
+        glob(word)
+    return CommandPattern(tuple(words), rest)
+
+
+def _program_literal(value: Any, around: Surroundings) -> Program:
+    if len(_split(value, "program")) > 1:
+        raise ValueError(f"{shown(value)} is no program; write its name alone, and use `command` for its arguments")
+    return Program(value.strip())
+
+
+FACETS: Final = (
+    Facet(
+        name="command",
+        of="shell text",
+        gives="the simple commands in it, each a list of words",
+        value="list",
+        read=_reader(_commands),
+        literal=_command_literal,
+        many=True,
+        ahead=read_script,
+        pattern=_command_pattern,
+    ),
+    Facet(
+        name="program",
+        of="shell text",
+        gives="the names of the programs that it runs",
+        value="string",
+        read=_reader(_programs),
+        literal=_program_literal,
+        many=True,
+        ahead=read_script,
+    ),
+    Facet(
+        name="redirect",
+        of="shell text",
+        gives="the files that output goes to, as paths",
+        value="string",
+        read=_reader(_targets),
+        literal=facets.literal,
+        many=True,
+        ahead=read_script,
+        pattern=facets.pattern,
+        network=facets.literal,
+    ),
+)

@@ -1,0 +1,408 @@
+"""Walks the tree of one shell text, without recursion, and collects the simple commands and redirects in it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tree_sitter import Node
+
+from rebuno.policy.facets.path.placed import START, Places
+from rebuno.policy.facets.shell.tree import EXPANSIONS, STATEMENTS, Source
+from rebuno.policy.facets.shell.words import DoubtfulError, Kind, Word, home_path
+
+MAX_DEPTH: Final = 8
+MAX_COMMANDS: Final = 10_000
+
+_NESTING: Final = frozenset(
+    {
+        "subshell", "compound_statement", "if_statement", "while_statement", "for_statement", "c_style_for_statement",
+        "case_statement",
+    }
+)  # fmt: skip
+_TOKENS: Final = frozenset(
+    {
+        ";", "&", "&&", "||", "|", "|&", "(", ")", "{", "}", "!", ";;", ";&", ";;&", "if", "then", "else", "elif", "fi",
+        "while", "until", "do", "done", "for", "select", "in", "case", "esac", "$(", "`", "<(", ">(",
+    }
+)  # fmt: skip
+_RESERVED: Final = frozenset(
+    {
+        b"if", b"then", b"else", b"elif", b"fi", b"do", b"done", b"case", b"esac", b"while", b"until", b"for",
+        b"select", b"in", b"function", b"coproc", b"{", b"}", b"!", b"[[", b"]]",
+    }
+)  # fmt: skip
+_ARITHMETIC_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
+_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+_PATTERN: Final = re.compile(rb"[^\s\\'\"`$<>;&#]+")
+_TARGET: Final = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)(?:\[[0-9]+\])?")
+_OUTPUT: Final = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
+_DIGIT: Final = re.compile(rb"[0-9]")
+_BOTH: Final = frozenset({"&>", "&>>"})
+_CLOSES: Final = frozenset({">&-", "<&-"})
+_DESCRIPTOR: Final = re.compile(r"[0-9]+-?")
+_TWICE_THE_SAME: Final = re.compile(rb"[A-Za-z0-9_./,:@%+][A-Za-z0-9_./,:@%+-]*")
+_SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """One simple command: its words (never none), whether its output is redirected to a file, the names that are
+    assigned just before it, where it begins in its text, and the directories that it may stand in."""
+
+    words: tuple[Word, ...]
+    redirected: bool = False
+    assigned: tuple[str, ...] = ()
+    at: int = 0
+    places: Places = START
+
+
+@dataclass(slots=True)
+class Script:
+    """What one text holds.
+
+    `root` is its tree. `targets` are the files that output goes to, None for one that is not known, each with the
+    place of the redirect in the text. `assigned` are the names that are
+    assigned on their own, to count for every command. `hidden` tells that code may run which is not written there,
+    `opened` that output goes to a file without a simple command of its own: `> f`, `[[ a ]] > f`, `$(> f)`.
+    """
+
+    root: Node
+    commands: list[Simple] = field(default_factory=list)
+    targets: list[tuple[str | None, int]] = field(default_factory=list)
+    assigned: list[str] = field(default_factory=list)
+    hidden: bool = False
+    opened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    depth: int
+    redirected: bool = False
+    quoted: bool = False
+
+
+class _Walk:
+    def __init__(self, source: Source, depth: int) -> None:
+        self.source = source
+        # Whether `&>` stands before: to other shells the command ends there, and words behind it begin the next one.
+        self.both = False
+        self.script = Script(source.root)
+        self.stack = [(source.root, _Place(depth))]
+
+    def run(self) -> Script:
+        while self.stack:
+            node, place = self.stack.pop()
+            if place.depth > MAX_DEPTH or len(self.script.commands) > MAX_COMMANDS:
+                raise DoubtfulError
+            if node.type in EXPANSIONS:
+                self._expansion(node, place)
+            elif node.type == "command":
+                self._command(node.children, place)
+            elif node.type in ("declaration_command", "unset_command"):
+                self._declaration(node, place)
+            elif node.type == "redirected_statement":
+                self._redirected(node, place)
+            elif node.type == "test_command":
+                self._test(node, place)
+            elif node.type == "variable_assignment":
+                self.script.assigned.append(self._assignment(node, place)[0])
+            elif node.type == "variable_assignments":
+                self.source.tile(node.children, node.start_byte, node.end_byte, lines=False)
+                self._push(node.children, place)
+            elif node.type in STATEMENTS:
+                self._statement(node, place)
+            else:
+                raise DoubtfulError
+        return self.script
+
+    def _push(self, nodes: Iterable[Node], place: _Place) -> None:
+        self.stack.extend((node, place) for node in reversed(list(nodes)))
+
+    def _push_expansions(self, found: Iterable[tuple[Node, bool]], place: _Place) -> None:
+        for node, quoted in found:
+            self.stack.append((node, _Place(place.depth + 1, place.redirected, quoted or place.quoted)))
+
+    def _word(self, node: Node, place: _Place) -> Word:
+        word, found = self.source.word(node)
+        self._push_expansions(found, place)
+        return word
+
+    # ------------------------------------------------------------ statements
+
+    def _statement(self, node: Node, place: _Place) -> None:
+        source, children = self.source, node.children
+        if node.type in _NESTING:
+            place = _Place(place.depth + 1, place.redirected)
+        if place.redirected and (node.type == "case_statement" or any(child.type == "((" for child in children)):
+            # A choice may hold no command, and a sum is none.
+            self.script.opened = True
+        start, end = (0, len(source.data)) if node.type == "program" else (node.start_byte, node.end_byte)
+        opening = next((i for i, child in enumerate(children) if child.type == "(("), None)
+        if opening is not None and children[opening + 1 :]:
+            # `((…))`, alone or as the head of a loop.
+            closing = next((i for i, child in enumerate(children) if child.type == "))"), len(children) - 1)
+            start = children[closing].end_byte
+            self._sum(children[opening + 1 : closing], children[opening].end_byte, children[closing].start_byte, place)
+            children = children[closing + 1 :]
+        elif node.type == "subshell":
+            source.no_sum(children[0])
+        source.tile(children, start, end, lines=True)
+        inner: list[Node] = []
+        for child in children:
+            if child.type == "comment":
+                source.comment(child)
+            elif child.type in STATEMENTS:
+                inner.append(child)
+            elif child.is_named and node.type in ("for_statement", "case_statement", "case_item"):
+                self._choice(node, child, place)
+            elif child.is_named or child.type not in _TOKENS:
+                raise DoubtfulError
+        self._push(inner, place)
+
+    def _choice(self, node: Node, child: Node, place: _Place) -> None:
+        # The variable and the words of a loop, the value and the patterns of a `case`.
+        if child.type == "variable_name" and node.type == "for_statement":
+            self.script.assigned.append(self._name(child))
+        else:
+            self._word(child, place)
+
+    def _name(self, node: Node) -> str:
+        name = self.source.text(node)
+        if not _NAME.fullmatch(name):
+            raise DoubtfulError
+        return name.decode()
+
+    def _redirected(self, node: Node, place: _Place) -> None:
+        body, *redirects = node.children
+        if body.type == "command":
+            self._command([*body.children, *redirects], place)
+        elif body.type not in STATEMENTS:
+            self._command(node.children, place)
+        else:
+            self.source.tile(node.children, node.start_byte, node.end_byte, lines=False)
+            before = len(self.script.targets)
+            extra, later = self._redirects(redirects, place)
+            if extra:
+                raise DoubtfulError
+            self._push([body, *later], _Place(place.depth, place.redirected or len(self.script.targets) > before))
+
+    # ------------------------------------------------------------ simple commands
+
+    def _command(self, children: list[Node], place: _Place) -> None:
+        self.source.tile(children, children[0].start_byte, children[-1].end_byte, lines=False)
+        words: list[Word] = []
+        assigned: list[str] = []
+        later: list[Node] = []
+        before = len(self.script.targets)
+        self.both = False
+        for child in children:
+            if child.type.endswith("_redirect"):
+                extra, rest = self._redirects([child], place)
+                if extra and (self.both or not words):
+                    raise DoubtfulError
+                words.extend(extra)
+                later.extend(rest)
+            elif child.type == "variable_assignment" and not words:
+                assigned.append(self._assignment(child, place)[0])
+            elif child.type in STATEMENTS or self.both or bool(words) is (child.type == "command_name"):
+                raise DoubtfulError
+            else:
+                words.append(self._word(child, place))
+                if len(words) == 1 and self.source.text(child) in _RESERVED:
+                    raise DoubtfulError
+        redirected = place.redirected or len(self.script.targets) > before
+        if words:
+            self.script.commands.append(Simple(tuple(words), redirected, tuple(assigned), children[0].start_byte))
+        else:
+            self.script.assigned.extend(assigned)
+            self.script.opened = self.script.opened or redirected
+        self._push(later, place)
+
+    def _assignment(self, node: Node, place: _Place) -> tuple[str, Word]:
+        # The name, and all of it as a word.
+        left, operator, *value = node.children
+        if left.end_byte != operator.start_byte or len(value) > 1:
+            raise DoubtfulError
+        target = _TARGET.fullmatch(self.source.text(left))
+        if target is None or self.source.text(operator) not in (b"=", b"+="):
+            raise DoubtfulError
+        if value and value[0].start_byte != operator.end_byte:
+            raise DoubtfulError
+        name = target[1].decode()
+        word = Word("")
+        if value and value[0].type == "array":
+            array = value[0]
+            self.source.tile(array.children, array.start_byte, array.end_byte, lines=False)
+            for child in array.children[1:-1]:
+                self._word(child, place)
+            word = Word("", kind=Kind.OPEN)
+        elif value:
+            word = self._word(value[0], place)
+        return name, replace(word, start=f"{name}={word.start}")
+
+    def _declaration(self, node: Node, place: _Place) -> None:
+        children = node.children
+        self.source.tile(children, node.start_byte, node.end_byte, lines=False)
+        words = [Word(self.source.text(children[0]).decode())]
+        for child in children[1:]:
+            if child.type == "variable_assignment":
+                name, word = self._assignment(child, place)
+                self.script.assigned.append(name)
+                words.append(word)
+            else:
+                words.append(self._word(child, place))
+        self.script.commands.append(Simple(tuple(words), place.redirected, at=node.start_byte))
+
+    def _test(self, node: Node, place: _Place) -> None:
+        source = self.source
+        flat: list[Node] = []
+        stack = list(reversed(node.children))
+        while stack:
+            child = stack.pop()
+            if child.type in ("unary_expression", "binary_expression", "parenthesized_expression"):
+                stack.extend(reversed(child.children))
+            else:
+                flat.append(child)
+        double = flat[0].type == "[["
+        if not double and flat[0].type != "[":
+            raise DoubtfulError
+        source.tile(flat, node.start_byte, node.end_byte, lines=False)
+        words: list[Word] = []
+        for child in flat:
+            text = source.text(child)
+            if double and (child.type in ("regex", "extglob_pattern") or not child.is_named):
+                if not _PATTERN.fullmatch(text) and text not in (b"<", b">", b"&&"):
+                    raise DoubtfulError
+                words.append(Word(text.decode()))
+            elif text in (b"[", b"]"):
+                words.append(Word(text.decode()))
+            else:
+                words.append(self._word(child, place))
+        if not double:
+            self.script.commands.append(Simple(tuple(words), place.redirected, at=node.start_byte))
+        else:
+            self.script.opened = self.script.opened or place.redirected
+            if any(word.known and word.start in _ARITHMETIC_TESTS for word in words):
+                self.script.hidden = True
+
+    # ------------------------------------------------------------ redirects
+
+    def _redirects(self, nodes: Iterable[Node], place: _Place) -> tuple[list[Word], list[Node]]:
+        # The words that are the command's all the same, and the statements that follow on a here-document's line.
+        extra: list[Word] = []
+        later: list[Node] = []
+        for node in nodes:
+            self.source.no_descriptor(node)
+            if node.type != "heredoc_redirect":
+                extra.extend(self._redirect(node, place))
+                continue
+            line, found = self.source.here_document(node)
+            self._push_expansions(found, place)
+            for child in line:
+                if child.type == "file_redirect" and not later:
+                    self.source.no_descriptor(child)
+                    extra.extend(self._redirect(child, place))
+                elif child.type in STATEMENTS:
+                    later.append(child)
+                elif child.is_named and not later:
+                    extra.append(self._word(child, place))
+                elif child.type not in _TOKENS:
+                    raise DoubtfulError
+        return extra, later
+
+    def _redirect(self, node: Node, place: _Place) -> list[Word]:
+        # The words behind it that are the command's.
+        children = node.children
+        self.source.tile(children, node.start_byte, node.end_byte, lines=False)
+        if children[0].type == "file_descriptor":
+            # Other shells take two digits for a word.
+            if not _DIGIT.fullmatch(self.source.text(children[0])):
+                raise DoubtfulError
+            children = children[1:]
+        operator, *words = children
+        read = [self._word(word, place) for word in words]
+        if operator.type in _CLOSES:
+            # INVARIANT: these take no word, though the parser counts the next one to them.
+            return read
+        if not words:
+            raise DoubtfulError
+        self.both = self.both or operator.type in _BOTH
+        if node.type == "file_redirect":
+            self._target(operator.type, words, read, node.start_byte)
+        elif node.type != "herestring_redirect":
+            raise DoubtfulError
+        return read[1:]
+
+    def _target(self, operator: str, nodes: list[Node], words: list[Word], at: int) -> None:
+        word, raw = words[0], self.source.text(nodes[0])
+        # Bash expands what follows these twice, what is quoted too.
+        if operator in (">&", "<&") and not _TWICE_THE_SAME.fullmatch(raw):
+            raise DoubtfulError
+        if operator in ("<", "<&"):
+            if word.known and word.start.startswith(_SOCKETS):
+                self.script.targets.append((word.start, at))
+        elif operator == ">&" and word.known and _DESCRIPTOR.fullmatch(word.start):
+            return
+        elif operator in _OUTPUT:
+            if word.known:
+                if word.start != "/dev/null":
+                    self.script.targets.append((None if word.start.startswith("~") else word.start, at))
+            else:
+                self.script.targets.append((home_path(word), at))
+        else:
+            raise DoubtfulError
+
+    # ------------------------------------------------------------ expansions
+
+    def _expansion(self, node: Node, place: _Place) -> None:
+        source = self.source
+        text = source.text(node).lstrip(b" \t\n")
+        if node.type == "simple_expansion":
+            source.variable(node)
+        elif node.type == "expansion":
+            name, found = source.braced(node)
+            if name is not None:
+                self.script.assigned.append(name)
+            self._push_expansions(found, place)
+        elif node.type == "arithmetic_expansion":
+            if not (text.startswith(b"$((") and text.endswith(b"))")):
+                raise DoubtfulError
+            self._sum(node.children[1:-1], node.end_byte - len(text) + 3, node.end_byte - 2, place)
+        else:
+            # Bash takes backslashes, and in quotes the quotes too, away before it reads what stands in backticks.
+            if text.startswith(b"`") and (b"\\" in text or (place.quoted and b'"' in text)):
+                raise DoubtfulError
+            self._substitution(node, _Place(place.depth, place.redirected))
+
+    def _substitution(self, node: Node, place: _Place) -> None:
+        children = node.children
+        self.source.no_sum(children[0])
+        self.source.tile(children, children[0].start_byte, node.end_byte, lines=True)
+        inner: list[Node] = []
+        for child in children:
+            if child.type == "comment":
+                self.source.comment(child)
+            elif child.type == "file_redirect":
+                before = len(self.script.targets)
+                self._redirects([child], place)
+                self.script.opened = self.script.opened or len(self.script.targets) > before
+            elif child.type in STATEMENTS:
+                inner.append(child)
+            elif child.type not in _TOKENS:
+                raise DoubtfulError
+        self._push(inner, place)
+
+    def _sum(self, nodes: list[Node], start: int, end: int, place: _Place) -> None:
+        variables, found = self.source.arithmetic(nodes, start, end)
+        self.script.hidden = self.script.hidden or variables
+        self._push_expansions(found, place)
+
+
+def walk(text: str, depth: int) -> Script:
+    """What a shell text holds that stands `depth` levels deep in another.
+
+    Raises:
+        DoubtfulError: it cannot be read honestly, or is nested too deep.
+    """
+    return _Walk(Source(text), depth).run()

@@ -1,0 +1,1 @@
+"""The facets of SQL: statements, tables, and functions."""

@@ -1,0 +1,1 @@
+"""The facets of URLs: hosts, schemes, ports, addresses, and the links in a text."""

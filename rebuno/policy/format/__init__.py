@@ -1,0 +1,1 @@
+"""Writes a bundle the one way that all bundles are written."""

@@ -1,0 +1,99 @@
+"""Where the lines of a statement or clause may break: at its connectives, its lists and its commas."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from rebuno.policy.format.layout import STEP, Break, Group, Item
+from rebuno.policy.format.tokens import Token
+from rebuno.policy.syntax.keywords import KINDS
+
+_CONNECTIVES: Final = ("and", "or")
+_PARTS: Final = ("at", "where", "else", "if", "because")  # what a long test, source or clause goes on with
+
+
+def group(
+    tokens: Sequence[Token], lead: int = 0, *, of_kinds: bool = False, each_line: bool = False, list_of: bool = False
+) -> Group:
+    """The tokens of one statement or clause.
+
+    What follows the first `lead` tokens stands aligned at the column where it begins. With `of_kinds` an `or` parts
+    the kinds of a subject, else the tests or sources; with `each_line` each of these takes a line. `list_of` says that
+    commas part what is aligned.
+    """
+    if not lead:
+        return Group(tokens) if len(tokens) < 2 else _body(tokens, of_kinds, each_line, list_of, hung=False)
+    return Group([*tokens[:lead], _body(tokens[lead:], of_kinds, each_line, list_of, hung=True)])
+
+
+class _Frame:
+    """What stands between two parentheses, or outside of all: sections, parted by connectives."""
+
+    def __init__(self, comma: int) -> None:
+        self.comma = comma
+        self.parts: list[Item] = []
+        self.section: list[Item] = []
+
+    def next_section(self, connective: Token, offset: int, hard: bool) -> None:
+        self.parts += [Group(self.section), Break(offset, hard), connective]
+        self.section = []
+
+    def done(self, hung: bool) -> Group:
+        return Group([*self.parts, Group(self.section)], hung=hung) if self.parts else Group(self.section, hung=hung)
+
+
+def _body(tokens: Sequence[Token], of_kinds: bool, each_line: bool, list_of: bool, hung: bool) -> Group:
+    frames = [_Frame(0 if list_of else STEP)]
+    at = 0
+    while at < len(tokens):
+        token, frame = tokens[at], frames[-1]
+        begin, at = at, at + 1
+        following = tokens[at].text if at < len(tokens) else ""
+        if token.shape:
+            while at < len(tokens) and tokens[at].start < token.ends:
+                at += 1
+            frame.section += _SHAPES[token.shape](tokens[begin:at])
+        elif token.text == "(":
+            frame.section.append(token)
+            frames.append(_Frame(0))
+        elif token.text == ")" and len(frames) > 1:
+            inner = frames.pop().done(hung=True)
+            frames[-1].section += [inner, token]
+        elif token.text in _CONNECTIVES and (of_kinds or following not in KINDS):
+            outer = len(frames) == 1
+            # Outside of parentheses the operands stand below each other, inside the connectives do.
+            offset = -len(token.text) - 1 if outer and hung else 0
+            frame.next_section(token, offset, each_line and outer)
+        elif token.text == ",":
+            frame.section += [token, Break(frame.comma)]
+        elif token.text in _PARTS and frame.section and not each_line:
+            frame.section += [Break(STEP), token]
+        else:
+            frame.section.append(token)
+    return frames[0].done(hung)
+
+
+def _path(tokens: Sequence[Token]) -> list[Item]:
+    return [*tokens]
+
+
+def _list(tokens: Sequence[Token]) -> list[Item]:
+    opened, *items, closed = tokens
+    if not items:
+        return [opened, closed]
+    parts: list[Item] = [opened, Break(STEP)]
+    for token in items:
+        parts += [token, Break(STEP)] if token.text == "," else [token]
+    if closed.comments:
+        # They belong to the items.
+        parts += [Break(STEP), Token("", closed.start, closed.before, tight=True)]
+    return [Group([*parts, Break(), closed.bare()])]
+
+
+def _kind(tokens: Sequence[Token]) -> list[Item]:
+    parts: list[Item] = []
+    for token in tokens[1:]:
+        parts += [token, Break()] if token.text == "," else [token]
+    return [tokens[0], Group(parts, hung=True)]
+
+
+_SHAPES: Final = {"path": _path, "list": _list, "kind": _kind}

@@ -1,0 +1,1 @@
+"""Bundles in other forms: YAML bundles of the published kernel, JSON trees, differences."""

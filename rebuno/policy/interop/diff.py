@@ -1,0 +1,70 @@
+"""Which rules and definitions tell two bundles apart, whatever their layout and comments."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.tree import Bundle
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What is in the new bundle and not in the old one, the other way round, and what is in both under one name and
+    says something else: rules by their ids, other statements as people call them (``known `payees` ``, `default`).
+    `moved` names the rules that stand before one that they stood behind; the first that matches decides."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed or self.moved)
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"added", "removed", "changed", "moved"}`."""
+        return {
+            "added": list(self.added),
+            "removed": list(self.removed),
+            "changed": list(self.changed),
+            "moved": list(self.moved),
+        }
+
+
+def differences(old: Bundle, new: Bundle) -> Differences:
+    """What tells two linked bundles apart."""
+    then, now = _named(old), _named(new)
+    rules = [name for name, statement in now.items() if isinstance(statement, tree.Rule)]
+    return Differences(
+        tuple(name for name in now if name not in then),
+        tuple(name for name in then if name not in now),
+        tuple(name for name in now if name in then and then[name] != now[name]),
+        _moved([name for name in then if name in rules], [name for name in rules if name in then]),
+    )
+
+
+def _named(bundle: Bundle) -> dict[str, tree.Statement]:
+    found: dict[str, tree.Statement] = {}
+    for statement in bundle.statements:
+        match statement:
+            case tree.Rule(id=id):
+                found[f"rule `{id.text}`"] = statement
+            case tree.Let(name=name) | tree.Known(name=name) | tree.Condition(name=name):
+                found[f"{type(statement).__name__.lower()} `{name.text}`"] = statement
+            case tree.Use(path=path):
+                found[f"use `{path.value}`"] = statement
+            case _:
+                found[type(statement).__name__.lower().removesuffix("line")] = statement
+    return found
+
+
+def _moved(then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+    place = {name: number for number, name in enumerate(then)}
+    least = len(then)
+    moved = []
+    for name in reversed(now):
+        if place[name] > least:
+            moved.append(name)
+        least = min(least, place[name])
+    return tuple(reversed(moved))

@@ -1,0 +1,188 @@
+"""From a checked tree to a policy: one closure a condition, one prepared decision a rule."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rebuno.errors import BundleError
+from rebuno.model.decision import DEFAULT, LOCAL, Decision, Verdict
+from rebuno.model.step import Kind
+from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.registry import packaged, packages
+from rebuno.policy.matcher.conditions import Names, TooLargeError, all_of, compile_expr
+from rebuno.policy.matcher.fast_tests import Check
+from rebuno.policy.matcher.index import Index, Pattern, Row, patterns
+from rebuno.policy.matcher.obligations import obligation_of
+from rebuno.policy.matcher.operands import chain_of, literal, surroundings
+from rebuno.policy.matcher.paths import Parts
+from rebuno.policy.matcher.policy import Layer, Ruling
+from rebuno.policy.matcher.provenance import FromInput, FromSteps, Known
+from rebuno.policy.matcher.read_ahead import facets_in
+from rebuno.policy.matcher.tables import Guard, guard_of
+from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic
+from rebuno.policy.syntax.source import Source
+
+LANGUAGE = "rbp 1"
+
+
+def digest(layers: Sequence[tuple[Source, Sequence[tree.File]]], packages: Sequence[str] = ()) -> str:
+    """The hex SHA-256 of the language's version, of the packages whose facets are used, and of what each layer was
+    compiled from.
+
+    Hashed are texts, each as its byte length, a colon and its UTF-8 bytes: the version with each package's name and
+    version behind it (`rbp 1; bank-facets 2.0`), then for each layer the number of files that it uses, its text, and of
+    each file its path from the bundle's folder and its text.
+    """
+    hashed = hashlib.sha256()
+    texts = ["; ".join([LANGUAGE, *packages])]
+    for source, files in layers:
+        texts += [str(len(files)), source.text, *(part for file in files for part in (file.name, file.text))]
+    for text in texts:
+        data = text.encode()
+        hashed.update(b"%d:" % len(data))
+        hashed.update(data)
+    return hashed.hexdigest()
+
+
+def packages_of(bundles: Iterable[tree.Bundle]) -> tuple[str, ...]:
+    """The packages, by name and version, that the facets in these trees come from."""
+    if not packaged():
+        return ()
+    return packages(facets_in(bundles))
+
+
+def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
+    """The policy of a linked tree that `check` found no error in. `stamp` is the whole policy's digest, where that has
+    more layers than this one.
+
+    Raises:
+        BundleError: a condition is too large to be evaluated.
+    """
+    stamp = stamp or digest([(source, bundle.files)], packages_of([bundle]))
+    names = names_of(bundle)
+    rules = [s for s in bundle.statements if isinstance(s, tree.Rule)]
+    try:
+        values = names.values
+        ruled = [
+            (patterns(rule.subject, values), _ruling(rule, names, bundle.name, stamp), guard_of(rule, values))
+            for rule in rules
+        ]
+    except TooLargeError as error:
+        path = error.span.path or bundle.path
+        raise BundleError([Diagnostic(Code.TOO_DEEP, str(error), error.span, path, "split the rule")]) from None
+    local = Decision(Verdict.ALLOW, LOCAL, bundle=bundle.name, digest=stamp)
+    default = _default(bundle, stamp)
+    kinds = {
+        kind.value: _index(kind.value, ruled, local if kind is Kind.LOCAL else default)
+        for kind in (Kind.TOOL, Kind.LLM, Kind.LOCAL)
+    }
+    sources = [source, *(Source(file.text, file.path) for file in bundle.files)]
+    return Layer(bundle.name, stamp, sources, (bundle,), kinds, _index("", ruled, default))
+
+
+def _index(kind: str, ruled: Sequence[tuple[Sequence[Pattern], Ruling, Guard | None]], last: Decision) -> Index[Ruling]:
+    rows = []
+    for subject, ruling, guard in ruled:
+        mine = [pattern for pattern in subject if pattern.kind in (None, kind)]
+        if mine:
+            rows.append(Row(mine, ruling, ruling[0] is None, guard))
+    return Index(rows, (None, True, last))
+
+
+def _default(bundle: tree.Bundle, stamp: str) -> Decision:
+    for statement in bundle.statements:
+        if isinstance(statement, tree.Default):
+            reason = str(statement.because.value) if statement.because else ""
+            verdict = Verdict(statement.verdict)
+            line = statement.span.line
+            return Decision(verdict, DEFAULT, reason, bundle=bundle.name, digest=stamp, line=line)
+    return Decision(Verdict.DENY, DEFAULT, bundle=bundle.name, digest=stamp)
+
+
+def _ruling(rule: tree.Rule, names: Names, bundle: str, stamp: str) -> Ruling:
+    checks: list[Check] = []
+    reason = message = ""
+    for clause in rule.clauses:
+        match clause:
+            case tree.When(expr):
+                checks.append(compile_expr(expr, names))
+            case tree.Unless(expr):
+                checks.append(compile_expr(expr, names, negated=True))
+            case tree.Because(text):
+                reason = str(text.value)
+            case tree.Message(text):
+                message = str(text.value)
+            case _:
+                pass  # told by the obligation
+    obligation = obligation_of(rule, bundle)
+    decision = Decision(
+        Verdict(rule.verdict),
+        rule.id.text,
+        reason,
+        bundle=bundle,
+        digest=stamp,
+        message=message,
+        line=rule.span.line,
+        obligations=(obligation,) if obligation else (),
+    )
+    return (all_of(checks) if checks else None, decision.verdict is Verdict.ALLOW, decision)
+
+
+# ---------------------------------------------------------------- names
+
+
+def names_of(bundle: tree.Bundle) -> Names:
+    """What the names of a bundle mean, for its conditions."""
+    values: dict[str, Any] = {}
+    around = surroundings(bundle)
+    conditions: dict[str, tree.Expr] = {}
+    sets: dict[str, tree.Known] = {}
+    for statement in bundle.statements:
+        match statement:
+            case tree.Let(name, value):
+                values[name.text] = literal(value, values)
+            case tree.Condition(name, expr):
+                conditions[name.text] = expr
+            case tree.Known(name):
+                sets[name.text] = statement
+    compiled: dict[tuple[str, bool, str], Known] = {}
+
+    def known(name: str, fold: bool, facet: Facet | None) -> Known | None:
+        if name not in sets:
+            return None
+        key = (name, fold, facet.name if facet else "")
+        if key not in compiled:
+            compiled[key] = _known(sets[name], values, around, fold, facet)
+        return compiled[key]
+
+    return Names(values, known, around, conditions=conditions)
+
+
+def _known(
+    known: tree.Known, values: Mapping[str, Any], around: Surroundings, fold: bool, facet: Facet | None
+) -> Known:
+    listed: list[Any] = []
+    inputs: list[FromInput] = []
+    steps: list[FromSteps] = []
+    # A `where` sees the lists of the bundle, but neither its conditions nor its `known` sets.
+    names = Names(values, lambda name, fold, facet: None, around)
+    for source in known.sources:
+        match source:
+            case tree.ListSource(value):
+                found = literal(value, values)
+                listed.extend(found if isinstance(found, list) else [found])
+            case tree.InputSource(path):
+                inputs.append(FromInput(path.parts))
+            case tree.ResultSource(subject, ats, where):
+                condition = compile_expr(where, names) if where else None
+                subject_patterns = patterns(subject, values)
+                steps.append(FromSteps(subject_patterns, _places(ats), around, approved=False, where=condition))
+            case tree.ApprovedSource(subject, ats):
+                steps.append(FromSteps(patterns(subject, values), _places(ats), around, approved=True))
+    name = known.name.text
+    return Known(name, listed=listed, inputs=inputs, steps=steps, fold=fold, facet=facet, around=around)
+
+
+def _places(ats: Sequence[tree.At]) -> list[tuple[Parts, tuple[Facet, ...]]]:
+    return [(at.path.parts, chain_of(at.facets)) for at in ats]

@@ -1,0 +1,155 @@
+"""From conditions to closures: `not` is pushed down to the tests first, so that absence and doubt keep their side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.fast_tests import Check
+from rebuno.policy.matcher.history import Anew, Settled, history_check
+from rebuno.policy.matcher.index import patterns
+from rebuno.policy.matcher.operands import Block, lens
+from rebuno.policy.matcher.past_step import OF_THE_STEP, asks_anew, of_this
+from rebuno.policy.matcher.schedule import during
+from rebuno.policy.matcher.tests import Vocabulary, compile_block, compile_test, signs
+from rebuno.policy.syntax import tree
+from rebuno.policy.values.json_values import Tri
+
+# Conditions nested deeper or with more tests are refused: evaluation can neither exhaust the stack nor take for ever.
+MAX_NESTING: Final = 100
+MAX_SIZE: Final = 10_000
+
+
+class TooLargeError(Exception):
+    """A condition with the named ones written out exceeds a bound; `span` is where it stands."""
+
+    def __init__(self, span: tree.Span) -> None:
+        bounds = f"is deeper than {MAX_NESTING} or has more than {MAX_SIZE:,} tests"
+        super().__init__(f"this condition, with those that it names, {bounds}")
+        self.span = span
+
+
+@dataclass(slots=True)
+class Names(Vocabulary):
+    """All names of a bundle; `conditions` keep their trees."""
+
+    conditions: Mapping[str, tree.Expr] = field(default_factory=dict)
+    _checks: dict[tuple[str, bool, bool], Check] = field(default_factory=dict)
+    _sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def check(self, name: str, negated: bool, block: Block | None) -> Check:
+        """The check of a named condition, compiled once for each sign, outside and inside of blocks."""
+        key = (name, negated, block is not None)
+        check = self._checks.get(key)
+        if check is None:
+            # A named condition knows no `it`, but inside a block it is asked once an element.
+            check = self._checks[key] = _compiled(self.conditions[name], self, negated, Block(None) if block else None)
+        return check
+
+    def leave_out(self, name: str) -> None:
+        """Measures what names this condition as if nothing stood in its place."""
+        self._sizes[name] = (0, 0)
+
+    def measure(self, expr: tree.Expr, depth: int = 0) -> tuple[int, int]:
+        """How deep a condition nests and how many tests it has, the named ones written out.
+
+        Raises:
+            TooLargeError: more than `MAX_NESTING` or `MAX_SIZE`.
+        """
+        if depth > MAX_NESTING:
+            raise TooLargeError(expr.span)
+        height, size = 0, 1
+        if isinstance(expr, tree.Not):
+            height, size = self.measure(expr.item, depth + 1)
+        elif isinstance(expr, tree.And | tree.Or):
+            parts = [self.measure(item, depth + 1) for item in expr.items]
+            height, size = max(h for h, _ in parts), sum(n for _, n in parts)
+        elif isinstance(expr, tree.Test) and expr.block is not None:
+            height, size = self.measure(expr.block, depth + 1)
+            size += 1
+        elif isinstance(expr, tree.After | tree.Count) and expr.where is not None:
+            height, size = self.measure(expr.where, depth + 1)
+            size += 1
+        elif isinstance(expr, tree.ConditionRef):
+            name = expr.name.text
+            if name not in self._sizes:
+                self._sizes[name] = self.measure(self.conditions[name], depth + 1)
+            height, size = self._sizes[name]
+        if depth + height >= MAX_NESTING or size > MAX_SIZE:
+            raise TooLargeError(expr.span)
+        return height + 1, size
+
+
+def compile_expr(expr: tree.Expr, names: Names, negated: bool = False) -> Check:
+    """The check that answers `expr`, or with `negated` `not expr`.
+
+    Raises:
+        TooLargeError: it nests too deep, or has too many tests once the named conditions are written out.
+    """
+    names.measure(expr)
+    return _compiled(expr, names, negated)
+
+
+def _compiled(expr: tree.Expr, names: Names, negated: bool, block: Block | None = None) -> Check:
+    if isinstance(expr, tree.Not):
+        return _compiled(expr.item, names, not negated, block)
+    if isinstance(expr, tree.And | tree.Or):
+        parts = [_compiled(item, names, negated, block) for item in expr.items]
+        return all_of(parts) if isinstance(expr, tree.And) is not negated else any_of(parts)
+    if isinstance(expr, tree.ConditionRef):
+        return names.check(expr.name.text, negated, block)
+    if isinstance(expr, tree.Test):
+        if expr.block is None:
+            return compile_test(expr, names, negated, block)
+        # `not every X has (E)` is `any X has (not (E))`: the negation goes on into the block.
+        _, inverted, every = signs(expr, negated)
+        inner = _compiled(expr.block, names, inverted, Block(lens(expr.operand, expr.op, block).facet))
+        return compile_block(expr, inner, every is True, names, block)
+    if isinstance(expr, tree.After | tree.Count):
+        return history_check(expr, _steps(expr, names), negated)
+    return during(str(expr.schedule.value), negated)
+
+
+def _steps(expr: tree.After | tree.Count, names: Names) -> Anew | Settled:
+    subject = patterns(expr.subject, names.values)
+    if expr.where is None:
+        return Settled(subject, None)
+    if asks_anew(expr.where, names.values):
+        inner = replace(names, changing=OF_THE_STEP)
+        where, otherwise = (_compiled(expr.where, inner, negated, Block(None)) for negated in (False, True))
+        return Anew(subject, where, otherwise, of_this(expr.where))
+    return Settled(subject, _compiled(expr.where, names, False))
+
+
+def all_of(checks: Sequence[Check]) -> Check:
+    """Kleene's and: stops at the first no."""
+    if len(checks) == 1:
+        return checks[0]
+
+    def check(facts: Facts) -> Tri:
+        answer: Tri = True
+        for part in checks:
+            found = part(facts)
+            if found is False:
+                return False
+            if found is None:
+                answer = None
+        return answer
+
+    return check
+
+
+def any_of(checks: Sequence[Check]) -> Check:
+    """Kleene's or: stops at the first yes."""
+
+    def check(facts: Facts) -> Tri:
+        answer: Tri = False
+        for part in checks:
+            found = part(facts)
+            if found:
+                return True
+            if found is None:
+                answer = None
+        return answer
+
+    return check

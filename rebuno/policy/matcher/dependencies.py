@@ -1,0 +1,61 @@
+"""Which earlier steps a policy can ask about at all, so that a long run keeps only those in mind."""
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import Any
+
+from rebuno.policy.matcher.build import names_of
+from rebuno.policy.matcher.index import Pattern, about, patterns
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax import tree
+
+
+class LooksBack:
+    """What the tests of a policy on history are about: `policy.decide` says the same of any history whether or not it
+    holds what this is not about."""
+
+    __slots__ = ("_known", "_subjects")
+
+    def __init__(self, policy: Policy) -> None:
+        self._subjects = _patterns(policy)
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def __bool__(self) -> bool:
+        """Whether a test may ask about any step."""
+        return bool(self._subjects)
+
+    def about(self, kind: str, target: str) -> bool:
+        """Whether a test may ask about steps of this kind and target."""
+        if not self._subjects:
+            return False
+        key = (kind, target)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = about(self._subjects, kind, target)
+        return found
+
+
+# A policy is made for many executions, and walking through a hundred rules takes as long as a hundred steps.
+@lru_cache(maxsize=16)
+def _patterns(policy: Policy) -> list[Pattern]:
+    found: list[Pattern] = []
+    for bundle in policy.bundles:
+        subjects = list(_subjects(bundle.statements))
+        if subjects:
+            values = names_of(bundle).values
+            for subject in subjects:
+                found += patterns(subject, values)
+    return found
+
+
+def _subjects(statements: Any) -> Iterator[tree.Subject]:
+    stack: list[Any] = [statements]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(node)
+        elif is_dataclass(node):
+            if isinstance(node, tree.After | tree.Count | tree.ResultSource | tree.ApprovedSource):
+                yield node.subject
+            stack.extend(getattr(node, field.name) for field in fields(node))

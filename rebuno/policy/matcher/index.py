@@ -1,0 +1,190 @@
+"""Which rules are about a step: names and globs, indexed so that thousands of rules cost no more than ten."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from rebuno.model.step import Kind
+from rebuno.policy.matcher.tables import Guard, Guarded
+from rebuno.policy.syntax.tree import Literal, Name, Subject
+from rebuno.policy.values.globs import Glob, glob
+
+KINDS: Final[dict[str, str]] = {"tool": Kind.TOOL.value, "llm": Kind.LLM.value, "local": Kind.LOCAL.value}
+
+# Targets, and choices by arguments, that are remembered for each kind.
+MAX_TARGETS: Final = 4096
+# Rules of one subject that ask the same argument: from this many on they are found by its value.
+LEAST_TOGETHER: Final = 8
+
+Lists = Mapping[str, Sequence[object]]
+
+
+class Pattern:
+    """One pattern of a subject: a kind and a glob. `kind` is a wire kind, or None for `any step`."""
+
+    __slots__ = ("glob", "kind")
+
+    def __init__(self, kind: str | None, pattern: Glob) -> None:
+        self.kind = kind
+        self.glob = pattern
+
+    def matches(self, kind: str, target: str) -> bool:
+        """Whether a step of this kind and name is meant."""
+        return self.kind in (None, kind) and self.glob.matches(target)
+
+
+def patterns(subject: Subject, lists: Lists) -> tuple[Pattern, ...]:
+    """The patterns of a subject, the lists that it names written out.
+
+    Raises:
+        GlobError: a pattern cannot be read (`check` has refused it before).
+    """
+    if not subject.groups:
+        return (Pattern(None, glob("*")),)
+    return tuple(
+        Pattern(KINDS[group.kind], glob(text))
+        for group in subject.groups
+        for item in group.patterns
+        for text in _texts(item, lists)
+    )
+
+
+def _texts(item: Literal | Name, lists: Lists) -> Iterator[str]:
+    for value in lists[item.text] if isinstance(item, Name) else (item.value,):
+        if isinstance(value, str):
+            yield value
+
+
+def about(subject: Sequence[Pattern], kind: str, target: str) -> bool:
+    """Whether one of the patterns means the step."""
+    return any(pattern.matches(kind, target) for pattern in subject)
+
+
+R = TypeVar("R")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Row(NamedTuple, Generic[R]):
+    """A rule as an index takes it: the patterns that count for the kind, the rule, whether it always matches once its
+    subject does, and what its first test asks of an argument, if it is of that sort."""
+
+    subject: Sequence[Pattern]
+    rule: R
+    final: bool
+    guard: Guard | None = None
+
+
+class _Open:
+    """The candidates of a target before its arguments are known: those that any arguments leave, in order, and the
+    tables that tell the others. Nothing from position `end` on is a candidate. `chosen` remembers the whole lists."""
+
+    __slots__ = ("chosen", "end", "positions", "tables")
+
+    def __init__(self, positions: Sequence[int], tables: Sequence[Guarded], end: int) -> None:
+        self.positions = positions
+        self.tables = tables
+        self.end = end
+        self.chosen: dict[object, tuple[Any, ...]] = {}
+
+
+class Index(Generic[R]):
+    """The rules about steps of one kind, found by target and, where many rules ask one argument, by its value.
+
+    `rows` are the rules in the order of the file; nothing after the first that always matches is a candidate. `last`
+    ends every list. Names without wildcards are looked up, globs are found through what they begin with. Rules of one
+    subject that begin by asking the same argument for literals cost one look-up together.
+    """
+
+    __slots__ = ("_choices", "_exact", "_globs", "_lengths", "_open", "_rules", "_seen", "_tables", "last")
+
+    def __init__(self, rows: Sequence[Row[R]], last: R) -> None:
+        self._rules = tuple((row.rule, row.final) for row in rows)
+        self.last = last
+        self._exact: dict[str, list[int]] = {}
+        self._globs: dict[str, list[tuple[int, Glob]]] = {}
+        self._tables: list[tuple[Sequence[Pattern], Guarded]] = []
+        alike: dict[tuple[str, ...], list[tuple[int, Guard]]] = {}
+        for position, row in enumerate(rows):
+            if row.guard is not None:
+                alike.setdefault(_alike(row.subject, row.guard), []).append((position, row.guard))
+        together: set[int] = set()
+        for group in alike.values():
+            if len(group) >= LEAST_TOGETHER:
+                self._tables.append((rows[group[0][0]].subject, Guarded(group[0][1].key, group)))
+                together.update(position for position, _ in group)
+        for position, row in enumerate(rows):
+            for pattern in () if position in together else row.subject:
+                if pattern.glob.literal is not None:
+                    self._exact.setdefault(pattern.glob.literal, []).append(position)
+                else:
+                    self._globs.setdefault(pattern.glob.prefix, []).append((position, pattern.glob))
+        self._lengths = sorted({len(prefix) for prefix in self._globs})
+        self._seen: dict[str, tuple[R, ...] | _Open] = {}
+        self._open: dict[tuple[int, ...], _Open] = {}
+        self._choices = 0
+
+    def candidates(self, target: str, args: Any) -> tuple[R, ...]:
+        """The rules about `target` that these arguments leave, in the order of the file, up to the first that always
+        matches; then `last`. Those that are left out would not have matched."""
+        found = self._seen.get(target)
+        if found is None:
+            found = self._find(target)
+            _keep(self._seen, target, found)
+        if isinstance(found, tuple):
+            return found
+        # INVARIANT: what a table finds lives as long as the table, so no other list can take its place in memory.
+        tables = found.tables
+        key: object = id(tables[0].find(args)) if len(tables) == 1 else tuple([id(t.find(args)) for t in tables])
+        kept: tuple[R, ...] | None = found.chosen.get(key)
+        return self._choose(found, args, key) if kept is None else kept
+
+    def _find(self, target: str) -> tuple[R, ...] | _Open:
+        positions = set(self._exact.get(target, ()))
+        for length in self._lengths:
+            if length > len(target):
+                break
+            for position, pattern in self._globs.get(target[:length], ()):
+                if position not in positions and pattern.matches(target):
+                    positions.add(position)
+        end = min((position for position in positions if self._rules[position][1]), default=len(self._rules))
+        ordered = sorted(position for position in positions if position <= end)
+        tables = [
+            (number, table)
+            for number, (subject, table) in enumerate(self._tables)
+            if any(pattern.glob.matches(target) for pattern in subject)
+        ]
+        if not tables:
+            return self._listed(ordered)
+        # Targets with the same candidates share them, and what is then chosen by arguments.
+        key = (*ordered, -1, *(number for number, _ in tables))
+        found = self._open.get(key)
+        if found is None:
+            found = _Open(ordered, [table for _, table in tables], end)
+            _keep(self._open, key, found)
+        return found
+
+    def _choose(self, found: _Open, args: Any, key: object) -> tuple[R, ...]:
+        others = {position for table in found.tables for position in table.find(args) if position < found.end}
+        self._choices += 1
+        if self._choices > MAX_TARGETS:
+            self._seen.clear()
+            self._open.clear()
+            self._choices = 1
+        chosen = found.chosen[key] = self._listed(sorted({*found.positions, *others}))
+        return chosen
+
+    def _listed(self, positions: Sequence[int]) -> tuple[R, ...]:
+        rules = [self._rules[position][0] for position in positions]
+        final = bool(positions) and self._rules[positions[-1]][1]
+        return tuple(rules) if final else (*rules, self.last)
+
+
+def _alike(subject: Sequence[Pattern], guard: Guard) -> tuple[str, ...]:
+    return (guard.key, *(pattern.glob.pattern for pattern in subject))
+
+
+def _keep(kept: dict[K, V], key: K, value: V) -> None:
+    # When it is full it starts anew: nobody can make it grow by inventing names.
+    if len(kept) >= MAX_TARGETS:
+        kept.clear()
+    kept[key] = value

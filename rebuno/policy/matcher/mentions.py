@@ -1,0 +1,225 @@
+"""`contains any NAME`: which values of a `known` a text mentions, in time linear in the text."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from rebuno.policy.facets.reading import Facet, Reading
+from rebuno.policy.matcher.facts import Evidence, Facts
+from rebuno.policy.values.json_values import Tri, is_number, valid
+from rebuno.policy.values.readings import readings
+from rebuno.policy.values.tokens import MAX_TEXT, found_numbers, occurs, pieces
+
+# Shorter values are left out: they stand in every text.
+SHORTEST: Final = 3
+# And shorter ones than this are looked for as whole words only.
+SHORTEST_HIDDEN: Final = 4
+# Values that are looked for in one text because each of their pieces stands there; with more of them it is maybe.
+MAX_SOUGHT: Final = 1_000
+# Characters that are searched for such values, in all readings of a text together; beyond it the answer is maybe.
+MAX_SEARCHED: Final = 1 << 27
+MAX_VALUES: Final = 100_000
+# With less to do than this, every value is looked for without asking whether its pieces are there.
+_LITTLE: Final = 1 << 20
+
+# What one earlier step gives: values, whether for sure, and the facet that read them.
+Given = Callable[[Evidence, Facts], Iterator[tuple[Any, bool, Facet | None]]]
+
+
+def spelt(value: Any) -> str | Decimal | None:
+    """How a value is looked for: a text without regard to case, a number as a number; None for what is left out."""
+    if type(value) is str:
+        return value.casefold() if len(value) >= SHORTEST and value.strip() and valid(value) else None
+    if is_number(value):
+        number = Decimal(repr(value)) if type(value) is float else Decimal(value)
+        return number if len(str(number)) >= SHORTEST else None
+    return None
+
+
+def forms(spelling: str | Decimal) -> Collection[str]:
+    """What is looked for anywhere in the readings of a text: a value's own readings, of a number its digits."""
+    if not isinstance(spelling, str):
+        written = format(spelling.copy_abs(), "f")
+        written = written.rstrip("0").rstrip(".") if "." in written else written
+        return [written] if len(written) >= SHORTEST_HIDDEN else []
+    if not SHORTEST_HIDDEN <= len(spelling) <= MAX_TEXT:
+        return []
+    return [form for form in readings(spelling) or (spelling,) if len(form) >= SHORTEST_HIDDEN]
+
+
+def searchable(text: Any) -> bool:
+    """Whether it is a text that can be searched: valid Unicode of at most 1,048,576 characters."""
+    return type(text) is str and len(text) <= MAX_TEXT and valid(text)
+
+
+def fragments(text: str) -> set[str]:
+    """Every four characters that stand side by side: where a form stands, all of its fragments do."""
+    return {text[at : at + SHORTEST_HIDDEN] for at in range(len(text) - SHORTEST_HIDDEN + 1)}
+
+
+class _Entry:
+    """One value: as it is spelt, its pieces, and the first events that gave it for sure and perhaps."""
+
+    __slots__ = ("pieces", "possible", "spelt", "sure")
+
+    def __init__(self, value: str | Decimal) -> None:
+        self.spelt = value
+        self.pieces = frozenset(pieces(value)) if isinstance(value, str) else frozenset()
+        self.sure: int | None = None
+        self.possible: int | None = None
+
+
+class _Index:
+    """The values of one history. Each is filed under the rarest of its pieces: a text without it does not hold it.
+
+    `hidden` has the forms of all values with the first event that gave one, `filed` the same under the rarest of their
+    fragments.
+    """
+
+    __slots__ = ("agent", "doubt_at", "entries", "filed", "hidden", "input", "numbers", "read", "words")
+
+    def __init__(self, facts: Facts) -> None:
+        self.agent = facts.agent
+        self.input = facts.input
+        self.read = 0
+        self.entries: dict[str | Decimal, _Entry] = {}
+        self.words: dict[str, list[_Entry]] = {}
+        self.hidden: dict[str, int] = {}
+        self.filed: dict[str, list[str]] = {}
+        self.numbers = False
+        # The event from which on a text may mention what cannot be looked for.
+        self.doubt_at: int | None = None
+
+    def add(self, value: Any, sure: bool, seq: int) -> None:
+        """Files a value that an event gave."""
+        if isinstance(value, Reading):
+            self._doubt(seq)
+            return
+        spelling = spelt(value)
+        if spelling is None:
+            return
+        entry = self.entries.get(spelling)
+        if entry is None:
+            if len(self.entries) >= MAX_VALUES:
+                self._doubt(seq)
+                return
+            entry = self.entries[spelling] = _Entry(spelling)
+            self._file(entry, seq)
+        if sure and entry.sure is None:
+            entry.sure = seq
+        elif not sure and entry.possible is None:
+            entry.possible = seq
+
+    def _file(self, entry: _Entry, seq: int) -> None:
+        if entry.pieces:
+            rarest = min(entry.pieces, key=lambda piece: len(self.words.get(piece, ())))
+            self.words.setdefault(rarest, []).append(entry)
+        else:
+            self.numbers = True
+        for form in forms(entry.spelt):
+            if form not in self.hidden:
+                self.hidden[form] = seq
+                rarest = min(fragments(form), key=lambda fragment: len(self.filed.get(fragment, ())))
+                self.filed.setdefault(rarest, []).append(form)
+
+    def _doubt(self, seq: int) -> None:
+        if self.doubt_at is None:
+            self.doubt_at = seq
+
+    def find(self, text: str, before: int | None) -> Tri:
+        """Whether the text mentions what was given before an event."""
+
+        def by_then(seq: int | None) -> bool:
+            return seq is not None and (before is None or seq < before)
+
+        answer = self._as_words(text, by_then)
+        if answer is False and (by_then(self.doubt_at) or self._hides(text, by_then)):
+            return None
+        return answer
+
+    def _as_words(self, text: str, by_then: Callable[[int | None], bool]) -> Tri:
+        folded = text.casefold()
+        there = set(pieces(folded))
+        sought = [
+            entry
+            for word in self.words.keys() & there
+            for entry in self.words[word]
+            if (by_then(entry.sure) or by_then(entry.possible)) and entry.pieces <= there
+        ]
+        if len(sought) > MAX_SOUGHT:
+            return None
+        found = [(entry, occurs(folded, entry.spelt)) for entry in sought if isinstance(entry.spelt, str)]
+        if self.numbers:
+            written = found_numbers(text)
+            found += [(self.entries[number], sure or None) for number, sure in written if number in self.entries]
+        mentioned = [(entry, here) for entry, here in found if here is not False]
+        if any(here and by_then(entry.sure) for entry, here in mentioned):
+            return True
+        return None if any(by_then(entry.sure) or by_then(entry.possible) for entry, _ in mentioned) else False
+
+    def _hides(self, text: str, by_then: Callable[[int | None], bool]) -> bool:
+        # Whether it may hold a value anywhere, or in a reading: also where there is more to search than the bounds let.
+        if not self.hidden:
+            return False
+        found = readings(text)
+        if found is None:
+            return True
+        size = sum(map(len, found))
+        if len(self.hidden) <= MAX_SOUGHT and len(self.hidden) * size <= min(_LITTLE, MAX_SEARCHED):
+            return any(form in reading for form, seq in self.hidden.items() if by_then(seq) for reading in found)
+        left = MAX_SEARCHED
+        for reading in found:
+            there = fragments(reading)
+            sought = [
+                form
+                for fragment in self.filed.keys() & there
+                for form in self.filed[fragment]
+                if by_then(self.hidden[form]) and fragments(form) <= there
+            ]
+            left -= len(sought) * len(reading)
+            if len(sought) > MAX_SOUGHT or left < 0 or any(form in reading for form in sought):
+                return True
+        return False
+
+
+class Mentions:
+    """The values of one `known` that a text can mention: those of lists, and what earlier steps gave."""
+
+    __slots__ = ("_alone", "_given", "_listed")
+
+    def __init__(self, listed: Sequence[Any], given: Given) -> None:
+        self._listed = tuple(listed)
+        self._given = given
+        # What is asked where nothing has happened yet.
+        self._alone: _Index | None = None
+
+    def find(self, text: Any, facts: Facts) -> Tri:
+        """Whether the text holds one of the values, as of the submission: yes as a whole word, maybe anywhere else, as
+        it stands or in one of its readings.
+
+        What is no text, or no searchable one, is maybe.
+        """
+        return self._index(facts).find(text, facts.as_of) if searchable(text) else None
+
+    def _index(self, facts: Facts) -> _Index:
+        history = facts.history
+        if history is None:
+            self._alone = self._alone or self._of_lists(facts)
+            return self._alone
+        index: _Index | None = history.indexes.get(self)
+        # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
+        if index is None or index.input is not facts.input or index.agent != facts.agent:
+            index = history.indexes[self] = self._of_lists(facts)
+        evidence = history.evidence
+        while index.read < len(evidence):
+            step = evidence[index.read]
+            for value, sure, _ in self._given(step, facts):
+                index.add(value, sure, step.seq)
+            index.read += 1
+        return index
+
+    def _of_lists(self, facts: Facts) -> _Index:
+        index = _Index(facts)
+        for value in self._listed:
+            index.add(value, True, -1)
+        return index

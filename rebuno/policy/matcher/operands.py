@@ -1,0 +1,220 @@
+"""What an operand gives: the values at its paths, read through its facets; and what a facet makes of the other side."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from rebuno.policy.facets import registry
+from rebuno.policy.facets.path.placed import Placed, unplaced
+from rebuno.policy.facets.reading import Facet, Reading, Surroundings, failed
+from rebuno.policy.matcher.paths import elements, many, one
+from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, given
+
+logger: Final = logging.getLogger("rebuno.policy.facets")
+
+# What a place on the right side of these is: a part of the value, not a value.
+_PARTS: Final = frozenset({Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS, Op.LIKE})
+# Beyond it every quantifier is maybe, so that reading would be for nothing.
+MAX_READ: Final = 100_000
+_WHOLE: Final = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.IN})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """That a test stands in `has (…)`; `facet` is what `it` was read by, if anything."""
+
+    facet: Facet | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """How a test looks at its left side: through `chain`, outermost first. `facet` is what the elements that come out
+    are readings of: the outermost, or in a block what `it` was read by."""
+
+    chain: tuple[Facet, ...]
+    facet: Facet | None
+
+
+def surroundings(bundle: tree.Bundle) -> Surroundings:
+    """Where the relative paths of a bundle start, and what `~` is."""
+    workdir = home = None
+    for statement in bundle.statements:
+        if isinstance(statement, tree.Workdir):
+            workdir = str(statement.path.value)
+        elif isinstance(statement, tree.Home):
+            home = str(statement.path.value)
+    return Surroundings(workdir, home)
+
+
+def chain_of(names: Sequence[tree.Name]) -> tuple[Facet, ...]:
+    """The facets of a chain, outermost first (`check` has seen that there are such)."""
+    if not names:
+        return ()
+    found = [registry.facet(name.text) for name in names]
+    return tuple(facet for facet in found if facet is not None)
+
+
+def lens(operand: tree.Operand, op: Op, block: Block | None) -> Lens:
+    """How a test with this predicate looks at the operand. `under` without a facet takes a text as a path."""
+    chain = chain_of(operand.facets)
+    facet = chain[0] if chain else inherited(operand, block)
+    if facet is None and op is Op.UNDER:
+        path = registry.facet("path")
+        return Lens((path,) if path else (), path)
+    return Lens(chain, facet)
+
+
+def inherited(operand: tree.Operand, block: Block | None) -> Facet | None:
+    """What the elements of an operand without a facet are readings of: where it is `it` itself, what `it` was read by.
+
+    A quantifier takes a command apart into words, which are plain texts.
+    """
+    if block is None or block.facet is None or operand.facets or len(operand.paths) > 1:
+        return None
+    path = operand.paths[0]
+    if path.root != "it" or path.parts or (operand.quantifier is not None and block.facet.value == "list"):
+        return None
+    return block.facet
+
+
+# ---------------------------------------------------------------- the left side
+
+
+def through(chain: Sequence[Facet], values: list[Any], around: Surroundings) -> list[Any]:
+    """The values as the facets read them: absent ones stay absent, unreadable ones unreadable, sets are taken apart.
+
+    Of more than 100,000 values none is read.
+    """
+    for facet in reversed(chain):
+        if len(values) > MAX_READ:
+            return [UNREADABLE] * len(values)
+        found: list[Any] = []
+        for value in values:
+            if type(value) is Placed and not facet.placed:
+                value = value.text
+            if value is UNREADABLE:
+                found.append(UNREADABLE)
+            elif absent(value) and not (facet.sees_empty and type(value) is list):
+                found.append(MISSING)
+            else:
+                try:
+                    read = facet.read(value, around)
+                except Exception as error:
+                    # INVARIANT: no input makes evaluation raise, no matter who wrote the facet.
+                    logger.exception("the reader of `%s of` failed; what it was given counts as unreadable", facet.name)
+                    read = failed(facet.name, type(error).__name__)
+                found.extend(read) if facet.many and type(read) is list else found.append(read)
+        values = found
+    return values
+
+
+def values_of(
+    operand: tree.Operand,
+    chain: Sequence[Facet],
+    facts: Any,
+    around: Surroundings,
+    *,
+    apart: bool,
+    block: bool = False,
+) -> list[Any]:
+    """The elements of an operand; `apart` takes lists apart, as quantifiers do. Empty only where a set is. For
+    a `block` the words of commands keep where they stand."""
+    roots = [getattr(facts, path.root) for path in operand.paths]
+    found = elements(roots, [path.parts for path in operand.paths], apart=apart)
+    if chain or block or all(path.root != "it" for path in operand.paths):
+        return through(chain, found, around)
+    return [unplaced(value) for value in found]
+
+
+def right_of(operand: tree.Operand, facts: Any, around: Surroundings) -> Any:
+    """The value of a path on the right side: of several values the list of those that are there."""
+    path, chain = operand.paths[0], chain_of(operand.facets)
+    root = getattr(facts, path.root)
+    if path.many or any(facet.many for facet in chain):
+        found = through(chain, many(root, path.parts), around)
+        return [unplaced(value) for value in found if not absent(value)]
+    value = one(root, path.parts)
+    return through(chain, [value], around)[0] if chain else unplaced(value)
+
+
+def there(value: Any) -> Tri:
+    """`given`: whether a value is there; maybe where it cannot be read."""
+    return True if isinstance(value, Reading) else given(value)
+
+
+def weight(value: Any) -> int:
+    """As how many element tests a look at the value counts inside a block, where it may be taken once an element: one
+    for 256 characters of text, one for an element of a list or an object."""
+    if type(value) is str:
+        return len(value) >> 8
+    return len(value) if type(value) is list or type(value) is dict else 0
+
+
+# ---------------------------------------------------------------- the right side
+
+
+@lru_cache(maxsize=4096, typed=True)
+def normal(facet: Facet | None, op: Op, value: Any, around: Surroundings) -> Any:
+    """A literal of the right side as the facet's values are written, so that both can be compared.
+
+    Raises:
+        ValueError: the facet has no such value; the text says why.
+    """
+    if facet is None or value is None:
+        return value
+    if op in _WHOLE:
+        return facet.literal(value, around)
+    if type(value) is not str:
+        return value
+    if op is Op.UNDER:
+        return facet.network(value, around) if facet.network else value
+    if op is Op.LIKE and facet.pattern is not None:
+        return facet.pattern(value, around)
+    return value.lower() if facet.lower and op in _PARTS else value
+
+
+def normal_right(facet: Facet | None, op: Op, right: Any, around: Surroundings) -> Any:
+    """`normal` for a literal, or for each element of a list.
+
+    Raises:
+        ValueError: as `normal`.
+    """
+    if type(right) is list:
+        return [normal(facet, op, item, around) for item in right]
+    return normal(facet, op, right, around)
+
+
+def met(facet: Facet | None, op: Op, right: Any, around: Surroundings) -> Any:
+    """What a path on the right side comes to for `under` and `like`, whose right sides are not values but places and
+    patterns: `UNREADABLE` in place of what the facet cannot make one of. What is absent and everything else stays."""
+    if facet is None or absent(right) or (op is not Op.UNDER and (op is not Op.LIKE or facet.pattern is None)):
+        return right
+    if type(right) is list:
+        return [_met(facet, op, item, around) for item in right]
+    return _met(facet, op, right, around)
+
+
+def _met(facet: Facet, op: Op, right: Any, around: Surroundings) -> Any:
+    if type(right) is not str:
+        return right if isinstance(right, Reading) else UNREADABLE
+    try:
+        return normal(facet, op, right, around)
+    except ValueError:
+        return UNREADABLE
+
+
+def literal(right: tree.Right | tree.FileValue | None, values: Mapping[str, Any]) -> Any:
+    """The value of a literal, a list or a `let` name."""
+    if isinstance(right, tree.Literal):
+        return right.value
+    if isinstance(right, tree.NullLiteral):
+        return None
+    if isinstance(right, tree.ListLiteral):
+        return [item.value if isinstance(item, tree.Literal) else None for item in right.items]
+    if isinstance(right, tree.Name):
+        return values[right.text]
+    raise AssertionError(f"no value for {type(right).__name__}")

@@ -1,0 +1,91 @@
+"""Where a path leads: values, and the two places where there is none (`MISSING`, `UNREADABLE`)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rebuno.policy.facets.reading import Reading
+from rebuno.policy.syntax.tree import Each, Index, Key, PathPart
+from rebuno.policy.values.json_values import MISSING, UNREADABLE, absent
+
+Parts = tuple[PathPart, ...]
+
+
+def step(value: Any, part: Key | Index) -> Any:
+    """What stands at one key or position.
+
+    `MISSING` for a key that is not there, past the end of a list, and below a missing value, null or an empty list;
+    `UNREADABLE` for a key of what is no object and a position in what is no list. A command is a list of its words.
+    """
+    if type(part) is Key:
+        if type(value) is dict:
+            return value.get(part.name, MISSING)
+    elif type(part) is Index:
+        found = value.elements() if isinstance(value, Reading) else value if type(value) is list else None
+        if found is not None:
+            return found[part.position] if part.position < len(found) else MISSING
+    return MISSING if absent(value) else UNREADABLE
+
+
+def one(value: Any, parts: Sequence[PathPart]) -> Any:
+    """What stands at the end of a path without `[]`."""
+    for part in parts:
+        if not isinstance(part, Each):
+            value = step(value, part)
+    return value
+
+
+def spread(value: Any) -> list[Any]:
+    """The elements of a list, or the words of a command; a single value counts as a list of one, an empty list as one
+    missing element."""
+    if type(value) is list:
+        return value or [MISSING]
+    words = value.elements() if isinstance(value, Reading) else None
+    return [value] if words is None else list(words) or [MISSING]
+
+
+def many(value: Any, parts: Sequence[PathPart]) -> list[Any]:
+    """What stands at the ends of a path with `[]`, in order: never empty, missing elements are `MISSING`."""
+    found = [value]
+    for part in parts:
+        if isinstance(part, Each):
+            found = [element for item in found for element in spread(item)]
+        else:
+            found = [step(item, part) for item in found]
+    return found
+
+
+def split_at_each(parts: Parts) -> tuple[Parts, Parts] | None:
+    """The path up to and with its last `[]`, and the rest; None where it has none."""
+    for position in range(len(parts) - 1, -1, -1):
+        if isinstance(parts[position], Each):
+            return parts[: position + 1], parts[position + 1 :]
+    return None
+
+
+def _before_each(parts: Parts) -> Parts:
+    for position, part in enumerate(parts):
+        if isinstance(part, Each):
+            return parts[:position]
+    return parts
+
+
+def elements(roots: Sequence[Any], paths: Sequence[Parts], *, apart: bool) -> list[Any]:
+    """The elements that an operand gives; `roots[i]` is the value that `paths[i]` starts from. Never empty.
+
+    `apart` takes a list at the end of a path without `[]` apart, as quantifiers do. Of several paths, those that are
+    absent as a whole (up to their first `[]`) are left out; if all are, there is one missing element.
+    """
+    if len(paths) == 1:
+        return _of_path(roots[0], paths[0], apart)
+    found: list[Any] = []
+    for root, parts in zip(roots, paths, strict=True):
+        if not absent(one(root, _before_each(parts))):
+            found.extend(_of_path(root, parts, apart))
+    return found or [MISSING]
+
+
+def _of_path(root: Any, parts: Parts, apart: bool) -> list[Any]:
+    if _before_each(parts) is not parts:
+        return many(root, parts)
+    value = one(root, parts)
+    return spread(value) if apart else [value]

@@ -1,0 +1,132 @@
+"""The hot path: from one submission's facts to the decision that was made when the bundles were compiled."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Final
+
+from rebuno.model.decision import STRICTNESS, Decision, Verdict
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.fast_tests import Check
+from rebuno.policy.matcher.index import Index
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.syntax.tree import Bundle
+
+# A rule once its subject matches: its condition (None: always), whether it allows, and what it decides.
+Ruling = tuple[Check | None, bool, Decision]
+
+# Combined decisions that are kept; beyond it they are made anew.
+MOST_COMBINED: Final = 10_000
+
+
+class Policy(ABC):
+    """A compiled policy. Read-only once made, and safe to share between threads.
+
+    `name` is the bundle's (of several layers all names, joined by ` + `), `digest` the hex SHA-256 of what it was
+    compiled from, `sources` are the texts of its bundles and of the files that they use, `bundles` the linked trees,
+    and `layers` the policies of the single bundles.
+    """
+
+    __slots__ = ("bundles", "digest", "layers", "name", "readers", "reads", "sources")
+
+    def __init__(
+        self, name: str, digest: str, sources: Sequence[Source], bundles: Sequence[Bundle], layers: "Sequence[Layer]"
+    ) -> None:
+        self.name = name
+        self.digest = digest
+        self.sources = tuple(sources)
+        self.bundles = tuple(bundles)
+        self.layers = tuple(layers)
+        self.readers: tuple[Callable[[str], object], ...] | None = None  # see `ahead`
+        self.reads: bool | None = None  # see `ahead`
+
+    @abstractmethod
+    def decide(self, facts: Facts) -> Decision:
+        """The decision on one submission: total, deterministic, without I/O."""
+
+    def __repr__(self) -> str:
+        return f"Policy({self.name!r}, digest={self.digest[:12]!r})"
+
+
+class Layer(Policy):
+    """The policy of one bundle, or of none where everything is allowed."""
+
+    __slots__ = ("_kinds", "_other")
+
+    def __init__(
+        self,
+        name: str,
+        digest: str,
+        sources: Sequence[Source],
+        bundles: Sequence[Bundle],
+        kinds: Mapping[str, Index[Ruling]],
+        other: Index[Ruling],
+    ) -> None:
+        super().__init__(name, digest, sources, bundles, (self,))
+        self._kinds = dict(kinds)
+        self._other = other
+
+    def decide(self, facts: Facts) -> Decision:
+        """The decision on one submission. It resets `facts.tests` and counts there.
+
+        An allow rule matches only on yes, a deny or approval rule on yes and on maybe; the first that matches decides.
+        A kind that is none of the wire's is met by `any step` and by `default` only.
+        """
+        facts.tests = 0
+        facts.readings = None
+        rules = self._kinds.get(facts.kind, self._other)
+        for condition, allows, decision in rules.candidates(facts.target, facts.args):
+            if condition is None:
+                return decision
+            answer = condition(facts)
+            if answer or (answer is None and not allows):
+                return decision
+        raise AssertionError("the last candidate has no condition")
+
+
+class Layers(Policy):
+    """The policy of several bundles, outermost first, of which the strictest wins."""
+
+    __slots__ = ("_combined",)
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        super().__init__(
+            " + ".join(layer.name for layer in layers),
+            layers[0].digest,
+            [source for layer in layers for source in layer.sources],
+            [bundle for layer in layers for bundle in layer.bundles],
+            layers,
+        )
+        self._combined: dict[tuple[Decision, ...], Decision] = {}
+
+    def decide(self, facts: Facts) -> Decision:
+        """The strictest of the layers' decisions on one submission; each layer counts in `facts.tests` from 0."""
+        decisions = tuple([layer.decide(facts) for layer in self.layers])
+        found = self._combined.get(decisions)
+        if found is None:
+            if len(self._combined) >= MOST_COMBINED:
+                self._combined.clear()
+            found = self._combined[decisions] = strictest(decisions)
+        return found
+
+
+def strictest(decisions: Sequence[Decision]) -> Decision:
+    """The strictest of the layers' decisions, the first of equals.
+
+    Unless it denies it carries what the deciding rule of every layer asks for.
+    """
+    winner = max(decisions, key=lambda decision: STRICTNESS[decision.verdict])
+    denies = winner.verdict is Verdict.DENY
+    obligations = () if denies else tuple(chain.from_iterable(decision.obligations for decision in decisions))
+    if obligations == winner.obligations:
+        return winner
+    return Decision(
+        winner.verdict,
+        winner.rule_id,
+        winner.reason,
+        bundle=winner.bundle,
+        digest=winner.digest,
+        message=winner.message,
+        line=winner.line,
+        obligations=obligations,
+    )

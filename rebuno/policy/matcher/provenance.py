@@ -1,0 +1,359 @@
+"""`known` sets: values from lists, from the execution's input, and from what earlier steps left behind."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from rebuno.policy.facets.reading import NOWHERE, Doubtful, Facet, Reading, Surroundings, failed
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.matcher.index import Pattern, about
+from rebuno.policy.matcher.mentions import Mentions
+from rebuno.policy.matcher.operands import through
+from rebuno.policy.matcher.paths import Parts, many, one, split_at_each
+from rebuno.policy.values.json_values import Marker, Tri, absent, key_of
+from rebuno.policy.values.tokens import Texts
+
+# Beyond it, what is not found is maybe.
+MAX_VALUES: Final = 100_000
+
+# Stands among what a facet found in a text in which it failed.
+FAILED: Final = Marker("failed")
+logger: Final = logging.getLogger("rebuno.policy.facets")
+
+# What a value is filed and sought under: keys, each with whether it stands for the value for sure.
+Keys = Sequence[tuple[Any, bool]]
+
+
+class Item(Facts):
+    """What a `where` looks at: an earlier step's `kind`, `target` and `args`, its whole `result`, and the `item` on
+    the path. `agent` and `input` are the execution's. It counts its element tests for itself, a step at a time."""
+
+    __slots__ = ("item", "result")
+
+    def __init__(self, step: Evidence, facts: Facts) -> None:
+        super().__init__(step.kind, step.target, step.args, agent=facts.agent, input=facts.input, parent=facts.parent)
+        self.result = step.result
+        self.item: Any = step.result
+
+    def look_at(self, item: Any) -> None:
+        """Goes on to another element; what facets read of the last one is forgotten."""
+        self.item = item
+        self.readings = None
+
+
+Where = Callable[[Item], Tri]
+
+
+def filed(value: Any, fold: bool) -> Keys:
+    """The keys that a value stands under in a set; none for what cannot be in one."""
+    if type(value) is Doubtful:
+        return [(key, False) for key, _ in filed(value.value, fold)]
+    if isinstance(value, Reading):
+        return [((type(value), key), sure) for key, sure in value.keys(fold)]
+    key = key_of(value, fold)
+    return [] if key is None else [(key, True)]
+
+
+def sought(value: Any, fold: bool) -> Keys:
+    """The keys that a value is looked up under; none for what no set can be asked for."""
+    if isinstance(value, Reading):
+        return [((type(value), key), sure) for key, sure in value.sought(fold)]
+    return filed(value, fold)
+
+
+def _sought_by(facet: Facet, text: str, around: Surroundings) -> Iterator[Any]:
+    if facet.find is None:
+        return
+    try:
+        yield from facet.find(text, around)
+    except Exception as error:
+        # INVARIANT: no input makes evaluation raise, no matter who wrote the facet.
+        logger.exception("the finder of `%s of` failed; what it was given may hold anything", facet.name)
+        failed(facet.name, type(error).__name__)
+        yield FAILED
+
+
+def found_in(value: Any, facet: Facet, around: Surroundings) -> Iterator[Any]:
+    """What a facet reads in a source's value: as a whole, and in a text wherever it stands."""
+    if type(value) is str:
+        yield from _sought_by(facet, value, around)
+    for read in through((facet,), [value], around):
+        if filed(read, False):
+            yield read
+
+
+class Held:
+    """Values under their keys, those for sure and those that may be meant. `partial`: some could not be taken in."""
+
+    __slots__ = ("partial", "possible", "sure")
+
+    def __init__(self, values: Iterable[Any], fold: bool, *, partial: bool = False) -> None:
+        self.sure: set[Any] = set()
+        self.possible: set[Any] = set()
+        self.partial = partial
+        for value in values:
+            self.partial |= value is FAILED
+            for key, sure in filed(value, fold):
+                if key not in self.sure and key not in self.possible and self._full():
+                    self.partial = True
+                    return
+                (self.sure if sure else self.possible).add(key)
+
+    def _full(self) -> bool:
+        return len(self.sure) + len(self.possible) >= MAX_VALUES
+
+    def find(self, keys: Keys) -> Tri:
+        """Whether a value with these keys is among them."""
+        if any(sure and key in self.sure for key, sure in keys):
+            return True
+        if self.partial or any(key in self.sure or key in self.possible for key, _ in keys):
+            return None
+        return False
+
+
+class FromInput:
+    """`input`, or `input.path`: the texts and numbers of the execution's input."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+
+    def texts(self, facts: Facts) -> Texts:
+        """The input's texts, read once for each history."""
+        texts: Texts = _once(facts, (self, "texts"), lambda: self.read(facts.input))
+        return texts
+
+    def held(self, facts: Facts, facet: Facet, around: Surroundings, fold: bool) -> Held:
+        """What a facet finds in the input, read once for each history."""
+        held: Held = _once(
+            facts,
+            (self, "held"),
+            lambda: Held(in_texts(self.texts(facts), facet, around), fold, partial=self.texts(facts).partial),
+        )
+        return held
+
+    def read(self, value: Any) -> Texts:
+        """The texts of an input."""
+        found = many(value, self.parts)
+        return Texts([element for element in found if not absent(element)])
+
+
+def in_texts(texts: Texts, facet: Facet, around: Surroundings) -> Iterator[Any]:
+    """What a facet that can be looked for finds in an input: in its texts, and in each of its numbers."""
+    for text in texts.texts:
+        yield from _sought_by(facet, text, around)
+    for number in texts.numbers:
+        yield from through((facet,), [number], around)
+
+
+def _once(facts: Facts, key: object, make: Callable[[], Any]) -> Any:
+    history = facts.history
+    if history is None:
+        return make()
+    kept = history.indexes.get(key)
+    if kept is None or kept[0] is not facts.input:
+        kept = history.indexes[key] = (facts.input, make())
+    return kept[1]
+
+
+class FromSteps:
+    """`result of … at … where`, or with `approved` the arguments that a person approved.
+
+    `paths` are the places, each with the facets that it is read through.
+    """
+
+    __slots__ = ("approved", "around", "paths", "subject", "where")
+
+    def __init__(
+        self,
+        subject: Sequence[Pattern],
+        paths: Sequence[tuple[Parts, tuple[Facet, ...]]],
+        around: Surroundings,
+        *,
+        approved: bool,
+        where: Where | None = None,
+    ) -> None:
+        self.subject = tuple(subject)
+        self.paths = tuple((*(split_at_each(parts) or ((), parts)), chain) for parts, chain in paths)
+        self.approved = approved
+        self.where = where
+        self.around = around
+
+    def values(self, step: Evidence, item: Item) -> Iterator[tuple[Any, Tri, Facet | None]]:
+        """The values that one step gives, each with whether `where` holds (yes or maybe) and the facet that read it.
+
+        `item` is the step's; it is used up. What does not fit the path, null, lists and objects give nothing.
+        """
+        counts = step.approved if self.approved else step.succeeded
+        if not counts or not about(self.subject, step.kind, step.target):
+            return
+        root = step.args if self.approved else step.result
+        for prefix, rest, chain in self.paths:
+            for element in many(root, prefix):
+                item.look_at(element)
+                values = [v for v in through(chain, [one(element, rest)], self.around) if filed(v, False)]
+                if not values:
+                    continue
+                answer = True if self.where is None else self.where(item)
+                if answer is not False:
+                    for value in values:
+                        yield value, answer, chain[0] if chain else None
+
+
+class _Seen:
+    """What one history gave so far. `sure` and `possible` map a value's key to the first event that gave it."""
+
+    __slots__ = ("agent", "full_at", "input", "possible", "read", "sure")
+
+    def __init__(self, facts: Facts) -> None:
+        self.agent = facts.agent
+        self.input = facts.input
+        self.read = 0
+        self.sure: dict[Any, int] = {}
+        self.possible: dict[Any, int] = {}
+        # The event from which on a miss is maybe.
+        self.full_at: int | None = None
+
+    def add(self, key: Any, sure: bool, seq: int) -> None:
+        """Files one value under one key."""
+        if key not in self.sure and key not in self.possible and len(self.sure) + len(self.possible) >= MAX_VALUES:
+            self.doubt(seq)
+        else:
+            (self.sure if sure else self.possible).setdefault(key, seq)
+
+    def doubt(self, seq: int) -> None:
+        """From this event on something is in the set that cannot be told."""
+        if self.full_at is None:
+            self.full_at = seq
+
+
+class Known:
+    """One `known`: Kleene's or over its sources.
+
+    `fold` makes it the set that `in NAME ignoring case` asks, and `facet` the one that a value read by it is sought in:
+    each value of a source, and the input, is then searched for what the facet reads; a source with a facet of its own
+    has given what is meant.
+    """
+
+    __slots__ = ("around", "facet", "fold", "inputs", "listed", "mentions", "name", "steps")
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        listed: Sequence[Any] = (),
+        inputs: Sequence[FromInput] = (),
+        steps: Sequence[FromSteps] = (),
+        fold: bool = False,
+        facet: Facet | None = None,
+        around: Surroundings = NOWHERE,
+    ) -> None:
+        self.name = name
+        self.facet = facet
+        self.around = around
+        self.fold = fold
+        self.listed = Held((one for value in listed for one in as_listed(value, facet, around)), fold)
+        self.inputs = tuple(inputs)
+        self.steps = tuple(steps)
+        self.mentions = Mentions(listed, self._given)
+
+    def contains(self, value: Any, facts: Facts) -> Tri:
+        """Whether the value, which is there, is in the set as of the submission.
+
+        Lists and objects, text that is not valid Unicode and what is no JSON are maybe; so is a truth value that only
+        the input could hold, and whatever the input holds where another execution began this one.
+        """
+        keys = sought(value, self.fold)
+        if not keys:
+            return None
+        answer = self.listed.find(keys)
+        if not answer and self.steps and facts.history is not None:
+            answer = _either(answer, self._earlier(keys, facts, facts.history))
+        for source in self.inputs:
+            if answer:
+                return True
+            found = self._in_input(value, keys, source, facts)
+            # INVARIANT: what another execution passed on is not for sure what the user wrote.
+            answer = _either(answer, None if found and facts.parent else found)
+        return answer
+
+    def mentioned(self, value: Any, facts: Facts) -> Tri:
+        """Whether a text, which is there, mentions one of the values: `contains any NAME`."""
+        return self.mentions.find(value, facts)
+
+    def _in_input(self, value: Any, keys: Keys, source: FromInput, facts: Facts) -> Tri:
+        facet = self.facet
+        if facet is not None and facet.find is not None:
+            return source.held(facts, facet, self.around, self.fold).find(keys)
+        if type(value) is bool or isinstance(value, Reading):
+            return None
+        return source.texts(facts).find(value, fold=self.fold)
+
+    def _earlier(self, keys: Keys, facts: Facts, history: History) -> Tri:
+        seen = self._read(facts, history)
+        before = facts.as_of
+
+        def by_then(seq: int | None) -> bool:
+            return seq is not None and (before is None or seq < before)
+
+        if any(sure and by_then(seen.sure.get(key)) for key, sure in keys):
+            return True
+        doubts = any(by_then(seen.sure.get(key)) or by_then(seen.possible.get(key)) for key, _ in keys)
+        return None if doubts or by_then(seen.full_at) else False
+
+    def _read(self, facts: Facts, history: History) -> _Seen:
+        seen: _Seen | None = history.indexes.get(self)
+        # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
+        if seen is None or seen.input is not facts.input or seen.agent != facts.agent:
+            seen = history.indexes[self] = _Seen(facts)
+        evidence = history.evidence
+        while seen.read < len(evidence):
+            step = evidence[seen.read]
+            for value, sure, by in self._given(step, facts):
+                self._add(value, sure, by, step.seq, seen)
+            seen.read += 1
+        return seen
+
+    def _given(self, step: Evidence, facts: Facts) -> Iterator[tuple[Any, bool, Facet | None]]:
+        item = Item(step, facts)
+        for source in self.steps:
+            for value, sure, by in source.values(step, item):
+                yield value, sure is True, by
+
+    def _add(self, value: Any, sure: bool, by: Facet | None, seq: int, seen: _Seen) -> None:
+        if foreign(value, by, self.facet):
+            seen.doubt(seq)
+            return
+        for one_value in meant(value, by, self.facet, self.around):
+            if one_value is FAILED:
+                seen.doubt(seq)
+            for key, certain in filed(one_value, self.fold):
+                seen.add(key, sure and certain, seq)
+
+
+def as_listed(value: Any, facet: Facet | None, around: Surroundings) -> Iterator[Any]:
+    """What a value of a list stands for: itself, or what a facet makes of it as a literal and finds in it."""
+    if facet is None:
+        yield value
+        return
+    with suppress(ValueError):
+        yield facet.literal(value, around)
+    yield from found_in(value, facet, around)
+
+
+def meant(value: Any, by: Facet | None, facet: Facet | None, around: Surroundings) -> Iterable[Any]:
+    """What a value that an earlier step gave, and that the source's own facet `by` read, stands for under `facet`."""
+    return [value] if facet is None or by is not None else found_in(value, facet, around)
+
+
+def foreign(value: Any, by: Facet | None, facet: Facet | None) -> bool:
+    """Whether the source's own facet gives what cannot be compared with what is sought, so that a miss is maybe."""
+    return isinstance(value, Reading) and (facet is None or by is None or by.name != facet.name)
+
+
+def _either(one: Tri, other: Tri) -> Tri:
+    if one or other:
+        return True
+    return None if one is None or other is None else False

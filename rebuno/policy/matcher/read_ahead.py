@@ -1,0 +1,79 @@
+"""Reads long texts before a decision, which nothing else can run beside, so that it takes no time for them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+from rebuno.errors import ValidationError
+from rebuno.model import identity
+from rebuno.policy.facets.registry import facet
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax import tree
+
+# Characters. Shorter texts are read in some milliseconds, where they are met.
+LONG: Final = 2_048
+# Of one submission; those beyond it are read where they are met.
+MOST: Final = 64
+
+Reader = Callable[[str], object]
+
+
+def readers(policy: Policy) -> tuple[Reader, ...]:
+    """What reads long texts ahead for the facets that a policy uses, each once. It is found out once for a policy."""
+    if policy.readers is None:
+        found = [known for name in sorted(facets_in(policy.bundles)) if (known := facet(name)) is not None]
+        policy.readers = tuple(dict.fromkeys(one.ahead for one in found if one.ahead is not None))
+    return policy.readers
+
+
+def reads(policy: Policy) -> bool:
+    """Whether a decision may go through every character of a text more than a few times: a facet is read, or a value
+    is sought in the input or in what earlier steps left behind. It is found out once for a policy."""
+    if policy.reads is None:
+        statements = [one for bundle in policy.bundles for one in bundle.statements]
+        known = any(isinstance(one, tree.Known) for one in statements)
+        policy.reads = known or bool(facets_in(policy.bundles))
+    return policy.reads
+
+
+def read(readers: Iterable[Reader], args: str) -> None:
+    """Reads the long texts in canonical JSON of arguments, in any thread; the readers keep what they find."""
+    try:
+        value = identity.reread(args)
+    except ValidationError:
+        return
+    for text in _texts(value):
+        for reader in readers:
+            # What it fails on it fails on again in the decision, which tells of it.
+            with suppress(Exception):
+                reader(text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    stack, left = [value], MOST
+    while stack and left:
+        one = stack.pop()
+        if isinstance(one, str):
+            if len(one) > LONG:
+                left -= 1
+                yield one
+        elif isinstance(one, dict):
+            stack.extend(one.values())
+        elif isinstance(one, list):
+            stack.extend(one)
+
+
+def facets_in(bundles: Iterable[tree.Bundle]) -> set[str]:
+    """The names of the facets that these trees use."""
+    used: set[str] = set()
+    stack: list[Any] = [bundle.statements for bundle in bundles]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(node)
+        elif is_dataclass(node):
+            if isinstance(node, tree.Operand | tree.At):
+                used.update(name.text for name in node.facets)
+            stack.extend(getattr(node, field.name) for field in fields(node))
+    return used

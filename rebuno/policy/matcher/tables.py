@@ -1,0 +1,86 @@
+"""Rules whose first test asks one argument for a literal, found by that argument's value instead of one by one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rebuno.policy.matcher.operands import literal
+from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import absent, is_number, valid
+
+Positions = tuple[int, ...]
+
+_NONE: Final[Positions] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`args.KEY == X` or `args.KEY in [X, …]`, without which a rule cannot match: the literals, by type."""
+
+    key: str
+    texts: frozenset[str]
+    numbers: frozenset[int | float]
+
+
+def guard_of(rule: tree.Rule, values: Mapping[str, Any]) -> Guard | None:
+    """The first test of a rule, where it is one of the two; `values` are those of `let`."""
+    # INVARIANT: conditions are asked in order, and one that is no settles the rule before anything is counted.
+    first = next((clause for clause in rule.clauses if isinstance(clause, tree.When | tree.Unless)), None)
+    expr = first.expr if isinstance(first, tree.When) else None
+    while isinstance(expr, tree.And):
+        expr = expr.items[0]
+    if not isinstance(expr, tree.Test) or expr.op not in (Op.EQ, Op.IN) or expr.negated or expr.ignoring_case:
+        return None
+    operand, right = expr.operand, expr.right
+    path = operand.paths[0]
+    if operand.quantifier or operand.facets or len(operand.paths) > 1 or path.root != "args" or len(path.parts) != 1:
+        return None
+    part = path.parts[0]
+    if not isinstance(part, tree.Key) or isinstance(right, tree.Operand | tree.NullLiteral | None):
+        return None
+    if isinstance(right, tree.Name) and right.text not in values:
+        return None
+    found = literal(right, values)
+    options = found if isinstance(found, list) else [found]
+    texts = frozenset(item for item in options if type(item) is str and valid(item))
+    numbers = frozenset(item for item in options if is_number(item))
+    return Guard(part.name, texts, numbers) if texts or numbers else None
+
+
+class Guarded:
+    """Rules that ask the same argument, by their positions in the file.
+
+    A rule without a literal of a value's type cannot tell, so it is a candidate for every such value.
+    """
+
+    __slots__ = ("_every", "_key", "_numbers", "_other_numbers", "_other_texts", "_texts")
+
+    def __init__(self, key: str, guards: Sequence[tuple[int, Guard]]) -> None:
+        self._key = key
+        self._every: Positions = tuple(position for position, _ in guards)
+        self._other_texts: Positions = tuple(position for position, guard in guards if not guard.texts)
+        self._other_numbers: Positions = tuple(position for position, guard in guards if not guard.numbers)
+        self._texts = _filed(((position, guard.texts) for position, guard in guards), self._other_texts)
+        self._numbers = _filed(((position, guard.numbers) for position, guard in guards), self._other_numbers)
+
+    def find(self, args: Any) -> Positions:
+        """The rules whose first test is not no for these arguments, in order; the same object for the same answer."""
+        if type(args) is not dict:
+            return _NONE if absent(args) else self._every
+        value = args.get(self._key)
+        if type(value) is str:
+            if value.isascii() or valid(value):
+                return self._texts.get(value, self._other_texts)
+            return self._every
+        if is_number(value):
+            return self._numbers.get(value, self._other_numbers)
+        return _NONE if absent(value) else self._every
+
+
+def _filed(rows: Iterable[tuple[int, Iterable[Any]]], others: Positions) -> dict[Any, Positions]:
+    found: dict[Any, list[int]] = {}
+    for position, literals in rows:
+        for value in literals:
+            found.setdefault(value, []).append(position)
+    return {value: tuple(sorted((*positions, *others))) for value, positions in found.items()}

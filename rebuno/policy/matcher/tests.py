@@ -1,0 +1,330 @@
+"""From one test to a closure: its operand's elements, its quantifier, and which side absence and doubt fall on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Final
+
+from rebuno.policy.facets.path.placed import unplaced
+from rebuno.policy.facets.predicates import ANY_OF, NEGATIVE, Predicate, predicate
+from rebuno.policy.facets.reading import NOWHERE, Facet, Surroundings
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.fast_tests import Check, prepared, quick
+from rebuno.policy.matcher.operands import (
+    Block,
+    Lens,
+    lens,
+    literal,
+    met,
+    normal_right,
+    right_of,
+    there,
+    through,
+    values_of,
+    weight,
+)
+from rebuno.policy.matcher.paths import one
+from rebuno.policy.matcher.provenance import Known
+from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.tree import Op, Quantifier
+from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, has_type, invert
+
+# An element and what the right side came to.
+ElementCheck = Callable[[Any, Any], Tri]
+Value = Callable[[Facts], Any]
+Elements = Callable[[Facts], list[Any]]
+
+# Element tests in one decision; beyond it a quantifier, and in a block every test, is maybe.
+MAX_TESTS: Final = 100_000
+
+
+@dataclass(slots=True)
+class Vocabulary:
+    """What a test may use: `values` are those of `let`; `known` gives the set for a name, with `ignoring case` or not,
+    as a facet reads it, or None where the name is none of a set; `around` is where paths start. Paths that start at one
+    of `changing` lead somewhere else in the course of a decision."""
+
+    values: Mapping[str, Any]
+    known: Callable[[str, bool, Facet | None], Known | None]
+    around: Surroundings = NOWHERE
+    changing: frozenset[str] = frozenset({"it"})
+    _places: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def place(self, operand: tree.Operand, *extra: object) -> int:
+        """Where a decision keeps what the facets read of an operand: equal operands are read once."""
+        names = tuple(name.text for name in operand.facets)
+        return self._places.setdefault((names, operand.paths, *extra), len(self._places))
+
+
+def signs(test: tree.Test, negated: bool) -> tuple[Op, bool, bool | None]:
+    """A test's plain predicate, whether it is negated, and whether every element must pass (None: no quantifier).
+
+    `not every P` is `any not P`, `no P` is `every not P`.
+    """
+    quantifier = test.operand.quantifier
+    op = NEGATIVE.get(test.op, test.op)
+    inner = test.negated is not (test.op in NEGATIVE)
+    if quantifier is None:
+        return op, inner is not negated, None
+    every = quantifier is not Quantifier.ANY
+    if quantifier is Quantifier.NO:
+        inner = not inner
+    return op, inner is not negated, every is not negated
+
+
+def compile_test(test: tree.Test, names: Vocabulary, negated: bool, block: Block | None = None) -> Check:
+    """The check that answers one test, or its negation; `block` is the one that it stands in."""
+    op, negated, every = signs(test, negated)
+    look = lens(test.operand, op, block)
+    if op is Op.GIVEN and every is None:
+        return _given(_elements(test.operand, look, names, apart=False), negated, block)
+    check, right, multiplies = _element_check(test, op, look.facet, names, negated, block)
+    if every is not None:
+        return _quantified(_elements(test.operand, look, names, apart=True), check, right, every, multiplies, block)
+    slow = _single(_single_value(test.operand, look, names), check, right, block)
+    if block is not None or look.chain or test.ignoring_case or isinstance(test.right, tree.Operand):
+        return slow
+    if isinstance(test.right, tree.Name) and test.right.text not in names.values:
+        return slow
+    return quick(test.operand, op, literal(test.right, names.values), negated, slow)
+
+
+def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary, block: Block | None) -> Check:
+    """The check of `… has (…)`: `inner` answers for the element that stands in `facts.it`."""
+    values = _elements(test.operand, lens(test.operand, test.op, block), names, apart=True, block=True)
+
+    def check(facts: Facts) -> Tri:
+        if facts.tests > MAX_TESTS:
+            return None
+        found = values(facts)
+        facts.tests += len(found)
+        if facts.tests > MAX_TESTS:
+            return None
+        outer = facts.it if block is not None else None
+        answer: Tri = every
+        for value in found:
+            facts.it = value
+            here = inner(facts)
+            if here is (not every):
+                answer = here
+                break
+            if here is None:
+                answer = None
+        facts.it = outer
+        return answer
+
+    return check
+
+
+def _element_check(
+    test: tree.Test, op: Op, facet: Facet | None, names: Vocabulary, negated: bool, block: Block | None
+) -> tuple[ElementCheck, Value, bool]:
+    if op is Op.IS:
+        if not isinstance(test.right, tree.Literal):
+            raise AssertionError("`is` without a type")
+        return _is(str(test.right.value), negated), _nothing, False
+    if op is Op.GIVEN:
+        return _is_given(negated), _nothing, False
+    fold, around = test.ignoring_case, names.around
+    if isinstance(test.right, tree.Name) and test.right.text not in names.values:
+        known = names.known(test.right.text, fold, None if op is Op.CONTAINS_ANY else facet)
+        if known is not None:
+            asked = known.mentioned if op is Op.CONTAINS_ANY else known.contains
+            return _with_value(asked, negated), _facts, False
+    answer = predicate(op, fold, facet)
+    if isinstance(test.right, tree.Operand):
+        read = _right_value(test.right, names)
+        places = facet is not None and (op is Op.UNDER or (op is Op.LIKE and facet.pattern is not None))
+        right: Value = (lambda facts: met(facet, op, read(facts), around)) if places else read
+        return _with_path(answer, negated), right, op is Op.IN or op in ANY_OF
+    value = normal_right(facet, op, literal(test.right, names.values), around)
+    if op is not Op.UNDER:
+        plain = prepared(op, value, fold)
+        answer = plain if facet is None and block is None else _fast(plain, answer)
+    return _with_value(answer, negated), lambda facts: value, False
+
+
+def _fast(plain: Predicate, general: Predicate) -> Predicate:
+    # What a facet read answers for itself; texts and numbers need no look at what they are.
+    def answer(value: Any, right: Any) -> Tri:
+        kind = type(value)
+        return plain(value, right) if kind is str or kind is int or kind is float else general(value, right)
+
+    return answer
+
+
+# ---------------------------------------------------------------- elements
+
+
+def _with_value(answer: Callable[[Any, Any], Tri], negated: bool) -> ElementCheck:
+    def check(value: Any, right: Any) -> Tri:
+        if absent(value):
+            return None if negated else False
+        if value is UNREADABLE:
+            return None
+        found = answer(value, right)
+        return invert(found) if negated else found
+
+    return check
+
+
+def _with_path(answer: Callable[[Any, Any], Tri], negated: bool) -> ElementCheck:
+    def check(value: Any, right: Any) -> Tri:
+        # INVARIANT: an absent side settles the test before an unreadable one is looked at.
+        if absent(value) or absent(right):
+            return None if negated else False
+        if value is UNREADABLE or right is UNREADABLE:
+            return None
+        found = answer(value, right)
+        return invert(found) if negated else found
+
+    return check
+
+
+def _is(name: str, negated: bool) -> ElementCheck:
+    def check(value: Any, right: Any) -> Tri:
+        if value is MISSING:
+            return None if negated else False
+        found = has_type(value, name)
+        return invert(found) if negated else found
+
+    return check
+
+
+def _is_given(negated: bool) -> ElementCheck:
+    def check(value: Any, right: Any) -> Tri:
+        found = there(value)
+        return invert(found) if negated else found
+
+    return check
+
+
+# ---------------------------------------------------------------- operands
+
+
+def _nothing(facts: Facts) -> Any:
+    return None
+
+
+def _facts(facts: Facts) -> Any:
+    return facts
+
+
+def _right_value(operand: tree.Operand, names: Vocabulary) -> Value:
+    # One value, `MISSING` or `UNREADABLE`; of a path with `[]` or a set the list of what is there.
+    path = operand.paths[0]
+    if not operand.facets and not path.many:
+        return _path_value(path)
+    around = names.around
+    if not operand.facets:
+        return lambda facts: right_of(operand, facts, around)
+    return _kept(
+        names.place(operand, "right"), path.root in names.changing, lambda facts: right_of(operand, facts, around)
+    )
+
+
+def _path_value(path: tree.Path) -> Value:
+    root, parts = attrgetter(path.root), path.parts
+    if path.root == "it":
+        return lambda facts: unplaced(one(facts.it, parts))
+    return (lambda facts: one(root(facts), parts)) if parts else root
+
+
+def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value:
+    path, chain, around = operand.paths[0], look.chain, names.around
+    if len(operand.paths) > 1 or path.many or any(facet.many for facet in chain):
+        raise AssertionError("several values without a quantifier")
+    if not chain:
+        return _path_value(path)
+    root, parts = attrgetter(path.root), path.parts
+    key = names.place(operand, chain[0].name, "one")
+    return _kept(key, path.root in names.changing, lambda facts: through(chain, [one(root(facts), parts)], around)[0])
+
+
+def _elements(operand: tree.Operand, look: Lens, names: Vocabulary, *, apart: bool, block: bool = False) -> Elements:
+    chain, around = look.chain, names.around
+    inside = any(path.root in names.changing for path in operand.paths)
+    key = names.place(operand, chain[0].name if chain else "", "apart" if apart else "whole")
+
+    def read(facts: Facts) -> list[Any]:
+        return values_of(operand, chain, facts, around, apart=apart, block=block)
+
+    return _kept(key, inside, read) if chain else read
+
+
+def _kept(key: int, changes: bool, read: Value) -> Value:
+    """What facets read of the same place, once a decision; `changes` is for what lies elsewhere each time."""
+    if changes:
+        return read
+
+    def value(facts: Facts) -> Any:
+        kept = facts.readings
+        if kept is None:
+            kept = facts.readings = {}
+        if key not in kept:
+            kept[key] = read(facts)
+        return kept[key]
+
+    return value
+
+
+# ---------------------------------------------------------------- tests
+
+
+def _single(left: Value, check: ElementCheck, right_of: Value, block: Block | None) -> Check:
+    if block is None:
+        return lambda facts: check(left(facts), right_of(facts))
+
+    def in_block(facts: Facts) -> Tri:
+        if facts.tests > MAX_TESTS:
+            return None
+        value, right = left(facts), right_of(facts)
+        facts.tests += weight(value) + weight(right)
+        return None if facts.tests > MAX_TESTS else check(value, right)
+
+    return in_block
+
+
+def _given(values: Elements, negated: bool, block: Block | None) -> Check:
+    def check(facts: Facts) -> Tri:
+        if block is not None and facts.tests > MAX_TESTS:
+            return None
+        found_values = values(facts)
+        if block is not None:
+            facts.tests += len(found_values)
+        answer: Tri = False
+        for value in found_values:
+            found = there(value)
+            if found:
+                answer = True
+                break
+            if found is None:
+                answer = None
+        return invert(answer) if negated else answer
+
+    return check
+
+
+def _quantified(
+    values: Elements, check: ElementCheck, right_of: Value, every: bool, multiplies: bool, block: Block | None
+) -> Check:
+    def quantified(facts: Facts) -> Tri:
+        if facts.tests > MAX_TESTS:
+            return None
+        found = values(facts)
+        right = right_of(facts)
+        facts.tests += len(found) * (len(right) if multiplies and type(right) is list and right else 1)
+        if block is not None:
+            facts.tests += sum(map(weight, found)) + weight(right)
+        if facts.tests > MAX_TESTS:
+            return None
+        answer: Tri = every
+        for value in found:
+            here = check(value, right)
+            if here is (not every):
+                return here
+            if here is None:
+                answer = None
+        return answer
+
+    return quantified

@@ -1,0 +1,285 @@
+"""Reads the rules that a YAML bundle was written as, at a tenth of the grammar's cost: they use little of the language.
+
+What is not of that little gives None, and the grammar reads it. A tree is the same either way, with its places.
+"""
+
+import re
+from typing import Final
+
+from rebuno.policy.syntax import literals
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.text import Lines
+
+# How the path of such a text ends.
+CONVERTED: Final = " (as rules)"
+
+_TOKEN: Final = re.compile(
+    r'[ \n]*(?:(?P<text>r"[^"\n]*"|"(?:[^"\\\n]|\\.)*")|(?P<word>[A-Za-z_][A-Za-z0-9_-]*)'
+    r"|(?P<time>[0-9]+[a-z][a-z0-9]*)|(?P<count>[0-9]+(?![A-Za-z0-9_.]))|(?P<sign>==|[][(){},.]))"
+)
+_BLANK: Final = re.compile(r"(?:[ \n]|#[^\n]*\n)*")
+_VERDICTS: Final = {"allow": "allow", "deny": "deny", "require": "require_approval"}
+_KINDS: Final = frozenset(("tool", "llm", "local"))
+_TYPES: Final = frozenset(("list", "object", "null"))
+_OPS: Final = {"==": s.Op.EQ, "contains": s.Op.CONTAINS, "matches": s.Op.MATCHES}
+_QUANTIFIERS: Final = {"any": s.Quantifier.ANY, "no": s.Quantifier.NO}
+_ROOTS: Final = frozenset(("args", "target", "agent"))
+_DEEPEST: Final = 20
+_LONGEST_COUNT: Final = 15  # digits
+
+Token = tuple[str, str, int, int]
+
+
+class _OtherError(Exception):
+    """What the grammar has to read."""
+
+
+def read_rules(text: str, lines: Lines) -> list[s.Statement] | None:
+    """The statements of the text; None where it holds anything else than such rules."""
+    try:
+        return _Rules(text, lines).all()
+    except (_OtherError, literals.LiteralError):
+        return None
+
+
+class _Rules:
+    def __init__(self, text: str, lines: Lines) -> None:
+        self.text = text
+        self.lines = lines
+        self.at = 0
+        self.end = 0  # of the last token taken
+        self.next: Token | None = None
+
+    # ------------------------------------------------------------ tokens
+
+    def peek(self) -> Token:
+        if self.next is None:
+            match = _TOKEN.match(self.text, self.at)
+            if match is None or match.lastgroup is None:
+                raise _OtherError
+            start, end = match.span(match.lastgroup)
+            self.next = (match.lastgroup, match[match.lastgroup], start, end)
+            self.at = end
+        return self.next
+
+    def take(self, *values: str) -> Token:
+        token = self.peek()
+        if values and (token[0] == "text" or token[1] not in values):
+            raise _OtherError
+        self.next = None
+        self.end = token[3]
+        return token
+
+    def sees(self, *values: str) -> bool:
+        token = self.peek()
+        return token[0] != "text" and token[1] in values
+
+    def words(self, *values: str) -> None:
+        for value in values:
+            self.take(value)
+
+    def span(self, start: int) -> s.Span:
+        return self.lines.span(start, self.end)
+
+    def name(self) -> s.Name:
+        kind, value, start, _ = self.take()
+        if kind != "word":
+            raise _OtherError
+        return s.Name(value, self.span(start))
+
+    def string(self) -> s.Literal:
+        kind, value, start, _ = self.take()
+        if kind != "text":
+            raise _OtherError
+        return s.Literal(literals.string(value), self.span(start), raw=value[0] == "r")
+
+    # ------------------------------------------------------------ statements
+
+    def all(self) -> list[s.Statement]:
+        found: list[s.Statement] = []
+        while not self.over():
+            _, word, start, _ = self.take("bundle", "default", "rule")
+            if word == "bundle":
+                name = self.name()
+                found.append(s.BundleLine(name, None, self.span(start)))
+            elif word == "default":
+                verdict = self.take("allow", "deny")[1]
+                found.append(s.Default(verdict, None, self.span(start)))
+            else:
+                found.append(self.rule(start))
+        return found
+
+    def over(self) -> bool:
+        # Comments stand between statements only.
+        match = _BLANK.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return self.at == len(self.text)
+
+    def rule(self, start: int) -> s.Rule:
+        name = self.name()
+        self.take("{")
+        word, head = self.peek()[1:3]
+        verdict = _VERDICTS[self.take(*_VERDICTS)[1]]
+        if word == "require":
+            self.words("approval", "for")
+        subject = self.subject()
+        head_span = self.span(head)
+        clauses: list[s.Clause] = []
+        while not self.sees("}"):
+            clauses.append(self.clause())
+        self.take("}")
+        return s.Rule(name, verdict, subject, tuple(clauses), self.span(start), head_span)
+
+    def clause(self) -> s.Clause:
+        _, word, start, _ = self.take("when", "because", "message", "approvers", "expires", "limit", "budget")
+        if word == "when":
+            expr = self.expr(0)
+            return s.When(expr, self.span(start))
+        if word in ("because", "message"):
+            text = self.string()
+            return (s.Because if word == "because" else s.Message)(text, self.span(start))
+        if word == "approvers":
+            names = [self.string()]
+            while self.sees(","):
+                self.take()
+                names.append(self.string())
+            return s.Approvers(tuple(names), self.span(start))
+        if word == "expires":
+            duration = self.duration()
+            return s.Expires(duration, self.span(start))
+        if word == "limit":
+            return self.limit(start)
+        tokens = self.count()
+        self.words("tokens", "per", "execution")
+        otherwise = ""
+        if self.sees("else"):
+            self.words("else", "require", "approval")
+            otherwise = "require approval"
+        return s.Budget(tokens, otherwise, self.span(start))
+
+    def limit(self, start: int) -> s.Limit:
+        number = self.count()
+        self.take("per")
+        window, scope, wait = self.duration(), "execution", None
+        if self.sees("for"):
+            self.take()
+            if self.take("each", "all")[1] == "each":
+                self.take("agent")
+                scope = "agent"
+            else:
+                self.words("agents", "together")
+                scope = "global"
+        if self.sees("else"):
+            self.words("else", "wait", "up", "to")
+            wait = self.duration()
+        self.words("if", "unavailable")
+        unavailable = self.take("allow", "deny")[1]
+        return s.Limit(number, window, scope, "wait" if wait else "", wait, unavailable, self.span(start))
+
+    def count(self) -> int:
+        kind, value, _, _ = self.take()
+        if kind != "count" or len(value) > _LONGEST_COUNT:
+            raise _OtherError
+        return int(value)
+
+    def duration(self) -> s.Duration:
+        kind, value, start, _ = self.take()
+        if kind != "time":
+            raise _OtherError
+        return s.Duration(value, literals.duration(value), self.span(start))
+
+    def subject(self) -> s.Subject:
+        first = self.peek()[2]
+        if self.sees("any"):
+            self.words("any", "step")
+            return s.Subject((), self.span(first))
+        groups = [self.group()]
+        while self.sees("or"):
+            self.take()
+            groups.append(self.group())
+        return s.Subject(tuple(groups), self.span(first))
+
+    def group(self) -> s.KindPatterns:
+        _, word, start, _ = self.take(*_KINDS)
+        patterns: list[s.Name | s.Literal] = [self.string()]
+        while self.sees(","):
+            self.take()
+            patterns.append(self.string())
+        return s.KindPatterns(word, tuple(patterns), self.span(start))
+
+    # ------------------------------------------------------------ expressions
+
+    def expr(self, depth: int) -> s.Expr:
+        start = self.peek()[2]
+        parts = [self.part(depth)]
+        if not self.sees("and", "or"):
+            return parts[0]
+        joint = self.peek()[1]
+        while self.sees(joint):
+            self.take()
+            parts.append(self.part(depth))
+        if self.sees("and", "or"):
+            raise _OtherError
+        return (s.And if joint == "and" else s.Or)(tuple(parts), self.span(start))
+
+    def part(self, depth: int) -> s.Expr:
+        if not self.sees("("):
+            return self.test()
+        if depth > _DEEPEST:
+            raise _OtherError
+        self.take()
+        inner = self.expr(depth + 1)
+        self.take(")")
+        return inner
+
+    def test(self) -> s.Test:
+        start = self.peek()[2]
+        operand = self.operand(start)
+        word = self.take("==", "contains", "matches", "in", "like", "is", "missing")[1]
+        if word == "missing":
+            return s.Test(operand, s.Op.MISSING, None, self.span(start))
+        if word in ("in", "like"):
+            right = self.list()
+            return s.Test(operand, s.Op.IN if word == "in" else s.Op.LIKE, right, self.span(start))
+        if word == "is":
+            negated = self.sees("not")
+            if negated:
+                self.take()
+            _, kind, begin, _ = self.take(*_TYPES)
+            named = s.Literal(kind, self.span(begin))
+            return s.Test(operand, s.Op.IS, named, self.span(start), negated)
+        text = self.string()
+        return s.Test(operand, _OPS[word], text, self.span(start))
+
+    def operand(self, start: int) -> s.Operand:
+        quantifier = _QUANTIFIERS[self.take()[1]] if self.sees(*_QUANTIFIERS) else None
+        facets: tuple[s.Name, ...] = ()
+        if quantifier is not None:
+            facets = (s.Name("text", self.lines.span(*self.take("text")[2:])),)
+            self.take("of")
+        path = self.path()
+        return s.Operand(quantifier, facets, (path,), self.span(start))
+
+    def path(self) -> s.Path:
+        _, root, start, _ = self.take(*_ROOTS)
+        parts: list[s.PathPart] = []
+        # A path holds no blank: the next token stands right behind.
+        while self.text[self.end : self.end + 1] in (".", "[") and self.sees(".", "["):
+            if self.take()[1] == ".":
+                kind, value, begin, _ = self.take()
+                if kind != "word" or begin != self.end - len(value) or "-" in value:
+                    raise _OtherError
+                parts.append(s.Key(value))
+            else:
+                parts.append(s.Key(str(self.string().value), quoted=True))
+                self.take("]")
+        return s.Path(root, tuple(parts), self.span(start))
+
+    def list(self) -> s.ListLiteral:
+        start = self.take("[")[2]
+        items: list[s.Literal | s.NullLiteral] = [self.string()]
+        while self.sees(","):
+            self.take()
+            items.append(self.string())
+        self.take("]")
+        return s.ListLiteral(tuple(items), self.span(start))

@@ -1,0 +1,115 @@
+"""Reads the values that `let NAME = file "…"` names: YAML and JSON as data, `.txt` a value a line."""
+
+import re
+from typing import Any, Final
+
+from rebuno.errors import BundleError, ValidationError
+from rebuno.model.identity import parse
+from rebuno.policy.syntax.diagnostics import MOST, Code, Diagnostic, Report, ordered
+from rebuno.policy.syntax.literals import LONGEST_NUMBER
+from rebuno.policy.syntax.source import NOWHERE, Source
+from rebuno.policy.syntax.text import Lines, refused
+from rebuno.policy.syntax.tree import ListLiteral, Literal, NullLiteral, Span
+from rebuno.policy.syntax.yaml import Node, comments_of, node_of, read_yaml
+
+SUFFIXES: Final = (".yaml", ".yml", ".json", ".txt")
+MOST_VALUES: Final = 100_000
+
+_LINE: Final = re.compile(r"[^\n]+")
+_COMMENT: Final = re.compile(r"#(?:[ \t]|\Z)")
+_PLACE: Final = re.compile(r"line (\d+), column (\d+)\Z")
+_BEYOND: Final = 10**LONGEST_NUMBER
+
+
+def read_data(source: Source) -> Literal | ListLiteral:
+    """The one scalar, or the list of scalars, in a data file; every value knows its place.
+
+    The file's suffix says what it is. YAML is read as the JSON schema of YAML 1.2, so `no` and `012` are strings. In a
+    `.txt` file each line is a string without the blanks around it; empty lines are passed over, and those that begin
+    with `#` and a blank.
+
+    Raises:
+        BundleError: it cannot be read, holds something else than scalars, over 100,000 of them, or a character that may
+            not stand in a bundle either.
+    """
+    text = source.text.removeprefix("\ufeff")
+    lines = Lines(text, source.path)
+    _, found = refused(lines, source.path, MOST + 1, lambda: _comment_spans(text, source.path))
+    if found:
+        raise BundleError(ordered(found))
+    if source.path.endswith(".txt"):
+        items = [Literal(value, span) for value, span in _lines(text, lines)]
+        report = Report(source.path)
+        _count(len(items), report)
+        return ListLiteral(tuple(items), lines.span(0, 0))
+    if source.path.endswith(".json"):
+        return _values(_json(text, source.path), source.path)
+    return _values(read_yaml(Source(text, source.path), Code.BAD_DATA, "write a list of values"), source.path)
+
+
+def _comment_spans(text: str, path: str) -> list[tuple[int, int]]:
+    # Where the comments of a data file stand; of one whose form is not known, and in JSON, nowhere.
+    if path.endswith(".txt"):
+        return [match.span() for match in _LINE.finditer(text) if _COMMENT.match(match[0].strip(" \t\r"))]
+    return comments_of(text) if path.endswith((".yaml", ".yml")) else []
+
+
+def _lines(text: str, lines: Lines) -> list[tuple[str, Span]]:
+    found = []
+    for match in _LINE.finditer(text):
+        value = match[0].strip(" \t\r")
+        if value and not _COMMENT.match(value):
+            start = match.start() + match[0].index(value)
+            found.append((value, lines.span(start, start + len(value))))
+    return found
+
+
+def _json(text: str, path: str) -> Node:
+    # Only mistakes in the JSON itself have a place: its reader keeps none of values.
+    try:
+        return node_of(parse(text), _within(NOWHERE, path))
+    except ValidationError as error:
+        place = _PLACE.search(error.message)
+        line, column = (int(place[1]), int(place[2])) if place else (1, 1)
+        span = Span(line, column, line, column, 0, 0, path)
+        raise BundleError([Diagnostic(Code.BAD_DATA, error.message, span, path)]) from None
+
+
+def _values(root: Node, path: str) -> Literal | ListLiteral:
+    report = Report(path)
+    span = _within(root.span, path)
+    if not isinstance(root.value, list):
+        value: Literal | ListLiteral | NullLiteral = _scalar(root, path, report)
+        if isinstance(value, NullLiteral):
+            report.error(Code.BAD_DATA, "the file holds null, which is no value", span, "write a value or a list")
+    else:
+        _count(len(root.value), report)
+        value = ListLiteral(tuple(_scalar(node, path, report) for node in root.value), span)
+    if report.findings or isinstance(value, NullLiteral):
+        raise BundleError(ordered(report.findings))
+    return value
+
+
+def _count(number: int, report: Report) -> None:
+    if number > MOST_VALUES:
+        message = f"the file holds {number:,} values; at most {MOST_VALUES:,} are read"
+        raise BundleError([Diagnostic(Code.BAD_DATA, message, NOWHERE, report.path, "split it")])
+
+
+def _scalar(node: Node, path: str, report: Report) -> Literal | NullLiteral:
+    span = _within(node.span, path)
+    value: Any = node.value
+    if value is None:
+        return NullLiteral(span)
+    if isinstance(value, list | dict):
+        what = "a list" if isinstance(value, list) else "a mapping"
+        help = "write strings, numbers or truth values, one below the other"
+        report.error(Code.BAD_DATA, f"{what} stands where a plain value is wanted", span, help)
+        return NullLiteral(span)
+    if isinstance(value, int) and abs(value) >= _BEYOND:
+        report.error(Code.BAD_DATA, f"a number of more than {LONGEST_NUMBER:,} digits", span)
+    return Literal(value, span)
+
+
+def _within(span: Span, path: str) -> Span:
+    return Span(span.line, span.column, span.end_line, span.end_column, span.start, span.end, path)

@@ -1,0 +1,50 @@
+"""The words of the language: what is reserved, where paths may start, which types there are."""
+
+from difflib import get_close_matches
+from typing import Final
+
+from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE
+
+STATEMENTS: Final = ("bundle", "default", "let", "use", "workdir", "home", "known", "condition", "rule")
+HEADS: Final = ("allow", "deny", "require")
+CLAUSES: Final = ("when", "unless", "because", "limit", "budget", "approvers", "quorum", "expires", "message")
+KINDS: Final = ("tool", "llm", "local")
+ROOTS: Final = ("args", "input", "target", "agent", "it", "item", "result", "this")
+TYPES: Final = ("string", "number", "integer", "boolean", "list", "object", "null")
+
+# The facets of the language, each with the module in `facets/` that reads it.
+FACETS: Final = {
+    "path": "path.facets", "name": "path.facets", "extension": "path.facets",
+    "host": "url.facets", "scheme": "url.facets", "port": "url.facets", "address": "url.facets", "link": "url.facets",
+    "domain": "mail", "email": "mail",
+    "command": "shell.facets", "program": "shell.facets", "redirect": "shell.facets",
+    "statement": "sql.facets", "table": "sql.facets", "written_table": "sql.facets", "function": "sql.facets",
+    "date": "date.facets",
+    "number": "number",
+    "text": "text", "size": "text",
+}  # fmt: skip
+
+_REST: Final = (
+    "version", "file", "require", "approval", "for", "step", "per", "execution", "tokens", "each", "all", "agents",
+    "together", "else", "wait", "up", "to", "if", "unavailable", "and", "or", "not", "any", "every", "no", "in", "like",
+    "matches", "contains", "starts", "ends", "with", "under", "given", "missing", "is", "has", "ignoring", "case",
+    "after", "count", "during", "where", "of", "at", "approved", "true", "false", "null",
+)  # fmt: skip
+
+
+RESERVED: Final = frozenset({*STATEMENTS, *HEADS, *CLAUSES, *KINDS, *ROOTS, *TYPES, *_REST, *FACETS})
+
+# Ids that name what decided where no rule did.
+FIXED_IDS: Final = frozenset({DEFAULT, LOCAL, PERMISSIVE, "bundle-error"})
+
+
+def suggestion(word: str, candidates: "frozenset[str] | tuple[str, ...] | list[str]", cutoff: float = 0.6) -> str:
+    """The candidate that `word` was probably meant to be, else an empty string."""
+    close = get_close_matches(word, sorted(candidates), n=1, cutoff=cutoff)
+    return close[0] if close else ""
+
+
+def did_you_mean(word: str, candidates: "frozenset[str] | tuple[str, ...] | list[str]") -> str:
+    """A hint (`did you mean …`), or an empty string where nothing comes close."""
+    close = suggestion(word, candidates)
+    return f"did you mean `{close}`?" if close else ""

@@ -1,0 +1,152 @@
+"""What a bundle's text may be made of: lines and columns, the characters that are refused, and the comments."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Final
+from unicodedata import category
+
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic
+from rebuno.policy.syntax.tree import Comment, Span
+from rebuno.policy.values.invisible import blank, ignorable
+
+_HIDDEN: Final = {
+    "\u00a0": "a no-break space",
+    "\u00ad": "a soft hyphen",
+    "\u061c": "a character that changes the direction of text",
+    "\u180e": "a zero-width character",
+    "\u2028": "a line separator",
+    "\u2029": "a paragraph separator",
+    "\u2060": "a zero-width character",
+    "\ufeff": "a zero-width character",
+}
+# Tab, LF and CR before LF are the only control characters that pass, in comments too.
+_REFUSED: Final = re.compile(
+    r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+    "\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+_PERHAPS: Final = re.compile(f"{_REFUSED.pattern}|[^\\x00-\\x7f]")
+# What nobody sees or knows, by its category in Unicode; it passes in comments.
+_UNKNOWN: Final = {
+    "Cf": "a format character",
+    "Cn": "a character that Unicode does not assign",
+    "Co": "a character for private use",
+    "Cs": "half a surrogate pair",
+}
+_COMMENT: Final = re.compile(r'(?<![A-Za-z0-9_])r"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|#[^\n]*')
+
+
+class Lines:
+    """Turns offsets into places. Lines end at LF and count from 1, columns count characters from 1."""
+
+    __slots__ = ("_starts", "path", "text")
+
+    def __init__(self, text: str, path: str = "") -> None:
+        self.text = text
+        self.path = path
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def span(self, start: int, end: int) -> Span:
+        """The place from `start` to `end` (exclusive)."""
+        starts = self._starts
+        first = bisect_right(starts, start)
+        last = first if first == len(starts) or end < starts[first] else bisect_right(starts, end)
+        return Span(first, start - starts[first - 1] + 1, last, end - starts[last - 1] + 1, start, end, self.path)
+
+
+def refused(
+    lines: Lines, path: str, limit: int, commented: Callable[[], Sequence[tuple[int, int]]] | None = None
+) -> tuple[str, list[Diagnostic]]:
+    """The text with a blank for each character that may not stand in a bundle, and a finding for each.
+
+    Control characters, and those that change what is shown around them, may stand nowhere; others that cannot be seen
+    or told from a blank may stand in comments: `commented` gives their places in order, None: a bundle's. At most
+    `limit` are found.
+    """
+    text = lines.text
+    bad = frozenset() if text.isascii() else frozenset(c for c in set(_NOT_ASCII.findall(text)) if hidden(c))
+    found: list[Diagnostic] = []
+    spans: Sequence[tuple[int, int]] | None = None
+    taken: list[int] = []
+    # INVARIANT: linear, also in a text of very many different ones: a class of them would be gone through one by one.
+    for match in (_PERHAPS if bad else _REFUSED).finditer(text):
+        at = match.start()
+        if bad and not _REFUSED.match(text, at):
+            if match[0] not in bad:
+                continue
+            if spans is None:
+                spans = (commented or (lambda: _comment_spans(text)))()
+            if _inside(spans, at):
+                continue
+        taken.append(at)
+        if len(found) < limit:
+            found.append(_finding(lines, at, path))
+    if not found:
+        return text, found
+    clean = list(text)
+    for at in taken:
+        clean[at] = " "
+    return "".join(clean), found
+
+
+def hidden(character: str) -> bool:
+    """Whether a character beyond ASCII cannot be seen, or told from a blank, so that it may stand in comments only."""
+    return category(character) in _UNKNOWN or ignorable(character) or blank(character)
+
+
+def _comment_spans(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in _COMMENT.finditer(text) if match[0].startswith("#")]
+
+
+def _inside(spans: Sequence[tuple[int, int]], at: int) -> bool:
+    position = bisect_right(spans, at, key=lambda span: span[0]) - 1
+    return position >= 0 and at < spans[position][1]
+
+
+def _finding(lines: Lines, at: int, path: str) -> Diagnostic:
+    char = lines.text[at]
+    point = f"U+{ord(char):04X}"
+    span = lines.span(at, at + 1)
+    if char == "\r":
+        return Diagnostic(
+            Code.BAD_CHARACTER, f"a carriage return alone ({point})", span, path, "end lines with LF or CRLF"
+        )
+    if "\ud800" <= char <= "\udfff":
+        return Diagnostic(Code.BAD_CHARACTER, f"half a surrogate pair ({point})", span, path, "save the file as UTF-8")
+    help = f"remove it; in a string it is written `{_escaped(char)}`"
+    return Diagnostic(Code.BAD_CHARACTER, f"{_what(char)} ({point})", span, path, help)
+
+
+def _what(char: str) -> str:
+    if char in _HIDDEN:
+        return _HIDDEN[char]
+    if "\u200b" <= char <= "\u200d":
+        return "a zero-width character"
+    if char < "\u00a0":
+        return "a control character"
+    if _REFUSED.match(char):
+        return "a character that changes the direction of text"
+    if blank(char):
+        return "a blank that is no space"
+    if category(char) != "Cn" and ignorable(char):
+        return "a character that cannot be seen"
+    return _UNKNOWN[category(char)]
+
+
+def _escaped(char: str) -> str:
+    # JSON writes what stands beyond U+FFFF as two halves.
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def comments(text: str, lines: Lines) -> tuple[Comment, ...]:
+    """Every comment of the text, in order; `lines` knows its places."""
+    found: list[Comment] = []
+    for match in _COMMENT.finditer(text):
+        if match[0].startswith("#"):
+            start = match.start()
+            before = text[text.rfind("\n", 0, start) + 1 : start]
+            body = match[0].rstrip("\r")
+            found.append(Comment(body[1:], not before.strip(), lines.span(start, start + len(body))))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Policy tests: cases, how they are found, read and run, what they cover, and backtests."""

@@ -1,0 +1,188 @@
+"""Policy tests: submissions with the verdict that a bundle must give them, and the report of a run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rebuno.model.clock import rfc3339
+from rebuno.model.decision import Decision, Verdict
+from rebuno.model.step import Kind, StepStatus
+from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.trace import Trace
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax.diagnostics import Diagnostic
+from rebuno.policy.testing.coverage import Coverage, Tally
+
+# The states of a step that has started; a case cannot tell that one was denied after that.
+RAN: Final = frozenset({StepStatus.EXECUTING, StepStatus.SUCCEEDED, StepStatus.FAILED, StepStatus.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A step that happened before the submission. `args` and `result` are JSON values; `approved` says that a person
+    approved it."""
+
+    kind: Kind
+    target: str
+    args: Any
+    result: Any = None
+    status: StepStatus = StepStatus.SUCCEEDED
+    approved: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The step as JSON data."""
+        return {
+            "kind": self.kind.value,
+            "target": self.target,
+            "args": self.args,
+            "result": self.result,
+            "status": self.status.value,
+            "approved": self.approved,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What is asked of a policy: a step with the input and the history of its execution, oldest step first.
+
+    `at` is when it is asked, in seconds since 1970; None where nobody knows. `parent` is the agent whose execution
+    began this one; empty where a client did.
+    """
+
+    kind: Kind
+    target: str
+    args: Any
+    agent_id: str = ""
+    input: Any = None
+    history: tuple[Earlier, ...] = ()
+    at: float | None = None
+    parent: str = ""
+
+    def facts(self) -> Facts:
+        """The submission as a policy sees it. An approval counts just before the outcome of the step."""
+        evidence: list[Evidence] = []
+        for number, step in enumerate(self.history):
+            kind, seq = step.kind.value, 2 * number + 1
+            if step.approved:
+                evidence.append(Evidence(seq, kind, step.target, step.args, approved=True))
+            if step.status in RAN:
+                evidence.append(Evidence(seq + 1, kind, step.target, step.args, step.result, status=step.status))
+        return Facts(
+            self.kind.value,
+            self.target,
+            self.args,
+            agent=self.agent_id,
+            input=self.input,
+            history=History(evidence),
+            now=self.at,
+            parent=self.parent,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The submission as JSON data, without an input, a history or a time that it does not have."""
+        out = {"kind": self.kind.value, "target": self.target, "args": self.args, "agent_id": self.agent_id}
+        if self.input is not None:
+            out["input"] = self.input
+        if self.parent:
+            out["parent"] = self.parent
+        if self.history:
+            out["history"] = [step.to_json() for step in self.history]
+        if self.at is not None:
+            out["at"] = rfc3339(self.at)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test. `expect` and `expect_rule` are None where the case does not say; `line` is where it starts."""
+
+    name: str
+    submission: Submission
+    expect: Verdict | None
+    expect_rule: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """A file of cases, and what is odd about it without being wrong."""
+
+    path: str
+    cases: tuple[Case, ...]
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What a policy said to a case. `failure` is empty when that was expected, else `trace` explains the verdict."""
+
+    case: Case
+    decision: Decision
+    failure: str = ""
+    trace: Trace | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the policy said what the case expects."""
+        return not self.failure
+
+    def to_json(self) -> dict[str, Any]:
+        """The case with the policy's answer, as JSON data."""
+        case = self.case
+        out: dict[str, Any] = {"name": case.name, "line": case.line, **case.submission.to_json()}
+        if case.expect is not None:
+            out["expect"] = case.expect.value
+        if case.expect_rule is not None:
+            out["expect_rule"] = case.expect_rule
+        out["decision"] = self.decision.verdict.value
+        out["rule_id"] = self.decision.rule_id
+        out["reason"] = self.decision.reason
+        out["pass"] = self.passed
+        if self.failure:
+            out["failure"] = self.failure
+        if self.trace is not None:
+            out["trace"] = self.trace.to_json()
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A policy against its cases, and what they have exercised."""
+
+    results: tuple[CaseResult, ...]
+    coverage: Coverage
+
+    @property
+    def failed(self) -> int:
+        """How many cases did not come out as expected."""
+        return sum(not result.passed for result in self.results)
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"results": […], "failed": n, "unexercised_rules": […], "coverage": {…}}`."""
+        return {
+            "results": [result.to_json() for result in self.results],
+            "failed": self.failed,
+            "unexercised_rules": list(self.coverage.unexercised),
+            "coverage": self.coverage.to_json(),
+        }
+
+
+def run_cases(policy: Policy, cases: Sequence[Case]) -> Report:
+    """Asks a policy about every case. Of several layers the last is the one whose coverage counts."""
+    tally = Tally(policy.bundles[-1])
+    results = []
+    for case in cases:
+        trace = explain(policy, case.submission.facts())
+        tally.add(trace.layers[-1] if trace.layers else trace)
+        results.append(_judged(case, policy.decide(case.submission.facts()), trace))
+    return Report(tuple(results), tally.coverage())
+
+
+def _judged(case: Case, decision: Decision, trace: Trace) -> CaseResult:
+    wrong: list[str] = []
+    if case.expect not in (None, decision.verdict):
+        wrong.append(f"expected {case.expect}, got {decision.verdict.value}")
+    if case.expect_rule not in (None, decision.rule_id):
+        wrong.append(f"expected rule `{case.expect_rule}`, `{decision.rule_id}` decided")
+    return CaseResult(case, decision, "; ".join(wrong), trace if wrong else None)

@@ -1,0 +1,220 @@
+"""Reads policy test files, and single submissions, into cases; every mistake is reported with its place."""
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any, Final, TypeVar
+
+from rebuno.errors import BundleError, ValidationError
+from rebuno.model.clock import from_rfc3339
+from rebuno.model.decision import Verdict
+from rebuno.model.step import Kind, StepStatus
+from rebuno.policy.syntax.diagnostics import Diagnostic, Severity, ordered
+from rebuno.policy.syntax.source import NOWHERE, Source
+from rebuno.policy.syntax.tree import Span
+from rebuno.policy.syntax.yaml import CODE, Node, node_of, read_yaml
+from rebuno.policy.testing.cases import Case, CaseFile, Earlier, Submission
+
+KINDS: Final = {"tool": Kind.TOOL, "llm": Kind.LLM, **{kind.value: kind for kind in Kind}}
+VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
+_STATUSES: Final = {status.value: status for status in StepStatus}
+
+_FILE: Final = ("agent_id", "at", "cases")
+_CASE: Final = (
+    "name",
+    "kind",
+    "target",
+    "args",
+    "agent_id",
+    "parent",
+    "input",
+    "history",
+    "at",
+    "expect",
+    "expect_rule",
+)
+_ASKED: Final = ("parent", "input", "history", "at")
+_EARLIER: Final = ("kind", "target", "args", "result", "status", "approved")
+_LINE: Final = ("kind", "target", "args", "agent", *_ASKED)
+# Python reads more than RFC 3339 allows: weeks, times without seconds or without an offset.
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+T = TypeVar("T")
+
+
+def read_cases(source: Source) -> CaseFile:
+    """The cases of a `.policytest.yaml` text.
+
+    Raises:
+        BundleError: with every mistake in it.
+    """
+    reader = _Reader(source.path)
+    cases = reader.file(read_yaml(source))
+    if reader.errors:
+        raise BundleError(ordered(reader.errors))
+    return CaseFile(source.path, tuple(cases), tuple(reader.warnings))
+
+
+def cases_of(data: Any) -> CaseFile:
+    """The cases in JSON data: `{"agent_id"?, "at"?, "cases": […]}`.
+
+    Raises:
+        BundleError: with every mistake in it.
+    """
+    reader = _Reader("")
+    cases = reader.file(node_of(data, NOWHERE))
+    if reader.errors:
+        raise BundleError(ordered(reader.errors))
+    return CaseFile("", tuple(cases), tuple(reader.warnings))
+
+
+def read_submission(data: Any, where: str = "") -> Submission:
+    """A submission given as JSON data: `{"target", "kind"?, "args"?, "input"?, "agent"?, "history"?, "at"?}`.
+
+    Raises:
+        ValidationError: with every mistake in it, after `where`.
+    """
+    reader = _Reader("")
+    node = node_of(data, NOWHERE)
+    submission = reader.submission(node, reader.mapping(node, "a step", _LINE), "agent")
+    if reader.errors:
+        said = "; ".join(f"{d.message} ({d.help})" if d.help else d.message for d in reader.errors)
+        raise ValidationError(f"{where}: {said}" if where else said)
+    return submission
+
+
+class _Reader:
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.errors: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = []
+
+    def wrong(self, message: str, span: Span, help: str = "") -> None:
+        self.errors.append(Diagnostic(CODE, message, span, self.path, help))
+
+    def warned(self, message: str, span: Span, help: str) -> None:
+        self.warnings.append(Diagnostic(CODE, message, span, self.path, help, Severity.WARNING))
+
+    def file(self, root: Node) -> list[Case]:
+        fields = self.mapping(root, "a file of cases", _FILE)
+        agent, at = self.text(fields, "agent_id"), self.time(fields)
+        if "cases" not in fields:
+            self.wrong("the file has no `cases`", root.span, "write `cases:` and a list of cases")
+            return []
+        cases = self.list(fields, "cases")
+        if not cases and fields["cases"].value in (None, []):
+            self.warned("the file asserts nothing: `cases` is empty", fields["cases"].span, "add a case")
+        return [self.case(node, agent, at) for node in cases]
+
+    def case(self, node: Node, agent: str, at: float | None) -> Case:
+        fields = self.mapping(node, "a case", _CASE)
+        submission = self.submission(node, fields, "agent_id", agent, at)
+        expect = self.one_of(fields, "expect", VERDICTS)
+        rule = self.text(fields, "expect_rule") or None
+        name = self.text(fields, "name") or f"{submission.target} (line {node.span.line})"
+        if "expect" not in fields and "expect_rule" not in fields:
+            span = next(iter(node.keys.values()), node.span)
+            self.warned(f"the case `{name}` asserts nothing", span, "add `expect` or `expect_rule`")
+        return Case(name, submission, expect, rule, node.span.line)
+
+    def submission(
+        self, node: Node, fields: dict[str, Node], agent_key: str, agent: str = "", at: float | None = None
+    ) -> Submission:
+        return Submission(
+            self.one_of(fields, "kind", KINDS) or Kind.TOOL,
+            self.target(node, fields),
+            self.plain(fields, "args", {}),
+            self.text(fields, agent_key) or agent,
+            self.plain(fields, "input"),
+            tuple(map(self.earlier, self.list(fields, "history"))),
+            self.time(fields) if "at" in fields else at,
+            self.text(fields, "parent"),
+        )
+
+    def earlier(self, node: Node) -> Earlier:
+        fields = self.mapping(node, "an earlier step", _EARLIER)
+        approved = self.plain(fields, "approved", False)
+        if not isinstance(approved, bool):
+            self.wrong("`approved` is neither true nor false", fields["approved"].span)
+        return Earlier(
+            self.one_of(fields, "kind", KINDS) or Kind.TOOL,
+            self.target(node, fields),
+            self.plain(fields, "args", {}),
+            self.plain(fields, "result"),
+            self.one_of(fields, "status", _STATUSES) or StepStatus.SUCCEEDED,
+            approved is True,
+        )
+
+    def target(self, node: Node, fields: dict[str, Node]) -> str:
+        target = self.text(fields, "target")
+        if not isinstance(node.value, dict):
+            return ""
+        if "target" not in fields:
+            self.wrong("`target` is missing", node.span, "name the tool, the model or the local step")
+        elif target == "" and fields["target"].value in ("", None):
+            self.wrong("`target` is empty", fields["target"].span, "name the tool, the model or the local step")
+        return target
+
+    def mapping(self, node: Node, what: str, keys: tuple[str, ...]) -> dict[str, Node]:
+        if not isinstance(node.value, dict):
+            self.wrong(f"{what} is a mapping, this is {_called(node.value)}", node.span, f"its keys: {', '.join(keys)}")
+            return {}
+        for key, span in node.keys.items():
+            if key not in keys:
+                self.wrong(f"unknown key `{key}`", span, _meant(key, keys))
+        return node.value
+
+    def list(self, fields: dict[str, Node], key: str) -> list[Node]:
+        node = fields.get(key)
+        if node is None or node.value is None:
+            return []
+        if not isinstance(node.value, list):
+            self.wrong(f"`{key}` is {_called(node.value)}, not a list", node.span, "begin each element with `-`")
+            return []
+        return node.value
+
+    def text(self, fields: dict[str, Node], key: str) -> str:
+        node = fields.get(key)
+        if node is None or node.value is None:
+            return ""
+        if not isinstance(node.value, str):
+            self.wrong(f"`{key}` is {_called(node.value)}, not text", node.span, "put it in quotes")
+            return ""
+        return node.value
+
+    def time(self, fields: dict[str, Node]) -> float | None:
+        if "at" not in fields or fields["at"].value is None:
+            return None
+        text = self.text(fields, "at")
+        try:
+            if _TIME.fullmatch(text):
+                return from_rfc3339(text.upper())
+        except ValueError:
+            pass  # a day or an hour that there is not
+        hint = "write it like 2026-01-31T08:30:00Z or 2026-01-31T09:30:00+01:00"
+        self.wrong(f"`at` is `{text}`, which is no time", fields["at"].span, hint)
+        return None
+
+    def plain(self, fields: dict[str, Node], key: str, default: Any = None) -> Any:
+        return fields[key].plain() if key in fields else default
+
+    def one_of(self, fields: dict[str, Node], key: str, choices: dict[str, T]) -> T | None:
+        if key not in fields:
+            return None
+        value = fields[key].value
+        if isinstance(value, str) and value in choices:
+            return choices[value]
+        shown = f"`{value}`" if isinstance(value, str) else _called(value)
+        self.wrong(f"`{key}` is {shown}", fields[key].span, _meant(value, choices))
+        return None
+
+
+def _called(value: Any) -> str:
+    names = {dict: "a mapping", list: "a list", str: "text", bool: "a truth value", type(None): "empty"}
+    return names.get(type(value), "a number")
+
+
+def _meant(given: Any, choices: Iterable[str]) -> str:
+    offered = list(choices)
+    close = difflib.get_close_matches(given, offered, 1, 0.5) if isinstance(given, str) else []
+    return f"did you mean `{close[0]}`?" if close else f"one of {', '.join(offered)}"
