@@ -19,10 +19,7 @@ from benchmarks.agentdojo_traces import DATA, SUITES, Call, Task, load, plant
 from rebuno.errors import BundleError
 from rebuno.model.decision import Verdict
 from rebuno.model.step import Kind
-from rebuno.policy.compile import compile_bundle
-from rebuno.policy.matcher.facts import Evidence, Facts, History
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import read
+from rebuno.policy import Evidence, Facts, History, Policy, compile_bundle, read_source
 
 ROOT = Path(__file__).resolve().parent.parent
 BUNDLES = ROOT / "policies" / "agentdojo"
@@ -176,7 +173,7 @@ def against(
 def bundle(suite: str) -> Policy | None:
     """The suite's compiled bundle; None where there is none."""
     path = BUNDLES / f"{suite}.rbp"
-    return compile_bundle(read(path)) if path.is_file() else None
+    return compile_bundle(read_source(path)) if path.is_file() else None
 
 
 def make(suite: str, tools: object) -> Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]]], dict[str, str]]:

@@ -17,9 +17,7 @@ from time import perf_counter_ns, process_time_ns
 from typing import Any
 
 from benchmarks.peers import PEERS, Engine, Peer, Rule
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Facts, Policy, compile_text
 
 SIZES = (10, 100, 1_000, 10_000)
 BATCHES, CALLS = 60, 200  # medians are over batches of calls

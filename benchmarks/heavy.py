@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 
 POLICY = """default deny
 rule sql { allow tool "query" when every table of args.text == "t" and every function of args.text == "f" }

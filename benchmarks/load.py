@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.decide import make_rules
-from rebuno.policy.compile import compile_bundle
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Source, compile_bundle
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = 1_000

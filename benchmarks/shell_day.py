@@ -20,10 +20,7 @@ from typing import Any, Final
 from rebuno.errors import BundleError
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Kind
-from rebuno.policy.compile import compile_bundle
-from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import read
+from rebuno.policy import Facts, Policy, compile_bundle, read_source
 
 HERE: Final = Path(__file__).resolve().parent
 POLICIES: Final = HERE.parent / "policies"
@@ -84,7 +81,7 @@ def hostile() -> Iterator[Call]:
 @cache
 def policy(name: str) -> Policy:
     """A shipped bundle, compiled."""
-    return compile_bundle(read(POLICIES / f"{name}.rbp"))
+    return compile_bundle(read_source(POLICIES / f"{name}.rbp"))
 
 
 def decide(call: Call) -> Decision:

@@ -19,7 +19,7 @@ import psycopg
 import rebuno
 from benchmarks.sqlite_syncs import Counter
 from benchmarks.steps_worker import ARGS, Runtime, serve
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 
 RULES: Final = 100
 # What a slow disk takes to sync, in seconds.

@@ -34,9 +34,7 @@ from rebuno.kernel.served.create import check_deadline, check_name
 from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
-from rebuno.policy.compile import compile_policy, permissive
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import read
+from rebuno.policy import Policy, compile_policy, permissive_policy, read_source
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
@@ -373,11 +371,11 @@ def compiled(policy: PolicyLike | None) -> Policy:
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, Permissive):
-        return permissive()
+        return permissive_policy()
     given: object = [policy] if isinstance(policy, str | Path) else policy
     if not isinstance(given, Sequence) or not all(isinstance(path, str | Path) for path in given):
         raise TypeError("a policy is the path of a bundle, a list of paths, a compiled policy, or rebuno.PERMISSIVE")
-    return compile_policy([read(path) for path in given])
+    return compile_policy([read_source(path) for path in given])
 
 
 @asynccontextmanager

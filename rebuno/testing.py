@@ -17,8 +17,7 @@ from rebuno.kernel.history.replay_check import Rehearsal, Replayed, completed, f
 from rebuno.model import identity
 from rebuno.model.clock import Clock, FixedClock
 from rebuno.model.decision import Decision, Verdict
-from rebuno.policy.explain.explain import explain
-from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy import Evidence, Facts, History, explain_decision
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext
 from rebuno.sdk.ending import Completed, Failed, Waits, ending
@@ -78,7 +77,7 @@ def assert_decision(
     """
     wanted = Verdict(expect)
     facts = Facts(kind, target, {} if args is None else args, agent=agent, input=input, history=history, parent=parent)
-    trace = explain(compiled(policy), facts)
+    trace = explain_decision(compiled(policy), facts)
     decision = trace.decision
     if decision.verdict is wanted and rule in (None, decision.rule_id):
         return decision

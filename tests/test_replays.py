@@ -10,7 +10,7 @@ import pytest
 import rebuno
 from rebuno.errors import StoreCorrupt, ValidationError
 from rebuno.kernel.history.archive import lines
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from rebuno.testing import Recording, Replayed, assert_replays, memory_kernel, recorded, replay
 
 POLICY = compile_text("""\

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from rebuno import Execution
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from rebuno.sdk.tool import tool
 from rebuno.testing import Evidence, FixedClock, History, assert_decision, memory_kernel
 

@@ -102,10 +102,10 @@ def _bundle(found: Sequence[Any], *, as_json: bool) -> None:
 
 
 def _texts(paths: Iterable[str]) -> dict[str, str]:
-    from rebuno.policy.syntax.source import read
+    from rebuno.policy import read_source
 
     texts = {}
     for path in paths:
         with contextlib.suppress(BundleError):
-            texts[path] = read(path).text
+            texts[path] = read_source(path).text
     return texts

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from rebuno.errors import RebunoError
-from rebuno.policy.testing.discovery import find
+from rebuno.policy import find_bundles
 from rebuno_cli import failures
 from rebuno_cli.render import output
 
@@ -55,7 +55,7 @@ def watch(paths: Sequence[str], run: Callable[[], tuple[int, Iterable[str]]], *,
 
 def _found(paths: Sequence[str]) -> _Stamps:
     try:
-        suites = find(paths)
+        suites = find_bundles(paths)
     except RebunoError:
         return _stamps(paths)
     return _stamps(str(path) for suite in suites for path in (suite.bundle, suite.cases) if path)

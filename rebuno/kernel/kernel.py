@@ -11,7 +11,7 @@ from rebuno.kernel.lifecycle import execution
 from rebuno.model import usage
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.step import Idempotency, Kind, StepStatus
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy
 
 
 class Kernel:

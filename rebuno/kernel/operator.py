@@ -19,7 +19,7 @@ from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
-from rebuno.policy.testing.backtest import Judged
+from rebuno.policy import RecordedStep
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX = 4
@@ -230,7 +230,7 @@ class Operator:
         execution = await self.execution(ref)
         return await check(self._store, execution.id, head=head)
 
-    async def judged(self, ref: str) -> list[Judged]:
+    async def judged(self, ref: str) -> list[RecordedStep]:
         """An execution's steps with the facts of their first submissions, for `rebuno.policy.testing.backtest`."""
         execution = await self.execution(ref)
         return await judged(self._store, execution)

@@ -1,1 +1,339 @@
-"""From text to decision. Pure: no clock, no network, no store; only `source` reads files, and only bundle files."""
+"""From the text of a bundle to a decision: the names of the rule language that the rest of the project uses.
+
+Everything here is pure: no clock, no network, no store; only `read_source`, and what follows the files that a bundle
+uses, opens files. Names are loaded on first use, so that a program pays only for the parts that it asks for. No
+function bears the name of a subpackage: an import of the subpackage would overwrite it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from rebuno.policy.analysis.tool_schemas import read_tools
+    from rebuno.policy.check.bundle import check_bundle
+    from rebuno.policy.compile import compile_bundle, compile_policy, compile_text, permissive_policy
+    from rebuno.policy.explain.explain import explain_decision
+    from rebuno.policy.explain.trace import RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
+    from rebuno.policy.facets.path.facets import MAX_PATH_LENGTH
+    from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext, Reading
+    from rebuno.policy.facets.registry import BUILT_IN_FACETS, facet_packages, find_facet
+    from rebuno.policy.facets.shell.tree import MAX_SHELL_BYTES
+    from rebuno.policy.facets.sql.tree import MAX_SQL_BYTES
+    from rebuno.policy.format.format import format_bundle
+    from rebuno.policy.format.tokens import source_tokens
+    from rebuno.policy.inline import inline_bundle
+    from rebuno.policy.interop.diff import BundleDiff, diff_bundles
+    from rebuno.policy.interop.json_ast import dump_ast, load_ast
+    from rebuno.policy.interop.yaml_bundle import read_yaml_bundle
+    from rebuno.policy.interop.yaml_convert import convert_yaml_bundle, rules_source
+    from rebuno.policy.matcher.dependencies import HistoryDependencies
+    from rebuno.policy.matcher.facts import Evidence, Facts, History
+    from rebuno.policy.matcher.policy import Policy
+    from rebuno.policy.matcher.provenance import MAX_KNOWN_VALUES
+    from rebuno.policy.matcher.read_ahead import LONG_TEXT, MAX_TEXTS_AHEAD, read_long_texts, reads_texts, text_readers
+    from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
+    from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
+    from rebuno.policy.restore import restore_policy, texts_make_policy
+    from rebuno.policy.syntax import tree
+    from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
+    from rebuno.policy.syntax.keywords import (
+        CLAUSE_WORDS,
+        FACET_MODULES,
+        HEAD_WORDS,
+        KIND_WORDS,
+        RESERVED_WORDS,
+        ROOT_WORDS,
+        STATEMENT_WORDS,
+        TYPE_WORDS,
+    )
+    from rebuno.policy.syntax.link import link_bundle
+    from rebuno.policy.syntax.literals import LiteralError, parse_duration
+    from rebuno.policy.syntax.parse import DEEPEST_TREE, parse_bundle
+    from rebuno.policy.syntax.source import Source, read_source
+    from rebuno.policy.syntax.tree import Op, Rule
+    from rebuno.policy.syntax.yaml import read_yaml
+    from rebuno.policy.testing.backtest import (
+        Backtest,
+        BacktestExample,
+        BacktestGroup,
+        BacktestTally,
+        RecordedStep,
+        backtest_against_policy,
+        backtest_against_record,
+    )
+    from rebuno.policy.testing.cases import Case, CaseReport, CaseResult, CaseSubmission, run_cases
+    from rebuno.policy.testing.coverage import Coverage, CoveredTest
+    from rebuno.policy.testing.discovery import CASES_SUFFIX, find_bundles
+    from rebuno.policy.testing.reader import CASE_VERDICTS, parse_cases, read_cases, read_submission
+    from rebuno.policy.testing.runner import SuiteCheck, SuiteResult, check_suite, run_suites
+    from rebuno.policy.values.json_values import MAX_JSON_DEPTH, MISSING, UNREADABLE
+    from rebuno.policy.values.spans import Span
+    from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
+
+# Each module, from here on, with the names that it gives.
+_MODULES: Final = {
+    "analysis.tool_schemas": ("read_tools",),
+    "check.bundle": ("check_bundle",),
+    "compile": (
+        "compile_bundle",
+        "compile_policy",
+        "compile_text",
+        "permissive_policy",
+    ),
+    "explain.explain": ("explain_decision",),
+    "explain.trace": (
+        "RuleOutcome",
+        "RuleTrace",
+        "Trace",
+        "TraceAnswer",
+        "TraceNode",
+    ),
+    "facets.path.facets": ("MAX_PATH_LENGTH",),
+    "facets.reading": (
+        "NO_CONTEXT",
+        "Facet",
+        "PathContext",
+        "Reading",
+    ),
+    "facets.registry": (
+        "BUILT_IN_FACETS",
+        "facet_packages",
+        "find_facet",
+    ),
+    "facets.shell.tree": ("MAX_SHELL_BYTES",),
+    "facets.sql.tree": ("MAX_SQL_BYTES",),
+    "format.format": ("format_bundle",),
+    "format.tokens": ("source_tokens",),
+    "inline": ("inline_bundle",),
+    "interop.diff": (
+        "BundleDiff",
+        "diff_bundles",
+    ),
+    "interop.json_ast": (
+        "dump_ast",
+        "load_ast",
+    ),
+    "interop.yaml_bundle": ("read_yaml_bundle",),
+    "interop.yaml_convert": (
+        "convert_yaml_bundle",
+        "rules_source",
+    ),
+    "matcher.dependencies": ("HistoryDependencies",),
+    "matcher.facts": (
+        "Evidence",
+        "Facts",
+        "History",
+    ),
+    "matcher.policy": ("Policy",),
+    "matcher.provenance": ("MAX_KNOWN_VALUES",),
+    "matcher.read_ahead": (
+        "LONG_TEXT",
+        "MAX_TEXTS_AHEAD",
+        "read_long_texts",
+        "reads_texts",
+        "text_readers",
+    ),
+    "matcher.schedule": (
+        "EXAMPLE_SCHEDULE",
+        "WEEKDAYS",
+        "parse_schedule",
+    ),
+    "matcher.tests": ("MAX_ELEMENT_TESTS",),
+    "restore": (
+        "restore_policy",
+        "texts_make_policy",
+    ),
+    "syntax.diagnostics": (
+        "Diagnostic",
+        "Severity",
+    ),
+    "syntax.keywords": (
+        "CLAUSE_WORDS",
+        "FACET_MODULES",
+        "HEAD_WORDS",
+        "KIND_WORDS",
+        "RESERVED_WORDS",
+        "ROOT_WORDS",
+        "STATEMENT_WORDS",
+        "TYPE_WORDS",
+    ),
+    "syntax.link": ("link_bundle",),
+    "syntax.literals": (
+        "LiteralError",
+        "parse_duration",
+    ),
+    "syntax.parse": (
+        "DEEPEST_TREE",
+        "parse_bundle",
+    ),
+    "syntax.source": (
+        "Source",
+        "read_source",
+    ),
+    "syntax.tree": (
+        "Op",
+        "Rule",
+    ),
+    "syntax.yaml": ("read_yaml",),
+    "testing.backtest": (
+        "Backtest",
+        "BacktestExample",
+        "BacktestGroup",
+        "BacktestTally",
+        "RecordedStep",
+        "backtest_against_policy",
+        "backtest_against_record",
+    ),
+    "testing.cases": (
+        "Case",
+        "CaseReport",
+        "CaseResult",
+        "CaseSubmission",
+        "run_cases",
+    ),
+    "testing.coverage": (
+        "Coverage",
+        "CoveredTest",
+    ),
+    "testing.discovery": (
+        "CASES_SUFFIX",
+        "find_bundles",
+    ),
+    "testing.reader": (
+        "CASE_VERDICTS",
+        "parse_cases",
+        "read_cases",
+        "read_submission",
+    ),
+    "testing.runner": (
+        "SuiteCheck",
+        "SuiteResult",
+        "check_suite",
+        "run_suites",
+    ),
+    "values.json_values": (
+        "MAX_JSON_DEPTH",
+        "MISSING",
+        "UNREADABLE",
+    ),
+    "values.spans": ("Span",),
+    "values.tokens": ("MAX_SEARCHED_TEXT",),
+}
+_HOMES: Final = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "BUILT_IN_FACETS",
+    "CASES_SUFFIX",
+    "CASE_VERDICTS",
+    "CLAUSE_WORDS",
+    "DEEPEST_TREE",
+    "EXAMPLE_SCHEDULE",
+    "FACET_MODULES",
+    "HEAD_WORDS",
+    "KIND_WORDS",
+    "LONG_TEXT",
+    "MAX_ELEMENT_TESTS",
+    "MAX_JSON_DEPTH",
+    "MAX_KNOWN_VALUES",
+    "MAX_PATH_LENGTH",
+    "MAX_SEARCHED_TEXT",
+    "MAX_SHELL_BYTES",
+    "MAX_SQL_BYTES",
+    "MAX_TEXTS_AHEAD",
+    "MISSING",
+    "NO_CONTEXT",
+    "RESERVED_WORDS",
+    "ROOT_WORDS",
+    "STATEMENT_WORDS",
+    "TYPE_WORDS",
+    "UNREADABLE",
+    "WEEKDAYS",
+    "Backtest",
+    "BacktestExample",
+    "BacktestGroup",
+    "BacktestTally",
+    "BundleDiff",
+    "Case",
+    "CaseReport",
+    "CaseResult",
+    "CaseSubmission",
+    "Coverage",
+    "CoveredTest",
+    "Diagnostic",
+    "Evidence",
+    "Facet",
+    "Facts",
+    "History",
+    "HistoryDependencies",
+    "LiteralError",
+    "Op",
+    "PathContext",
+    "Policy",
+    "Reading",
+    "RecordedStep",
+    "Rule",
+    "RuleOutcome",
+    "RuleTrace",
+    "Severity",
+    "Source",
+    "Span",
+    "SuiteCheck",
+    "SuiteResult",
+    "Trace",
+    "TraceAnswer",
+    "TraceNode",
+    "backtest_against_policy",
+    "backtest_against_record",
+    "check_bundle",
+    "check_suite",
+    "compile_bundle",
+    "compile_policy",
+    "compile_text",
+    "convert_yaml_bundle",
+    "diff_bundles",
+    "dump_ast",
+    "explain_decision",
+    "facet_packages",
+    "find_bundles",
+    "find_facet",
+    "format_bundle",
+    "inline_bundle",
+    "link_bundle",
+    "load_ast",
+    "parse_bundle",
+    "parse_cases",
+    "parse_duration",
+    "parse_schedule",
+    "permissive_policy",
+    "read_cases",
+    "read_long_texts",
+    "read_source",
+    "read_submission",
+    "read_tools",
+    "read_yaml",
+    "read_yaml_bundle",
+    "reads_texts",
+    "restore_policy",
+    "rules_source",
+    "run_cases",
+    "run_suites",
+    "source_tokens",
+    "text_readers",
+    "texts_make_policy",
+    "tree",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module `rebuno.policy` has no attribute `{name}`")
+    if name == "tree":
+        value: Any = import_module("rebuno.policy.syntax.tree")
+    else:
+        value = getattr(import_module(f"rebuno.policy.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

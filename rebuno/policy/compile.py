@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from rebuno.errors import BundleError
 from rebuno.model.decision import PERMISSIVE, Decision, Verdict
-from rebuno.policy.check.bundle import check
-from rebuno.policy.matcher.build import digest, from_tree, packages_of
-from rebuno.policy.matcher.index import Index
+from rebuno.policy.check.bundle import check_bundle
+from rebuno.policy.matcher.build import from_tree, packages_of, policy_digest
+from rebuno.policy.matcher.index import RuleIndex
 from rebuno.policy.matcher.policy import Layer, Layers, Policy, Ruling
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Severity
-from rebuno.policy.syntax.link import link
-from rebuno.policy.syntax.source import NOWHERE, Source
+from rebuno.policy.syntax.link import link_bundle
+from rebuno.policy.syntax.source import NO_SPAN, Source
 from rebuno.policy.syntax.tree import Bundle, BundleLine
 
 YAML = (".yaml", ".yml")
@@ -42,12 +42,12 @@ def compile_policy(sources: Sequence[Source]) -> Policy:
         BundleError: a bundle has errors, two have one name, or there is none; all errors of all bundles are in it.
     """
     if not sources:
-        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, "a policy needs at least one bundle", NOWHERE)])
+        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, "a policy needs at least one bundle", NO_SPAN)])
     bundles = []
     sources, found = _as_rules(sources)
     for source in sources:
-        bundle, mistakes = link(source)
-        found += [d for d in (*mistakes, *check(bundle, warn=False)) if d.severity is Severity.ERROR]
+        bundle, mistakes = link_bundle(source)
+        found += [d for d in (*mistakes, *check_bundle(bundle, warn=False)) if d.severity is Severity.ERROR]
         bundles.append(bundle)
     found += _same_names(bundles)
     if found:
@@ -61,15 +61,19 @@ def from_trees(pairs: Sequence[tuple[Bundle, Source]]) -> Policy:
     Raises:
         BundleError: a condition is too large to be evaluated.
     """
-    stamp = digest([(source, bundle.files) for bundle, source in pairs], packages_of([bundle for bundle, _ in pairs]))
+    stamp = policy_digest(
+        [(source, bundle.files) for bundle, source in pairs], packages_of([bundle for bundle, _ in pairs])
+    )
     layers = [from_tree(bundle, source, stamp) for bundle, source in pairs]
     return layers[0] if len(layers) == 1 else Layers(layers)
 
 
-def permissive() -> Policy:
+def permissive_policy() -> Policy:
     """The policy that allows everything; only for where it was asked for."""
-    stamp = digest(())
-    last: Index[Ruling] = Index((), (None, True, Decision(Verdict.ALLOW, PERMISSIVE, bundle=PERMISSIVE, digest=stamp)))
+    stamp = policy_digest(())
+    last: RuleIndex[Ruling] = RuleIndex(
+        (), (None, True, Decision(Verdict.ALLOW, PERMISSIVE, bundle=PERMISSIVE, digest=stamp))
+    )
     return Layer(PERMISSIVE, stamp, (), (), {}, last)
 
 
@@ -77,13 +81,13 @@ def _as_rules(sources: Sequence[Source]) -> tuple[list[Source], list[Diagnostic]
     if not any(source.path.endswith(YAML) for source in sources):
         return list(sources), []
     # Few policies are YAML; the others do not wait for its reader.
-    from rebuno.policy.interop.yaml_convert import as_rules
+    from rebuno.policy.interop.yaml_convert import rules_source
 
     rules: list[Source] = []
     found: list[Diagnostic] = []
     for source in sources:
         try:
-            rules.append(as_rules(source))
+            rules.append(rules_source(source))
         except BundleError as error:
             found += error.diagnostics
     return rules, found
@@ -96,7 +100,7 @@ def _same_names(bundles: Sequence[Bundle]) -> list[Diagnostic]:
     for bundle in bundles:
         if bundle.name in first:
             message = f"two layers are named `{bundle.name}`; the first is `{first[bundle.name].path}`"
-            place = next((line.name.span for line in bundle.statements if isinstance(line, BundleLine)), NOWHERE)
+            place = next((line.name.span for line in bundle.statements if isinstance(line, BundleLine)), NO_SPAN)
             help = "begin one of them with a `bundle` line of its own"
             found.append(Diagnostic(Code.DUPLICATE_BUNDLE, message, place, bundle.path, help))
         first.setdefault(bundle.name, bundle)

@@ -5,21 +5,21 @@ from pathlib import Path
 from typing import Final
 
 from rebuno.errors import BundleError
-from rebuno.policy.check.bundle import check
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.interop.yaml_bundle import SUFFIXES
-from rebuno.policy.interop.yaml_convert import to_rbp
+from rebuno.policy.interop.yaml_convert import convert_yaml_bundle
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
-from rebuno.policy.syntax.link import BUNDLE, link
-from rebuno.policy.syntax.parse import parse
-from rebuno.policy.syntax.source import Source, read
+from rebuno.policy.syntax.link import BUNDLE, link_bundle
+from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.source import Source, read_source
 
 _WIDTH: Final = 100  # characters of a line of values
 
 _Value = s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue
 
 
-def inline(path: str | Path) -> str:
+def inline_bundle(path: str | Path) -> str:
     """The bundle at `path` as one closed text with the same meaning: each `use` and each data file in its place.
 
     Comments stay; of a YAML bundle it is what that converts to. The text has a digest of its own.
@@ -27,11 +27,11 @@ def inline(path: str | Path) -> str:
     Raises:
         BundleError: the bundle has errors, or the text would be larger than a bundle may be.
     """
-    source = read(path)
+    source = read_source(path)
     if source.path.endswith(SUFFIXES):
-        source = to_rbp(source)
-    bundle, found = link(source)
-    _refuse([*found, *check(bundle)])
+        source = convert_yaml_bundle(source)
+    bundle, found = link_bundle(source)
+    _refuse([*found, *check_bundle(bundle)])
     values = {line.name.text: line.value for line in bundle.statements if isinstance(line, s.Let)}
     libraries = [
         f"# from {_quoted(file.name)}\n{_closed(Source(file.text, file.path), values, None).strip()}\n"
@@ -39,8 +39,8 @@ def inline(path: str | Path) -> str:
         if file.name.endswith(BUNDLE)
     ]
     text = _closed(source, values, "\n" + "\n".join(libraries))
-    again, found = parse(Source(text, source.path))
-    _refuse([*found, *check(again)])
+    again, found = parse_bundle(Source(text, source.path))
+    _refuse([*found, *check_bundle(again)])
     return text
 
 
@@ -52,7 +52,7 @@ def _refuse(found: list[Diagnostic]) -> None:
 
 def _closed(source: Source, values: dict[str, _Value], used: str | None) -> str:
     """A text with its data in place; `used` stands for its first `use`, and is None where it is a library itself."""
-    bundle, _ = parse(source)
+    bundle, _ = parse_bundle(source)
     edits: list[tuple[int, int, str]] = []
     rest = used or ""
     for statement in bundle.statements:

@@ -4,25 +4,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rebuno.errors import BundleError
-from rebuno.policy.check.bundle import check
-from rebuno.policy.compile import from_trees, permissive
-from rebuno.policy.matcher.build import digest as stamp
+from rebuno.policy.check.bundle import check_bundle
+from rebuno.policy.compile import from_trees, permissive_policy
 from rebuno.policy.matcher.build import packages_of
+from rebuno.policy.matcher.build import policy_digest as stamp
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Severity
-from rebuno.policy.syntax.link import link
-from rebuno.policy.syntax.source import NOWHERE, Source
+from rebuno.policy.syntax.link import link_bundle
+from rebuno.policy.syntax.source import NO_SPAN, Source
 from rebuno.policy.syntax.tree import Bundle, File
 
 
-def restore(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
+def restore_policy(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
     """The policy of that digest, from the (path, text) pairs of its `sources`: each bundle, then the files it uses.
 
     Raises:
         BundleError: the texts make no policy, or another one, as they may under another version of the language or of
             a package of facets.
     """
-    anyone = permissive()
+    anyone = permissive_policy()
     if digest == anyone.digest:
         return anyone
     pairs: list[tuple[Bundle, Source]] = []
@@ -31,8 +31,8 @@ def restore(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
     while rest:
         (path, text), *rest = rest
         source = Source(text, path, _stem(path), Path(path).parent)
-        bundle, mistakes = link(source, dict(reversed(rest)))
-        found += [d for d in (*mistakes, *check(bundle, warn=False)) if d.severity is Severity.ERROR]
+        bundle, mistakes = link_bundle(source, dict(reversed(rest)))
+        found += [d for d in (*mistakes, *check_bundle(bundle, warn=False)) if d.severity is Severity.ERROR]
         pairs.append((bundle, source))
         del rest[: len(bundle.files)]
     if found:
@@ -41,14 +41,14 @@ def restore(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
     if policy is None or policy.digest != digest:
         message = f"the texts kept under the digest `{digest[:12]}…` do not make that policy here"
         help = "use the versions of rebuno and of the facet packages that the run began with, or run without `pin`"
-        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, message, NOWHERE, "", help)])
+        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, message, NO_SPAN, "", help)])
     return policy
 
 
-def keeps(digest: str, sources: Sequence[tuple[str, str]]) -> bool | None:
+def texts_make_policy(digest: str, sources: Sequence[tuple[str, str]]) -> bool | None:
     """Whether the kept (path, text) pairs are those of the policy with that digest; None where that cannot be said: a
     package of facets that they use may have been another version then."""
-    if digest == permissive().digest:
+    if digest == permissive_policy().digest:
         return True
     layers: list[tuple[Source, Sequence[File]]] = []
     bundles: list[Bundle] = []
@@ -57,7 +57,7 @@ def keeps(digest: str, sources: Sequence[tuple[str, str]]) -> bool | None:
         (path, text), *rest = rest
         source = Source(text, path, _stem(path), Path(path).parent)
         try:
-            bundle, _ = link(source, dict(reversed(rest)))
+            bundle, _ = link_bundle(source, dict(reversed(rest)))
         except ValueError:
             # A path that no file can have.
             return False

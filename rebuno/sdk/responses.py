@@ -18,8 +18,7 @@ from rebuno.errors import (
     ValidationError,
 )
 from rebuno.model import identity
-from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
-from rebuno.policy.values.spans import Span
+from rebuno.policy import Diagnostic, Severity, Span
 
 # What is said of whole lists is longer than what a step can hold.
 _LONGEST: Final = 1 << 30

@@ -15,7 +15,7 @@ from rebuno.errors import RebunoError
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.served.kernel import Serving, Settings
 from rebuno.model.bounds import Bounds
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Source
 from rebuno.server import agents, clients, openapi, operators
 from rebuno.server.auth import Tokens
 from rebuno.server.failures import answer, broken, not_served, refused

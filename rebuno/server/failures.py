@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rebuno.errors import APIError, BundleError, NotJSON, RateLimited, RebunoError, StoreError, Terminated
-from rebuno.policy.syntax.diagnostics import Diagnostic
+from rebuno.policy import Diagnostic
 from rebuno.server.wire import answers
 
 logger: Final = logging.getLogger("rebuno.server")

@@ -12,9 +12,7 @@ from pydantic import ValidationError as Misfit
 
 from rebuno.errors import ValidationError
 from rebuno.kernel.served.kernel import Serving
-from rebuno.policy.inline import inline
-from rebuno.policy.syntax.source import read
-from rebuno.policy.syntax.yaml import read_yaml
+from rebuno.policy import inline_bundle, read_source, read_yaml
 from rebuno.server.webhooks import AllowList
 
 _VARIABLE: Final = re.compile(r"\$\{([^}]*)\}")
@@ -43,7 +41,7 @@ class Manifest:
                 lease=agent.lease_timeout_seconds or 0.0,
             )
             if agent.policy:
-                await serving.set_policy(agent.id, inline(self.folder / agent.policy))
+                await serving.set_policy(agent.id, inline_bundle(self.folder / agent.policy))
 
 
 class _Agent(BaseModel):
@@ -69,7 +67,7 @@ def read_manifest(path: str | Path, environment: Mapping[str, str] = os.environ)
         BundleError: it cannot be read, or is no YAML.
         ValidationError: a variable is not set, or the manifest is not as it should be.
     """
-    data = read_yaml(read(path), "manifest", "write `agents:` and a list of agents").plain()
+    data = read_yaml(read_source(path), "manifest", "write `agents:` and a list of agents").plain()
     try:
         file = _File.model_validate(_filled(data, environment))
     except Misfit as error:

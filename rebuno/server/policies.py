@@ -10,10 +10,7 @@ from rebuno.kernel.core.heavy import beside
 from rebuno.kernel.history.recorded_facts import of_rows
 from rebuno.kernel.served.kernel import Serving
 from rebuno.model.clock import from_rfc3339
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.testing.backtest import Judged
-from rebuno.policy.testing.cases import run_cases
-from rebuno.policy.testing.reader import cases_of
+from rebuno.policy import Policy, RecordedStep, parse_cases, run_cases
 from rebuno.server.wire.requests import Executions, TestPolicy
 from rebuno.server.wire.writing import Json, array, obj
 
@@ -29,7 +26,7 @@ async def tested(serving: Serving, agent_id: str, body: TestPolicy) -> Json:
         NotFoundError, ForbiddenError: there is no such execution, or it is another agent's.
     """
     policy = await serving.policy(agent_id, body.bundle)
-    cases = await beside(partial(cases_of, {"agent_id": agent_id, "cases": body.cases or []}), long=True)
+    cases = await beside(partial(parse_cases, {"agent_id": agent_id, "cases": body.cases or []}), long=True)
     report = await beside(partial(run_cases, policy, cases.cases), long=True) if policy.bundles else None
     results: list[dict[str, Any]] = []
     if report is not None:
@@ -67,7 +64,7 @@ def _case(result: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in result.items() if name not in ("line", "trace")}
 
 
-def _recorded(policy: Policy, step: Judged) -> dict[str, Any]:
+def _recorded(policy: Policy, step: RecordedStep) -> dict[str, Any]:
     """A recorded step as a case that expects what was decided then."""
     facts, now = step.facts, policy.decide(step.facts)
     result: dict[str, Any] = {

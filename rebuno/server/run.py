@@ -11,7 +11,7 @@ from typing import Any, Final
 import uvicorn
 
 from rebuno.journal.opening import open_store
-from rebuno.policy.syntax.source import read
+from rebuno.policy import read_source
 from rebuno.server.app import app, assemble
 from rebuno.server.config import Config
 from rebuno.server.connections import Connection
@@ -38,7 +38,7 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
     config.check()
     allowed = AllowList(config.webhooks)
     manifest = read_manifest(config.manifest) if config.manifest else None
-    layers = [read(path) for path in config.layers]
+    layers = [read_source(path) for path in config.layers]
     with bound(config.host, config.port) as listening, exported() if config.traced else nullcontext() as tracer:
         store = await open_store(config.db, serving=True)
         try:

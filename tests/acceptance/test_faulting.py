@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.acceptance.faulting import agent
 from tests.acceptance.faulting.checks import PROMISES, Count, look_through
 

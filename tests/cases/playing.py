@@ -10,11 +10,7 @@ import yaml
 
 from rebuno.errors import NotJSON, ValidationError
 from rebuno.model import identity
-from rebuno.policy.compile import compile_policy
-from rebuno.policy.explain.explain import explain
-from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import read
+from rebuno.policy import Facts, Policy, compile_policy, explain_decision, read_source
 
 HERE: Final = Path(__file__).parent
 INVALID: Final = "invalid"
@@ -107,7 +103,7 @@ def policy(key: str) -> Policy:
 @cache
 def layered(*names: str) -> Policy:
     """The policy of several bundles of this folder, outermost first."""
-    return compile_policy([read(HERE / "bundles" / f"{name}.rbp") for name in names])
+    return compile_policy([read_source(HERE / "bundles" / f"{name}.rbp") for name in names])
 
 
 def verdict(under: Policy, call: Call) -> str:
@@ -121,7 +117,7 @@ def verdict(under: Policy, call: Call) -> str:
         return INVALID
     facts = Facts(call.kind, call.target, args)
     decision = under.decide(facts)
-    assert explain(under, facts).decision.rule_id == decision.rule_id
+    assert explain_decision(under, facts).decision.rule_id == decision.rule_id
     return decision.verdict.value
 
 

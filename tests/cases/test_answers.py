@@ -15,9 +15,7 @@ from unittest.mock import patch
 import pytest
 
 import rebuno
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import read
+from rebuno.policy import Policy, compile_text, read_source
 from tests.cases.playing import HERE
 
 ROOT = HERE.parents[1]
@@ -299,7 +297,7 @@ def test_a_grant_of_nothing_changes_nothing(agent: Agent) -> None:
 
 # ---------------------------------------------------------------- P28: a deny against standing approvals and modes
 
-SHELL = read(HERE / "bundles" / "good.rbp").text
+SHELL = read_source(HERE / "bundles" / "good.rbp").text
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,7 @@ import pytest
 
 from rebuno.errors import NotJSON, ValidationError
 from rebuno.model import identity
-from rebuno.policy.compile import compile_text
-from rebuno.policy.explain.explain import explain
-from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Facts, Policy, compile_text, explain_decision
 
 # Far above what is needed: a machine that is busy is no failure.
 GENEROUS: Final = 20.0
@@ -104,7 +101,7 @@ def test_large_values_are_judged_by_every_test(name: str, policies: dict[str, Po
         start = time.process_time()
         decision = policy.decide(facts)
         counted = facts.tests
-        assert explain(policy, facts).decision.rule_id == decision.rule_id, test
+        assert explain_decision(policy, facts).decision.rule_id == decision.rule_id, test
         assert counted == facts.tests, test
         assert time.process_time() - start < GENEROUS, test
 
@@ -117,7 +114,7 @@ def test_large_inputs_are_judged_by_every_test(name: str, policies: dict[str, Po
         facts = Facts("tool_call", "t", {"v": "a"}, input={"request": value})
         start = time.process_time()
         decision = policies[test].decide(facts)
-        assert explain(policies[test], facts).decision.rule_id == decision.rule_id
+        assert explain_decision(policies[test], facts).decision.rule_id == decision.rule_id
         assert time.process_time() - start < GENEROUS
 
 
@@ -154,7 +151,7 @@ def test_as_deep_as_is_taken_is_judged(depth: int, policies: dict[str, Policy]) 
         value = [value] if level % 2 else {"v": value}
     for test, policy in policies.items():
         facts = Facts("tool_call", "t", {"v": value})
-        assert explain(policy, facts).decision.rule_id == policy.decide(facts).rule_id, test
+        assert explain_decision(policy, facts).decision.rule_id == policy.decide(facts).rule_id, test
     assert policies["text"].decide(Facts("tool_call", "t", {"v": value})).rule_id == "r"
 
 
@@ -163,7 +160,7 @@ def test_a_list_is_looked_at_up_to_the_bound(elements: int, rule: str) -> None:
     """A hundred thousand elements are judged one by one; of more nothing is said, which allows nothing."""
     policy = compile_text('default deny\nrule r { allow any step when every args.v in ["a"] }')
     facts = Facts("tool_call", "t", {"v": ["a"] * elements})
-    assert policy.decide(facts).rule_id == explain(policy, facts).decision.rule_id == rule
+    assert policy.decide(facts).rule_id == explain_decision(policy, facts).decision.rule_id == rule
 
 
 def test_quantifiers_in_each_other_end_at_the_bound() -> None:

@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 
 from rebuno.errors import BundleError, NotJSON, ValidationError
-from rebuno.policy.check.bundle import check
-from rebuno.policy.compile import compile_text
-from rebuno.policy.explain.explain import explain
-from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.syntax.link import link
-from rebuno.policy.syntax.source import read
+from rebuno.policy import Facts, check_bundle, compile_text, explain_decision, link_bundle, read_source
 from rebuno.sdk.context import required
 from rebuno.testing import memory_kernel
 from tests.cases.playing import BUNDLES, HERE, Call, layered, more, policy, published, verdict
@@ -57,8 +52,8 @@ def test_a_rule_that_can_never_decide_is_refused(key: str, rules: tuple[str, str
 @pytest.mark.parametrize("path", sorted((HERE / "bundles").glob("*.rbp")), ids=lambda path: path.stem)
 def test_bundles_are_free_of_errors(path: Path) -> None:
     """A bundle that is not meant to be refused has no error."""
-    bundle, found = link(read(path))
-    errors = [d for d in (*found, *check(bundle)) if d.severity == "error"]
+    bundle, found = link_bundle(read_source(path))
+    errors = [d for d in (*found, *check_bundle(bundle)) if d.severity == "error"]
     assert bool(errors) == (path.stem in {"rm-last", "git-asked-first"})
 
 
@@ -71,14 +66,14 @@ def test_the_order_of_layers_is_all_one() -> None:
 
 def test_the_trace_names_the_deciding_rule_and_those_that_did_not_decide() -> None:
     """Rules behind the deciding one are listed, as not reached."""
-    trace = explain(layered("git-asked-last"), Facts("tool_call", "shell", {"command": "git status"}))
+    trace = explain_decision(layered("git-asked-last"), Facts("tool_call", "shell", {"command": "git status"}))
     assert trace.decision.rule_id == "status"
     assert [rule.rule_id for rule in trace.rules] == ["status", "git"]
 
 
 def test_a_trace_of_a_path_says_that_links_are_not_followed() -> None:
     """Who reads a trace is told what the rule did not see."""
-    trace = explain(layered("below-out"), Facts("tool_call", "write_file", {"path": "/proj/out/../x"}))
+    trace = explain_decision(layered("below-out"), Facts("tool_call", "write_file", {"path": "/proj/out/../x"}))
     assert "symbolic links" in str(trace.to_json())
 
 

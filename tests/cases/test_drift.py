@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import answer, in_loop, journal, run
 from tests.sdk.support import Crash
 

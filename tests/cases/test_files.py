@@ -9,12 +9,7 @@ import pytest
 
 import rebuno
 from rebuno.errors import BundleError
-from rebuno.policy.compile import compile_bundle, compile_text
-from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.syntax.diagnostics import Diagnostic
-from rebuno.policy.syntax.link import link
-from rebuno.policy.syntax.source import Source, read
-from rebuno.policy.syntax.tree import Rule
+from rebuno.policy import Diagnostic, Facts, Rule, Source, compile_bundle, compile_text, link_bundle, read_source
 from rebuno.testing import memory_kernel
 from tests.cases.playing import HERE
 from tests.cli.support import rebuno as command
@@ -31,7 +26,7 @@ def refusal(data: bytes, folder: Path) -> list[Diagnostic]:
     path = folder / "variant.rbp"
     path.write_bytes(data)
     with pytest.raises(BundleError) as caught:
-        compile_bundle(read(path))
+        compile_bundle(read_source(path))
     return list(caught.value.diagnostics)
 
 
@@ -148,7 +143,7 @@ def test_bytes_that_no_editor_shows_change_nothing(name: str, tmp_path: Path) ->
     """Line ends, a mark at the beginning, blanks: the same rules."""
     path = tmp_path / "variant.rbp"
     path.write_bytes(ALIKE[name])
-    policy = compile_bundle(read(path))
+    policy = compile_bundle(read_source(path))
     assert policy.decide(Facts("tool_call", "pay", {})).rule_id == "no-pay"
     assert policy.decide(Facts("tool_call", "search", {})).rule_id == "everything"
 
@@ -194,7 +189,7 @@ def test_other_bytes_are_refused_with_their_line_or_read_as_they_are_meant(name:
     if line is None:
         path = tmp_path / "variant.rbp"
         path.write_bytes(data)
-        assert compile_bundle(read(path)).decide(Facts("tool_call", "pay", {})).rule_id == "no-pay"
+        assert compile_bundle(read_source(path)).decide(Facts("tool_call", "pay", {})).rule_id == "no-pay"
     else:
         assert refusal(data, tmp_path)[0].span.line == line
 
@@ -212,7 +207,7 @@ def test_every_unfinished_file_is_diagnosed_at_the_cut_or_before() -> None:
     ends = [at for at, char in enumerate(GOOD) if char in ' \n"(){}'] + list(range(GOOD.index("rule ask"), len(GOOD)))
     for end in ends:
         text = GOOD[:end]
-        bundle, found = link(Source(text))
+        bundle, found = link_bundle(Source(text))
         for one in found:
             assert one.span.line <= text.count("\n") + 1
         if text.count("{") > text.count("}"):
@@ -227,7 +222,7 @@ def test_unfinished_files_are_diagnosed_alike_by_the_command_and_the_library(tmp
         (tmp_path / "cut.rbp").write_text(GOOD[:end])
         ran = command("policy", "check", "cut.rbp", "--json", within=tmp_path)
         told = [one for one in json.loads(ran.out)["diagnostics"] if one["severity"] == "error"]
-        _, found = link(read(tmp_path / "cut.rbp"))
+        _, found = link_bundle(read_source(tmp_path / "cut.rbp"))
         first = [(one["line"], one["column"], one["code"]) for one in told[: len(found)]]
         assert first == [(one.span.line, one.span.column, str(one.code)) for one in found]
         assert (ran.code == 2) == bool(told)

@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 import rebuno
-from rebuno.policy.compile import permissive
+from rebuno.policy import permissive_policy
 from tests.cases import stepping
 from tests.embedded.support import ROOT, in_loop, journal, line
 
@@ -150,7 +150,7 @@ async def test_two_loops_of_one_process_do_not_run_one_execution_twice(tmp_path:
 
     def other() -> str:
         try:
-            return str(rebuno.run_sync(handler, path=path, policy=permissive(), id="run", agent="agent").status)
+            return str(rebuno.run_sync(handler, path=path, policy=permissive_policy(), id="run", agent="agent").status)
         except rebuno.ConflictError as error:
             return str(error)
 

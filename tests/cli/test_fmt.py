@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.policy.interop import json_ast
-from rebuno.policy.syntax.parse import DEEPEST, parse
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import DEEPEST_TREE, Source, load_ast, parse_bundle
 from tests.cli.support import rebuno
 
 LOOSE = 'bundle a\ndefault deny\nrule b { allow tool "x" because "c" when args.a==1 } # d\n'
@@ -105,11 +103,11 @@ def test_json_names_what_changed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_ast_prints_a_tree_that_can_be_read_back(tmp_path: Path, options: list[str]) -> None:
     """The tree of the file, down to the deepest condition that a bundle may hold."""
-    text = LOOSE + f"condition a = {'not (' * (DEEPEST // 2)}b{')' * (DEEPEST // 2)}"
+    text = LOOSE + f"condition a = {'not (' * (DEEPEST_TREE // 2)}b{')' * (DEEPEST_TREE // 2)}"
     (tmp_path / "a.rbp").write_text(text)
     ran = rebuno("policy", "ast", "a.rbp", *options, within=tmp_path)
     assert ran.code == 0
-    assert json_ast.load(ran.out) == parse(Source(text))[0]
+    assert load_ast(ran.out) == parse_bundle(Source(text))[0]
     assert ran.out.count("\n") == 1 if options else ran.out.count("\n") > 100
 
 

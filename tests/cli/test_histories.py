@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rebuno as library
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.cli.support import Ran, rebuno
 
 POLICY = compile_text("bundle tests\ndefault allow\n")

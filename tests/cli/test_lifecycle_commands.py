@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from rebuno_cli.main import main
 
 ACT = rebuno.tool("act")(lambda: "acted")

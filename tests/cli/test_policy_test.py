@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rebuno.policy.testing.discovery import find
-from rebuno.policy.testing.runner import run_suites
+from rebuno.policy import find_bundles, run_suites
 from tests.cli.support import CASES, payments, rebuno
 
 
@@ -114,7 +113,7 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 def test_processes_give_the_same_reports_in_the_same_order(tmp_path: Path) -> None:
     """Failures, traces and coverage included."""
     _bundles(tmp_path, 5)
-    suites = find([tmp_path])
+    suites = find_bundles([tmp_path])
     calls: list[int] = []
     shared = run_suites(suites, jobs=2, done=lambda: calls.append(1))
     assert [one.to_json() for one in shared] == [one.to_json() for one in run_suites(suites, jobs=1)]

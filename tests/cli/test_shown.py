@@ -16,7 +16,7 @@ import rebuno
 from rebuno.journal.records import Execution
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from rebuno_cli.render import records
 from tests.cli.served import server
 from tests.cli.support import Ran

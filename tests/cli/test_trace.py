@@ -10,7 +10,7 @@ import pytest
 
 import rebuno as library
 from rebuno.embedded import PolicyLike
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.cli.support import rebuno
 
 OPEN = compile_text("bundle tests\ndefault allow\n")

@@ -27,10 +27,7 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-from rebuno.policy.check.bundle import check
-from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
-from rebuno.policy.syntax.parse import parse
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Diagnostic, Severity, Source, check_bundle, parse_bundle
 from rebuno_cli.main import main
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -73,8 +70,8 @@ def blocks(page: str) -> list[Block]:
 def findings(block: Block) -> list[Diagnostic]:
     """What the checker has against a bundle that it should accept as it stands."""
     text = _HEAD + block.body if block.sort == "rbp fragment" else block.body
-    bundle, found = parse(Source(text, f"{block.page}:{block.line}"))
-    every = [*found, *check(bundle)]
+    bundle, found = parse_bundle(Source(text, f"{block.page}:{block.line}"))
+    every = [*found, *check_bundle(bundle)]
     if block.sort == "rbp fragment":
         return [d for d in every if d.severity is Severity.ERROR]
     return every

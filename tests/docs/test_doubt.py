@@ -8,17 +8,20 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.compile import compile_text
-from rebuno.policy.explain.explain import explain
-from rebuno.policy.facets import registry
-from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.keywords import TYPES
-from rebuno.policy.syntax.parse import parse
-from rebuno.policy.syntax.source import Source
-from rebuno.policy.syntax.tree import Op
-from rebuno.policy.testing.reader import read_submission
+from rebuno.policy import (
+    BUILT_IN_FACETS,
+    TYPE_WORDS,
+    Facts,
+    Op,
+    Policy,
+    Source,
+    compile_text,
+    explain_decision,
+    find_facet,
+    parse_bundle,
+    read_submission,
+)
+from rebuno.policy import tree as s
 from tests.docs.pages import ROOT, blocks
 
 PAGE = "docs/doubt.md"
@@ -81,7 +84,7 @@ def _of(policies: tuple[Policy, Policy], facts: Facts) -> str:
     """What the test answers: an allow rule matches on yes alone, a deny rule on yes and maybe."""
     allowed, denied = (policy.decide(facts).rule_id == "r" for policy in policies)
     answer = "yes" if allowed else "maybe" if denied else "no"
-    assert explain(policies[0], facts).rules[0].answer == answer
+    assert explain_decision(policies[0], facts).rules[0].answer == answer
     return answer
 
 
@@ -94,7 +97,7 @@ def _args(column: str, beside: dict[str, Any]) -> Any:
 def _tests() -> list[s.Test]:
     found = []
     for row in TESTS:
-        bundle, _ = parse(Source(f'rule r {{\n  deny tool "t"\n  when {row.code}\n}}\n', "row"))
+        bundle, _ = parse_bundle(Source(f'rule r {{\n  deny tool "t"\n  when {row.code}\n}}\n', "row"))
         rule = next(statement for statement in bundle.statements if isinstance(statement, s.Rule))
         when = next(clause for clause in rule.clauses if isinstance(clause, s.When))
         test = when.expr.item if isinstance(when.expr, s.Not) else when.expr
@@ -136,7 +139,7 @@ def test_without_a_clock_the_time_is_in_doubt(now: float | None, answer: str) ->
 def test_what_a_facet_does_not_read_is_in_doubt(row: Row) -> None:
     """Values that the page calls doubtful are maybe, those that it calls empty are not there."""
     given = _policies(f"{row.code} of args.a given")
-    facet = registry.facet(row.code)
+    facet = find_facet(row.code)
     assert facet is not None
     read = _policies(f"every {row.code} of args.a has (it given)") if facet.many else given
     _, doubtful, nothing = row.cells
@@ -155,15 +158,15 @@ def test_no_predicate_is_left_out() -> None:
     wanted = {(op, turned) for op in Op for turned in (False, True) if not (turned and op in (Op.EQ, Op.NE))}
     assert wanted <= set(shown)
     types = {test.right.value for test in _tests() if test.op is Op.IS and isinstance(test.right, s.Literal)}
-    assert types == set(TYPES)
+    assert types == set(TYPE_WORDS)
 
 
 def test_no_facet_is_left_out() -> None:
     """Each has its tests, a set with each of the three words, and a row of examples."""
     asked = {(test.operand.facets[0].text, test.operand.quantifier) for test in _tests() if test.operand.facets}
-    for name in registry.OWN:
-        facet = registry.facet(name)
+    for name in BUILT_IN_FACETS:
+        facet = find_facet(name)
         assert facet is not None
         words = list(s.Quantifier) if facet.many else [None]
         assert {(name, word) for word in words} <= asked
-    assert sorted(row.code for row in FACETS) == sorted(registry.OWN)
+    assert sorted(row.code for row in FACETS) == sorted(BUILT_IN_FACETS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.policy.facets import registry
+from rebuno.policy import BUILT_IN_FACETS, find_facet
 from tests.docs.pages import ROOT, blocks
 
 PAGE = "docs/facets/README.md"
@@ -24,8 +24,8 @@ def test_the_table_is_the_registry() -> None:
     """Each facet in order, with what it reads, what it gives, and whether `under` can be asked."""
     rows = re.findall(r"^\| \[`(\w+)`\]\([\w-]+\.md\) \| (.+?) \| (.+?) \| (.+?) \|$", TEXT, re.MULTILINE)
     there = []
-    for name in registry.OWN:
-        facet = registry.facet(name)
+    for name in BUILT_IN_FACETS:
+        facet = find_facet(name)
         assert facet is not None
         there.append((name, facet.of, f"{'the **set** of ' if facet.many else ''}{facet.gives}", bool(facet.network)))
     assert [(name, of, gives, under != "–") for name, of, gives, under in rows] == there
@@ -75,7 +75,7 @@ def test_the_facet_of_the_page_decides(account: str, verdict: str, tmp_path: Pat
 
 def test_the_package_is_named_where_its_facet_is_used(tmp_path: Path, package: Path) -> None:
     """So a decision can be told apart from one of another version of the package."""
-    code = "from rebuno.policy import facets; print(facets.packages(['iban', 'host']))"
+    code = "from rebuno.policy import facet_packages; print(facet_packages(['iban', 'host']))"
     done = _python(code, within=tmp_path, package=package)
     assert done.stdout.strip() == "('bank-facets 1.0',)", done.stderr
 

@@ -4,17 +4,25 @@ import re
 
 import pytest
 
-from rebuno.policy.facets import registry
-from rebuno.policy.facets.path import facets as path
-from rebuno.policy.facets.shell import tree as shell_tree
-from rebuno.policy.facets.sql import tree as sql_tree
-from rebuno.policy.matcher.provenance import MAX_VALUES
-from rebuno.policy.matcher.schedule import DAYS, EXAMPLE, schedule
-from rebuno.policy.matcher.tests import MAX_TESTS
-from rebuno.policy.syntax.keywords import CLAUSES, ROOTS, STATEMENTS, TYPES
-from rebuno.policy.syntax.tree import Op
-from rebuno.policy.values.json_values import MAX_DEPTH
-from rebuno.policy.values.tokens import MAX_TEXT
+from rebuno.policy import (
+    BUILT_IN_FACETS,
+    CLAUSE_WORDS,
+    EXAMPLE_SCHEDULE,
+    MAX_ELEMENT_TESTS,
+    MAX_JSON_DEPTH,
+    MAX_KNOWN_VALUES,
+    MAX_PATH_LENGTH,
+    MAX_SEARCHED_TEXT,
+    MAX_SHELL_BYTES,
+    MAX_SQL_BYTES,
+    ROOT_WORDS,
+    STATEMENT_WORDS,
+    TYPE_WORDS,
+    WEEKDAYS,
+    Op,
+    find_facet,
+    parse_schedule,
+)
 from tests.docs.pages import ROOT
 
 
@@ -35,8 +43,8 @@ def _shown(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("page", "heading", "words"),
     [
-        ("language/statements.md", "Statements", STATEMENTS),
-        ("language/rules.md", "Clauses", CLAUSES),
+        ("language/statements.md", "Statements", STATEMENT_WORDS),
+        ("language/rules.md", "Clauses", CLAUSE_WORDS),
         ("language/tests.md", "What a test asks", [op.value for op in Op]),
     ],
 )
@@ -63,22 +71,22 @@ def test_predicates_are_shown_with_their_opposites() -> None:
 def test_the_page_names_where_a_path_may_start() -> None:
     """Each root has its row."""
     shown = _shown(_section("language/tests.md", "What a test looks at"))
-    assert sorted(code.removesuffix(".args") for code in shown) == sorted(ROOTS)
+    assert sorted(code.removesuffix(".args") for code in shown) == sorted(ROOT_WORDS)
 
 
 def test_the_page_names_the_types_and_the_facets() -> None:
     """`is` knows these types, and `of` these facets."""
     text = " ".join(_text("language/tests.md").split())
-    assert f"`{' '.join(TYPES)}`" in text
+    assert f"`{' '.join(TYPE_WORDS)}`" in text
     listed = re.search(r"There are `([a-z_ ]+)`", text)
     assert listed is not None
-    assert set(listed[1].split()) == set(registry.OWN)
+    assert set(listed[1].split()) == set(BUILT_IN_FACETS)
 
 
 def test_the_page_names_the_sets() -> None:
     """These facets take `any`, `every` or `no`."""
     listed = re.search(r"facet that gives a set \(([^)]+)\)", _text("language/tests.md").replace("\n", " "))
-    sets = [name for name in registry.OWN if (found := registry.facet(name)) and found.many]
+    sets = [name for name in BUILT_IN_FACETS if (found := find_facet(name)) and found.many]
     assert listed is not None
     assert set(re.findall(r"`(\w+)`", listed[1])) == set(sets)
 
@@ -86,13 +94,13 @@ def test_the_page_names_the_sets() -> None:
 @pytest.mark.parametrize(
     ("number", "bound"),
     [
-        ("100,000", MAX_VALUES),
-        ("100,000", MAX_TESTS),
-        ("128", MAX_DEPTH),
-        ("1,048,576", MAX_TEXT),
-        ("65,536 bytes", shell_tree.MAX_BYTES),
-        ("65,536 bytes", sql_tree.MAX_BYTES),
-        ("65,536 characters", path.MAX_LENGTH),
+        ("100,000", MAX_KNOWN_VALUES),
+        ("100,000", MAX_ELEMENT_TESTS),
+        ("128", MAX_JSON_DEPTH),
+        ("1,048,576", MAX_SEARCHED_TEXT),
+        ("65,536 bytes", MAX_SHELL_BYTES),
+        ("65,536 bytes", MAX_SQL_BYTES),
+        ("65,536 characters", MAX_PATH_LENGTH),
     ],
 )
 def test_the_bounds_are_those_of_the_code(number: str, bound: int) -> None:
@@ -101,7 +109,7 @@ def test_the_bounds_are_those_of_the_code(number: str, bound: int) -> None:
     assert int(number.split()[0].replace(",", "")) == bound
 
 
-@pytest.mark.parametrize("code", [*_shown(_section("language/history.md", "The time")), EXAMPLE])
+@pytest.mark.parametrize("code", [*_shown(_section("language/history.md", "The time")), EXAMPLE_SCHEDULE])
 def test_the_schedules_of_the_page_can_be_read(code: str) -> None:
     """Days, times and zones, each put where it belongs in a whole schedule."""
     days, times, zone = "Mon", "09:00-17:00", "UTC"
@@ -109,8 +117,8 @@ def test_the_schedules_of_the_page_can_be_read(code: str) -> None:
         days, times, zone = code.split()
     elif code[0].isdigit():
         times = code
-    elif code[:3] in DAYS:
+    elif code[:3] in WEEKDAYS:
         days = code
     else:
         zone = code
-    assert schedule(f"{days} {times} {zone}").days
+    assert parse_schedule(f"{days} {times} {zone}").days

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.policy.format.format import format_bundle
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Source, format_bundle
 from tests.docs.pages import ROOT, Block, blocks, commands, findings, matches, run
 
 PAGES = [

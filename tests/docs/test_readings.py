@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.facets import registry
-from rebuno.policy.facets.reading import NOWHERE, Reading, Surroundings
-from rebuno.policy.values.json_values import MISSING, UNREADABLE
+from rebuno.policy import MISSING, NO_CONTEXT, UNREADABLE, PathContext, Reading, find_facet
 from tests.docs.pages import ROOT
 
 
@@ -25,9 +23,9 @@ def _codes(cell: str) -> list[str]:
 
 
 def _read(name: str, value: str) -> Any:
-    facet = registry.facet(name)
+    facet = find_facet(name)
     assert facet is not None
-    found = facet.read(value, NOWHERE)
+    found = facet.read(value, NO_CONTEXT)
     return found.json() if isinstance(found, Reading) else found
 
 
@@ -71,24 +69,24 @@ def test_numbers_are_read_as_shown(values: list[str], cell: str) -> None:
 @pytest.mark.parametrize(("values", "cell"), _column("numbers-and-dates.md", ["text", "day"]))
 def test_dates_are_read_as_shown(values: list[str], cell: str) -> None:
     """A day with its year, a day of any year, or doubt."""
-    facet = registry.facet("date")
+    facet = find_facet("date")
     assert facet is not None
     for value in values:
-        found = facet.read(value, NOWHERE)
+        found = facet.read(value, NO_CONTEXT)
         if cell.startswith("maybe"):
             assert found is UNREADABLE
         else:
             day = re.split(r" of any year|:", cell)[0]
-            assert found.json() == facet.literal(day, NOWHERE).json()
+            assert found.json() == facet.literal(day, NO_CONTEXT).json()
 
 
 @pytest.mark.parametrize(("values", "cell"), _column("paths.md", ["value", "is"]))
 def test_paths_are_read_as_shown(values: list[str], cell: str) -> None:
     """With the directories of the page, the path that a value is, or doubt."""
-    facet = registry.facet("path")
+    facet = find_facet("path")
     assert facet is not None
     for value in values:
-        found = facet.read(value, Surroundings("/proj", "/home/bot"))
+        found = facet.read(value, PathContext("/proj", "/home/bot"))
         if cell.startswith("maybe"):
             assert found is UNREADABLE
         else:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import rebuno
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy, compile_text
 from tests.embedded.support import bundle
 
 OPEN = compile_text("bundle tests\ndefault allow\n")

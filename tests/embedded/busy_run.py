@@ -9,7 +9,7 @@ import sys
 from itertools import count
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 
 POLICY = compile_text(
     'bundle busy\ndefault allow\nrule act { require approval for tool "act" because "ask it" }\n'

@@ -14,7 +14,7 @@ from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.records import Full, Spend
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.store import Store
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.agents import die, note
 
 LIMITED = compile_text('rule r { allow tool "act" limit 5 per 1h for each agent }')

@@ -18,7 +18,7 @@ from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 
 POLICY = compile_text(
     'bundle b\ndefault deny\nknown seen = result of tool "watched" at result.n\n'

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec
 import rebuno
 from rebuno.journal.chain import verify
 from rebuno.journal.records import Event, Step
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 
 ROOT = Path(__file__).parents[2]
 P = ParamSpec("P")

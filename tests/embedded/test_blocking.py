@@ -9,7 +9,7 @@ import pytest
 
 import rebuno
 from rebuno.model.identity import parse
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import answer, bundle, in_loop, journal, process, run
 from tests.sdk.support import Crash
 

@@ -13,7 +13,7 @@ import rebuno
 from rebuno.embedded import Kernel
 from rebuno.journal.opening import open_store
 from rebuno.journal.records import Lease
-from rebuno.policy.compile import permissive
+from rebuno.policy import permissive_policy
 from tests.embedded.support import in_loop
 
 # More turns of the event loop, and more suspensions, than a run of this size has until its handler is in its step.
@@ -70,7 +70,7 @@ class Bench:
 
     def __init__(self, store: Any) -> None:
         self.store, self.kept = store, Kept(store)
-        self.kernel = Kernel(store, permissive(), strict=False)
+        self.kernel = Kernel(store, permissive_policy(), strict=False)
         self.running = 0
 
     async def handler(self) -> str:
@@ -208,7 +208,7 @@ async def test_the_outcome_of_a_cancelled_step_is_on_the_disk_before_its_caller_
         return "cancelled" if step.cancelled() else "ended"
 
     store = await open_store(path)
-    kernel = Kernel(store, permissive(), strict=False)
+    kernel = Kernel(store, permissive_policy(), strict=False)
     for turns in range(24):
         for again in (False, True):
             ran.clear()

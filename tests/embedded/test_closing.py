@@ -11,7 +11,7 @@ import pytest
 
 import rebuno
 from rebuno.journal.chain import verify
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import in_loop
 
 ASK = 'bundle asks\ndefault allow\nrule ask { require approval for tool "ask" }\n'

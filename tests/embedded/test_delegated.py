@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import in_loop
 
 PAYER = """bundle payer

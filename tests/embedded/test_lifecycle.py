@@ -12,8 +12,7 @@ from rebuno.embedded import Kernel
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.model.clock import FixedClock
-from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.syntax.source import read
+from rebuno.policy import compile_policy, compile_text, read_source
 from tests.embedded.support import answer, bundle, in_loop, journal, run
 from tests.sdk.support import Crash
 
@@ -323,13 +322,13 @@ async def test_an_open_kernel_removes_what_is_not_kept_any_more(
 
 def test_a_restored_policy_is_the_same_policy(tmp_path: Path) -> None:
     """Digest, name and layers, from the texts alone."""
-    from rebuno.policy.restore import restore
+    from rebuno.policy import restore_policy
 
     files = written(tmp_path / "rules", "deny")
-    policy = compile_policy([read(file) for file in files])
+    policy = compile_policy([read_source(file) for file in files])
     for file in files:
         file.unlink()
-    again = restore(policy.digest, [(source.path, source.text) for source in policy.sources])
+    again = restore_policy(policy.digest, [(source.path, source.text) for source in policy.sources])
     assert (again.digest, again.name, len(again.layers)) == (policy.digest, policy.name, 2)
     with pytest.raises(rebuno.BundleError, match="do not make that policy"):
-        restore("0" * 64, [(source.path, source.text) for source in policy.sources])
+        restore_policy("0" * 64, [(source.path, source.text) for source in policy.sources])

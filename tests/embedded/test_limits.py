@@ -11,7 +11,7 @@ import pytest
 import rebuno
 from rebuno.errors import RateLimited
 from rebuno.kernel.core import limits
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from rebuno.testing import FixedClock, memory_kernel
 from tests.embedded import limited
 from tests.embedded.agents import notes

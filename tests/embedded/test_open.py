@@ -14,7 +14,7 @@ import pytest
 import rebuno
 from rebuno.embedded import Kernel
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.policy.compile import permissive
+from rebuno.policy import permissive_policy
 from tests.embedded.support import in_loop, journal, run
 
 OPEN = "bundle tests\ndefault allow\n"
@@ -115,7 +115,7 @@ async def test_a_locked_store_is_busy_and_the_run_resumes(tmp_path: Path) -> Non
     await use(path)
     other = apsw.Connection(str(path))
     store = await SQLiteStore.open(path, busy_timeout=0.05)
-    kernel = Kernel(store, permissive(), strict=False)
+    kernel = Kernel(store, permissive_policy(), strict=False)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(rebuno.StoreBusy):
         await kernel.run(handler, id="another", agent="agent")
@@ -219,7 +219,7 @@ async def test_a_run_that_is_called_off_twice_while_it_begins_is_not_complained_
 
     store = await SQLiteStore.open(tmp_path / "store.db")
     monkeypatch.setattr(store, "find", find)
-    running = asyncio.create_task(Kernel(store, permissive(), strict=False).run(handler, id="run"))
+    running = asyncio.create_task(Kernel(store, permissive_policy(), strict=False).run(handler, id="run"))
     await asked.wait()
     for _ in range(2):
         running.cancel()

@@ -8,7 +8,7 @@ import pytest
 
 import rebuno
 from rebuno.kernel.core.attempt import Attempt
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from rebuno.testing import memory_kernel
 from tests.kernel.support import bench
 

@@ -10,7 +10,7 @@ from rebuno.embedded import Kernel
 from rebuno.journal.chain import verify
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.model.clock import FixedClock
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import bundle, in_loop, journal, run
 from tests.sdk.support import Crash
 

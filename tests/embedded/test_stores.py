@@ -7,7 +7,7 @@ import pytest
 
 import rebuno
 from rebuno.journal.chain import verify
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import bundle, in_loop
 from tests.sdk.support import Crash
 

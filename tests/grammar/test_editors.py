@@ -8,11 +8,19 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.format.tokens import tokens
-from rebuno.policy.syntax.keywords import CLAUSES, HEADS, KINDS, RESERVED, ROOTS, STATEMENTS, TYPES
-from rebuno.policy.syntax.keywords import FACETS as OWN
-from rebuno.policy.syntax.parse import parse
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import (
+    CLAUSE_WORDS,
+    HEAD_WORDS,
+    KIND_WORDS,
+    RESERVED_WORDS,
+    ROOT_WORDS,
+    STATEMENT_WORDS,
+    TYPE_WORDS,
+    Source,
+    parse_bundle,
+    source_tokens,
+)
+from rebuno.policy import FACET_MODULES as OWN
 
 ROOT = Path(__file__).resolve().parents[2]
 GRAMMAR: dict[str, Any] = json.loads((ROOT / "grammar" / "editors" / "rbp.tmLanguage.json").read_text(encoding="utf-8"))
@@ -78,12 +86,12 @@ def test_the_grammar_is_one_that_editors_load() -> None:
 
 
 WORDS = [
-    *((word, "keyword.declaration") for word in STATEMENTS),
-    *((word, "keyword.other.clause") for word in CLAUSES),
-    *((word, "storage.type.kind") for word in KINDS),
-    *((word, "keyword.control") for word in HEADS),
-    *((word, "variable.language.root") for word in ROOTS),
-    *((word, "support.type") for word in TYPES if word != "null"),
+    *((word, "keyword.declaration") for word in STATEMENT_WORDS),
+    *((word, "keyword.other.clause") for word in CLAUSE_WORDS),
+    *((word, "storage.type.kind") for word in KIND_WORDS),
+    *((word, "keyword.control") for word in HEAD_WORDS),
+    *((word, "variable.language.root") for word in ROOT_WORDS),
+    *((word, "support.type") for word in TYPE_WORDS if word != "null"),
     *((f"{word} of args", "support.function.facet") for word in OWN),
     ("result of tool", "keyword.other.source"),
     ("for each agent", "keyword.other.scope"),
@@ -106,7 +114,7 @@ def test_every_role_has_its_scope(text: str, scope: str) -> None:
     assert pieces(text)[0][1].startswith(scope)
 
 
-@pytest.mark.parametrize("word", sorted(RESERVED - set(OWN)))
+@pytest.mark.parametrize("word", sorted(RESERVED_WORDS - set(OWN)))
 def test_no_word_of_the_language_looks_like_a_name(word: str) -> None:
     """A word that is new in the language is missed here."""
     assert "variable.other" not in pieces(word)[0][1]
@@ -124,10 +132,10 @@ def test_shipped_bundles_are_seen_as_they_are_parsed(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     text = text.partition("```rbp\n")[2].partition("```")[0] if path.suffix == ".md" else text
     seen = pieces(text)
-    bundle, found = parse(Source(text))
+    bundle, found = parse_bundle(Source(text))
     assert not found
     assert [word for word, scope in seen if not scope and word.strip()] == []
     comments = [word.removeprefix("#") for word, scope in seen if scope.startswith("comment")]
     assert comments == [comment.text for comment in bundle.comments]
-    strings = [token.text for token in tokens(bundle) if token.text.startswith(('"', 'r"'))]
+    strings = [token.text for token in source_tokens(bundle) if token.text.startswith(('"', 'r"'))]
     assert [word for word, scope in seen if scope.startswith("string")] == strings

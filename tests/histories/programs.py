@@ -8,8 +8,7 @@ from typing import Any
 import httpx2
 
 import rebuno
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy, compile_text
 
 BUNDLE = """\
 bundle histories

@@ -17,8 +17,7 @@ from unittest.mock import patch
 
 import rebuno
 from rebuno.journal import liveness
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy, compile_text
 
 MARKS = ("application_id", "user_version")
 

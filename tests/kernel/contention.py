@@ -8,7 +8,7 @@ import pytest
 from rebuno.journal.store import Store
 from rebuno.kernel.core.transact import PATIENCE
 from rebuno.model.answer import Answer
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.kernel.served import Run, World
 
 ASKS = """bundle asks

@@ -20,8 +20,7 @@ from rebuno.kernel.lifecycle.fork import fork, retry_point
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.clock import FixedClock
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy, compile_text
 from tests.kernel.served import World
 from tests.kernel.support import Opener
 

@@ -6,8 +6,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy, compile_text
 
 # Kind and target of every effect, and how a rule names them.
 TARGETS: Final = {

@@ -13,8 +13,7 @@ from rebuno.kernel.lifecycle import execution, votes
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.clock import FixedClock
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy, compile_text
 
 KEY = "run-1"
 

@@ -11,7 +11,7 @@ import rebuno
 from rebuno.errors import ValidationError
 from rebuno.kernel.core import recorded_steps
 from rebuno.kernel.core.recorded_steps import Recorded
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import in_loop
 from tests.sdk.support import OPEN, Crash
 

@@ -4,9 +4,7 @@ import pytest
 
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
-from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Policy, Source, compile_policy, compile_text
 from tests.embedded.support import in_loop
 from tests.kernel.support import Bench, Opener, bench
 

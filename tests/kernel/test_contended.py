@@ -16,7 +16,7 @@ from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.model.answer import Answer, Say
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.kernel.contention import ASK, MOST, Meanwhile, busy
 from tests.kernel.served import LEASE, Scenario, World
 from tests.kernel.support import KEY, Bench, Play, policy

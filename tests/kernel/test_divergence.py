@@ -11,7 +11,7 @@ from rebuno.journal.records import Step
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.core import recorded_steps
 from rebuno.model.decision import DIVERGED
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import answer, bundle, in_loop, journal, run
 from tests.sdk.support import Crash
 

@@ -20,7 +20,7 @@ from rebuno.kernel.history.archive import Recording, lines, read, record, restor
 from rebuno.kernel.history.verify import check
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.kernel.support import Opener
 
 POLICY = compile_text('bundle tests\ndefault allow\nrule ask { require approval for tool "pay" message "é?" }\n')

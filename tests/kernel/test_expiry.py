@@ -16,9 +16,7 @@ from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import Operator
 from rebuno.model.answer import Say
 from rebuno.model.clock import FixedClock, rfc3339
-from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Policy, Source, compile_policy, compile_text
 from tests.kernel.support import Bench, Play, player, policy
 
 MINUTE = 60.0

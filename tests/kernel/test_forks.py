@@ -15,7 +15,7 @@ from rebuno.kernel.lifecycle.fork import fork
 from rebuno.kernel.lifecycle.sweep import sweep
 from rebuno.model.answer import Say
 from rebuno.model.decision import FORK_EFFECT
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import answer, bundle, in_loop, run
 from tests.kernel.support import Bench, Play, policy
 from tests.sdk.support import Crash

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import LONG_TEXT, MAX_TEXTS_AHEAD, compile_text, read_long_texts, text_readers
 from rebuno.policy.facets.shell import script
 from rebuno.policy.facets.sql import tree
-from rebuno.policy.matcher import read_ahead
 
 pytestmark = pytest.mark.anyio
 
@@ -38,9 +37,9 @@ def _watched(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[st
 @pytest.mark.parametrize(
     ("tool", "module", "name", "text"),
     [
-        ("query", tree, "_script", "select a from t where a = 1" + " and b = 1" * 600),
-        ("query", tree, "_script", "select '" + "x" * 3_000 + "' from t"),
-        ("query", tree, "_script", "select a from " + "t," * 29_900 + "t"),
+        ("query", tree, "_read_dialect", "select a from t where a = 1" + " and b = 1" * 600),
+        ("query", tree, "_read_dialect", "select '" + "x" * 3_000 + "' from t"),
+        ("query", tree, "_read_dialect", "select a from " + "t," * 29_900 + "t"),
         ("shell", script, "walk", "ls; " * 1_500),
         ("shell", script, "walk", "ls " + "a " * 30_000),
     ],
@@ -55,7 +54,7 @@ async def test_a_long_text_is_read_beside_the_loop(
     async def handler() -> Any:
         return await called(text=text)
 
-    for reader in (tree.script, script.read_script):
+    for reader in (tree.read_sql, script.read_shell):
         reader.cache_clear()
     async with rebuno.open(tmp_path / "a.db", policy=compile_text(POLICY)) as kernel:
         await kernel.run(handler, id="a", agent="a")
@@ -161,21 +160,20 @@ async def test_a_cancelled_step_leaves_the_history_to_its_thread(
 def test_only_the_facets_that_a_policy_uses_read_ahead() -> None:
     """A policy without facets of SQL or shell text has no work to do before a decision."""
     assert (
-        read_ahead.readers(compile_text('default allow\nrule r { deny tool "t" when host of args.u == "a.example" }'))
-        == ()
+        text_readers(compile_text('default allow\nrule r { deny tool "t" when host of args.u == "a.example" }')) == ()
     )
-    assert len(read_ahead.readers(compile_text(POLICY))) == 2
+    assert len(text_readers(compile_text(POLICY))) == 2
     one = compile_text('default allow\nrule r { deny tool "t" when any statement of args.a == "drop" }')
-    assert len(read_ahead.readers(one)) == 1
+    assert len(text_readers(one)) == 1
 
 
 def test_long_texts_are_found_wherever_they_stand() -> None:
     """In lists and objects; short ones are left to the decision, and so are those beyond a number."""
     seen: list[str] = []
-    long = "x" * (read_ahead.LONG + 1)
-    read_ahead.read([seen.append], '{"a":["' + long + '",{"b":"' + long + '"}],"c":"short"}')
+    long = "x" * (LONG_TEXT + 1)
+    read_long_texts([seen.append], '{"a":["' + long + '",{"b":"' + long + '"}],"c":"short"}')
     assert seen == [long, long]
     seen.clear()
-    read_ahead.read([seen.append], "[" + ",".join([f'"{long}"'] * 100) + "]")
-    assert len(seen) == read_ahead.MOST
-    read_ahead.read([seen.append], "no json")
+    read_long_texts([seen.append], "[" + ",".join([f'"{long}"'] * 100) + "]")
+    assert len(seen) == MAX_TEXTS_AHEAD
+    read_long_texts([seen.append], "no json")

@@ -9,8 +9,7 @@ import pytest
 
 import rebuno
 from rebuno.model.answer import Say
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy, compile_text
 from rebuno.testing import FixedClock, memory_kernel
 from tests.kernel.support import Bench, bench
 from tests.sdk.support import Crash

@@ -19,8 +19,7 @@ from rebuno.kernel.lifecycle.fork import fork, retry_point
 from rebuno.model.answer import Say
 from rebuno.model.decision import FORK_EFFECT
 from rebuno.model.obligation import Scope
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy, compile_text
 from tests.kernel.support import KEY, Bench, Opener, Play, bench, in_memory, player
 
 ONCE = "at_most_once"

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from rebuno.model.answer import Say
 from rebuno.model.clock import FixedClock
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.restore import restore
+from rebuno.policy import Policy, compile_text, restore_policy
 from tests.kernel import served
 from tests.kernel.derivations import (
     SCOPES,
@@ -54,7 +52,7 @@ async def lives(
         row = await driver.store.execution(id)
         ended = row.status.terminal
         assert row.pinned is (keeps or (ended and before.row.pinned))
-        kept = restore(row.digest, await driver.store.bundle(row.digest) or ()) if row.pinned else None
+        kept = restore_policy(row.digest, await driver.store.bundle(row.digest) or ()) if row.pinned else None
         if keeps:
             assert row.digest == before.row.digest
         if ended:

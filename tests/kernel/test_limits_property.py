@@ -13,7 +13,7 @@ from rebuno.kernel.lifecycle import execution
 from rebuno.model import identity
 from rebuno.model.answer import Say, Submission
 from rebuno.model.clock import FixedClock
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 
 SCOPES = {"": "execution", " for each agent": "agent", " for all agents together": "all"}
 

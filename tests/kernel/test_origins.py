@@ -19,7 +19,7 @@ from rebuno.model import identity
 from rebuno.model.answer import Say, Submission
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.kernel.served import Scenario, World
 
 PAYER = """bundle payer

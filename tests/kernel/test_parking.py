@@ -15,7 +15,7 @@ from rebuno.kernel.core import limits
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import in_loop
 from tests.kernel.support import Bench, Opener, bench
 

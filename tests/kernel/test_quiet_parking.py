@@ -6,7 +6,7 @@ import pytest
 
 from rebuno.kernel.core import limits
 from rebuno.model.answer import Say, Submission
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import in_loop
 from tests.kernel.support import Opener, bench
 

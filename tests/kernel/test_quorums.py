@@ -8,9 +8,7 @@ import pytest
 from rebuno.errors import ConflictError, ForbiddenError, ValidationError
 from rebuno.kernel.core.quorum import granters
 from rebuno.model.answer import Say
-from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Policy, Source, compile_policy, compile_text
 from tests.kernel.support import Bench, Play
 
 

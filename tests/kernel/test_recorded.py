@@ -13,9 +13,7 @@ from rebuno.kernel.core.recorded_steps import Recorded
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
-from rebuno.policy.compile import compile_text
-from rebuno.policy.matcher.dependencies import LooksBack
-from rebuno.policy.matcher.facts import Evidence, History
+from rebuno.policy import Evidence, History, HistoryDependencies, compile_text
 
 EVERYTHING = compile_text(
     'bundle b\ndefault allow\nrule a { deny tool "x" when after any step }\n'
@@ -83,7 +81,9 @@ def shown(history: History) -> list[tuple[object, ...]]:
     return [(e.seq, e.target, e.args, e.result, e.approved, e.status, e.step) for e in history.evidence]
 
 
-async def read(steps: list[Step], approvals: list[Approval], looks_back: LooksBack) -> tuple[Recorded, list[Evidence]]:
+async def read(
+    steps: list[Step], approvals: list[Approval], looks_back: HistoryDependencies
+) -> tuple[Recorded, list[Evidence]]:
     """All of a log, page by page, and the evidence in the order in which it came."""
     store = await SQLiteStore.open(":memory:")
     run = Execution("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
@@ -103,7 +103,7 @@ def test_pages_give_the_evidence_of_the_whole_log(seed: int, count: int, monkeyp
     """Whatever overlaps: in the order of event numbers, as if all had been read at once; tokens and unknowns too."""
     monkeypatch.setattr(recorded_steps, "PAGE", 5)
     steps, approvals = log(seed, count)
-    known, came = asyncio.run(read(steps, approvals, LooksBack(EVERYTHING)))
+    known, came = asyncio.run(read(steps, approvals, HistoryDependencies(EVERYTHING)))
     whole = facts.history(steps, approvals)
     assert shown(known.history) == shown(whole)
     assert [e.seq for e in came] == sorted(e.seq for e in came)
@@ -119,7 +119,7 @@ def test_pages_give_the_evidence_of_the_whole_log(seed: int, count: int, monkeyp
 
 def test_only_what_a_policy_can_ask_about_is_kept() -> None:
     """The subjects of `after`, `count` and `known`, lists written out; nothing where there are none."""
-    looks_back = LooksBack(SOME)
+    looks_back = HistoryDependencies(SOME)
     kept = [
         (kind, target)
         for kind in ("tool_call", "llm_call", "local")
@@ -127,7 +127,9 @@ def test_only_what_a_policy_can_ask_about_is_kept() -> None:
         if looks_back.about(kind, target)
     ]
     assert kept == [("tool_call", "read"), ("tool_call", "list"), ("tool_call", "fetch-1"), ("llm_call", "m")]
-    assert not LooksBack(compile_text('bundle b\ndefault allow\nrule a { deny tool "x" }\n')).about("tool_call", "x")
+    assert not HistoryDependencies(compile_text('bundle b\ndefault allow\nrule a { deny tool "x" }\n')).about(
+        "tool_call", "x"
+    )
     steps, approvals = log(1, 40)
     known, _ = asyncio.run(read(steps, approvals, looks_back))
     assert {evidence.target for evidence in known.history.evidence} == {"read", "fetch-1"}
@@ -139,7 +141,7 @@ def test_a_step_that_ended_is_forgotten_once_it_was_visited(monkeypatch: pytest.
 
     async def scenario() -> None:
         steps, approvals = log(2, 60)
-        known, _ = await read(steps, approvals, LooksBack(SOME))
+        known, _ = await read(steps, approvals, HistoryDependencies(SOME))
         whole = [step for step in known.steps.values() if step.args and step.status.terminal]
         assert len(whole) == 10
         for step in steps:
@@ -161,7 +163,7 @@ def test_who_stops_waiting_for_a_page_takes_it_from_nobody(monkeypatch: pytest.M
         run = Execution("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
         steps, _ = log(3, 12)
         await store.create(run, (), Copied(tuple(steps)))
-        known = Recorded(store, "run", 2, (), LooksBack(SOME), base=10**6, digest="digest", visited=set())
+        known = Recorded(store, "run", 2, (), HistoryDependencies(SOME), base=10**6, digest="digest", visited=set())
         await known.more()
         impatient = asyncio.create_task(known.find(steps[-1].step_id))
         await asyncio.sleep(0)

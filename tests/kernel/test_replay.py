@@ -18,7 +18,7 @@ from rebuno.kernel.core.replay import recorded as recorded_answer
 from rebuno.kernel.kernel import Kernel
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.identity import parse
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.kernel.support import Bench, Play, policy
 from tests.sdk.support import OPEN, Crash
 

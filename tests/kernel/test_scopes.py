@@ -7,9 +7,7 @@ from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.history.verify import check
 from rebuno.kernel.lifecycle.fork import fork
 from rebuno.model.answer import Say
-from rebuno.policy.compile import compile_policy, compile_text
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Policy, Source, compile_policy, compile_text
 from tests.kernel.support import Bench, Play, policy
 
 HOUR = 3600.0

@@ -18,7 +18,7 @@ from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.served.kernel import Dispatched, Outcome
 from rebuno.model.answer import Say
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy.compile import permissive
+from rebuno.policy import permissive_policy
 from tests.kernel.served import LEASE, Scenario, World
 
 ASKS = 'bundle asks\ndefault allow\nrule pay { require approval for tool "pay" because "money" }\n'
@@ -302,7 +302,7 @@ def test_nobody_runs_a_served_execution_in_a_process_of_his_own(serve: Scenario)
     async def scenario(w: World) -> None:
         await w.agent()
         run = await w.begin(key="k")
-        kernel = Kernel(w.store, permissive())
+        kernel = Kernel(w.store, permissive_policy())
         with pytest.raises(ConflictError, match="its agent"):
             await kernel.begin(agent_id="agent", input="null", key="k")
         await run.complete("done")

@@ -8,7 +8,7 @@ from rebuno.errors import BundleError, ConflictError, NotFoundError, ValidationE
 from rebuno.kernel.served import registry
 from rebuno.kernel.served.kernel import Delta, Serving
 from rebuno.model.answer import Say
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Source
 from tests.kernel.served import Scenario, World, eventually
 
 STRICT = 'bundle strict\ndefault deny because "nothing goes"\n'

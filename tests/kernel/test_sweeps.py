@@ -13,7 +13,7 @@ from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.lifecycle.sweep import Swept, keep_sweeping, sweep
 from rebuno.model import identity
 from rebuno.model.clock import FixedClock
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.embedded.support import bundle, in_loop, line, process
 
 ACT = rebuno.tool("act")(lambda: "acted")

@@ -9,7 +9,7 @@ from rebuno.journal.records import Execution
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.history.verify import check
 from rebuno.model.answer import Say
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.kernel.support import Bench, bench, policy
 
 ONCE = "at_most_once"

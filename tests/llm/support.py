@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 
 import rebuno
 from rebuno.journal.records import Event, Step
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.llm.provider import Provider
 from tests.sdk.support import OPEN, Crash
 

@@ -20,7 +20,7 @@ from rebuno.errors import (
     ToolError,
     ValidationError,
 )
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from rebuno.sdk import refusals
 from tests.llm.provider import Manner, provider
 from tests.llm.support import HELLO, Clients, clients, twice

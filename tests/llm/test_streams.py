@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rebuno
 from rebuno.model import identity
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from rebuno.sdk.http_record import Pieces, is_whole, pieces
 from tests.kernel.served import eventually
 from tests.llm.provider import Manner, provider

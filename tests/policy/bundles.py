@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rebuno.policy.matcher.build import from_tree
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.values.json_values import Tri
 
@@ -385,7 +385,7 @@ def bundles(draw: st.DrawFn, least: int = 1) -> str:
 def policy_of(text: str) -> Policy:
     """The policy of a text that only has to parse: rules that cannot be reached are of no concern here."""
     source = Source(text)
-    bundle, found = parse(source)
+    bundle, found = parse_bundle(source)
     assert not found, "\n".join(map(str, found)) + "\n" + text
     return from_tree(bundle, source)
 

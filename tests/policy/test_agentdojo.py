@@ -11,7 +11,7 @@ from benchmarks import agentdojo
 from benchmarks.agentdojo import Score
 from benchmarks.agentdojo_attackers import TRICKS, dressed
 from benchmarks.agentdojo_traces import DATA, SUITES, Task, load
-from rebuno.policy.compile import compile_text, permissive
+from rebuno.policy.compile import compile_text, permissive_policy
 from rebuno.policy.matcher.policy import Policy
 
 USERS, ATTACKS = load(DATA / "banking.jsonl")
@@ -166,7 +166,7 @@ def test_an_account_does_not_become_known_by_being_read(disguise: Callable[[str,
     ("policy", "auto", "asks", "stopped"),
     [
         # Nothing is asked and nothing is stopped.
-        (permissive(), 16, 0, 0),
+        (permissive_policy(), 16, 0, 0),
         # Nothing runs, so that no planted text is ever seen.
         (compile_text("bundle none\ndefault deny\n"), 0, 0, 144),
         # Each of the 33 recorded calls is asked about; attackers get no approval.

@@ -4,17 +4,17 @@ import pytest
 
 from rebuno.model.decision import Verdict
 from rebuno.policy.compile import compile_text
-from rebuno.policy.interop.diff import Differences, differences
+from rebuno.policy.interop.diff import BundleDiff, diff_bundles
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.testing.backtest import Judged, Tally, against_policy, against_record
+from rebuno.policy.testing.backtest import BacktestTally, RecordedStep, backtest_against_policy, backtest_against_record
 
 HEAD = 'bundle b\ndefault deny because "no"\n'
 READS = 'rule reads { allow tool "get_*" }\n'
 NOW = compile_text(HEAD + READS + 'rule pay { require approval for tool "pay" because "ask" }\n')
 
 
-def _step(target: str, verdict: Verdict, rule: str) -> Judged:
-    return Judged(Facts("tool_call", target, {"n": 1}), verdict, rule, target, by_kernel=rule.startswith("__"))
+def _step(target: str, verdict: Verdict, rule: str) -> RecordedStep:
+    return RecordedStep(Facts("tool_call", target, {"n": 1}), verdict, rule, target, by_kernel=rule.startswith("__"))
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def _step(target: str, verdict: Verdict, rule: str) -> Judged:
 )
 def test_a_step_is_judged_again(target: str, verdict: Verdict, rule: str, differs: bool | None, wider: bool) -> None:
     """Another verdict differs; more than was allowed is called out; another rule alone is only told."""
-    tally = Tally()
-    against_record(tally, NOW, [_step(target, verdict, rule)])
+    tally = BacktestTally()
+    backtest_against_record(tally, NOW, [_step(target, verdict, rule)])
     result = tally.result()
     assert [(group.differs, group.wider) for group in result.groups] == ([] if differs is None else [(differs, wider)])
     assert (result.steps, result.differing, result.widened) == (1, int(bool(differs)), int(wider))
@@ -47,8 +47,8 @@ def test_groups_come_by_weight_and_keep_three_examples() -> None:
         _step("pay", Verdict.ALLOW, "reads"),
         _step("pay", Verdict.DENY, "__nested_wait"),
     ]
-    tally = Tally()
-    against_record(tally, NOW, steps)
+    tally = BacktestTally()
+    backtest_against_record(tally, NOW, steps)
     result = tally.result()
     assert [(group.old_rule, group.new_rule, group.count) for group in result.groups] == [
         ("default", "pay", 2),
@@ -63,8 +63,8 @@ def test_groups_come_by_weight_and_keep_three_examples() -> None:
 def test_two_policies_are_compared_on_the_same_facts() -> None:
     """Whatever was recorded."""
     then = compile_text(HEAD + 'rule all { allow tool "*" }\n')
-    tally = Tally()
-    against_policy(tally, then, NOW, [(name, Facts("tool_call", name, {})) for name in ("get_x", "pay", "rm")])
+    tally = BacktestTally()
+    backtest_against_policy(tally, then, NOW, [(name, Facts("tool_call", name, {})) for name in ("get_x", "pay", "rm")])
     result = tally.result()
     assert (result.differing, result.widened, len(result.groups)) == (2, 0, 3)
 
@@ -72,21 +72,21 @@ def test_two_policies_are_compared_on_the_same_facts() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
-        ("", "# a comment\n\n", Differences()),
-        ('rule a { allow tool "x" }', 'rule a {\n  allow tool "x"\n}', Differences()),
-        ('rule a { allow tool "x" }', 'rule a { allow tool "y" }', Differences(changed=("rule `a`",))),
-        ('rule a { allow tool "x" }', 'rule b { allow tool "x" }', Differences(("rule `b`",), ("rule `a`",))),
-        ("", "known p = input", Differences(added=("known `p`",))),
-        ("let p = 1", "let p = 2", Differences(changed=("let `p`",))),
-        ("", 'workdir "/srv"', Differences(added=("workdir",))),
+        ("", "# a comment\n\n", BundleDiff()),
+        ('rule a { allow tool "x" }', 'rule a {\n  allow tool "x"\n}', BundleDiff()),
+        ('rule a { allow tool "x" }', 'rule a { allow tool "y" }', BundleDiff(changed=("rule `a`",))),
+        ('rule a { allow tool "x" }', 'rule b { allow tool "x" }', BundleDiff(("rule `b`",), ("rule `a`",))),
+        ("", "known p = input", BundleDiff(added=("known `p`",))),
+        ("let p = 1", "let p = 2", BundleDiff(changed=("let `p`",))),
+        ("", 'workdir "/srv"', BundleDiff(added=("workdir",))),
         (
             'rule a { allow tool "x" }\nrule b { deny tool "y" }\nrule c { deny tool "z" }',
             'rule c { deny tool "z" }\nrule a { allow tool "x" }\nrule b { deny tool "y" }',
-            Differences(moved=("rule `c`",)),
+            BundleDiff(moved=("rule `c`",)),
         ),
     ],
 )
-def test_bundles_differ_by_what_they_say(old: str, new: str, found: Differences) -> None:
+def test_bundles_differ_by_what_they_say(old: str, new: str, found: BundleDiff) -> None:
     """Not by layout or comments; the order of rules counts."""
-    assert differences(compile_text(HEAD + old).bundles[0], compile_text(HEAD + new).bundles[0]) == found
-    assert bool(found) == (found != Differences())
+    assert diff_bundles(compile_text(HEAD + old).bundles[0], compile_text(HEAD + new).bundles[0]) == found
+    assert bool(found) == (found != BundleDiff())

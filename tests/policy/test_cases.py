@@ -11,8 +11,8 @@ from rebuno.model.step import Kind, StepStatus
 from rebuno.policy.compile import compile_text
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.yaml import read_yaml
-from rebuno.policy.testing.cases import CaseFile, Report, run_cases
-from rebuno.policy.testing.discovery import Suite, find
+from rebuno.policy.testing.cases import CaseFile, CaseReport, run_cases
+from rebuno.policy.testing.discovery import BundleSuite, find_bundles
 from rebuno.policy.testing.reader import read_cases, read_submission
 from rebuno.policy.testing.runner import check_suite, run_suites
 
@@ -38,7 +38,7 @@ def _plain(text: str) -> Any:
     return read_yaml(Source(text)).plain()
 
 
-def _run(text: str) -> Report:
+def _run(text: str) -> CaseReport:
     return run_cases(compile_text(BUNDLE), _read(text).cases)
 
 
@@ -322,11 +322,11 @@ def _folder(tmp_path: Path, *names: str) -> Path:
 def test_bundles_are_found_with_their_cases(tmp_path: Path) -> None:
     """Below a folder, hidden ones left out, each once however it is named."""
     _folder(tmp_path, "a.rbp", "a.policytest.yaml", "sub/b.rbp", "sub/c.policytest.yaml", ".hidden/d.rbp")
-    a = Suite(tmp_path / "a.rbp", tmp_path / "a.rbp", tmp_path / "a.policytest.yaml")
-    b = Suite(tmp_path / "sub/b.rbp", tmp_path / "sub/b.rbp", None)
-    c = Suite(tmp_path / "sub/c.rbp", None, tmp_path / "sub/c.policytest.yaml")
-    assert find([tmp_path]) == [a, b, c]
-    assert find([tmp_path / "a.policytest.yaml", tmp_path / "a.rbp", tmp_path / "sub" / ".." / "a.rbp"]) == [a]
+    a = BundleSuite(tmp_path / "a.rbp", tmp_path / "a.rbp", tmp_path / "a.policytest.yaml")
+    b = BundleSuite(tmp_path / "sub/b.rbp", tmp_path / "sub/b.rbp", None)
+    c = BundleSuite(tmp_path / "sub/c.rbp", None, tmp_path / "sub/c.policytest.yaml")
+    assert find_bundles([tmp_path]) == [a, b, c]
+    assert find_bundles([tmp_path / "a.policytest.yaml", tmp_path / "a.rbp", tmp_path / "sub" / ".." / "a.rbp"]) == [a]
 
 
 @pytest.mark.parametrize(
@@ -342,13 +342,13 @@ def test_a_path_with_nothing_in_it_is_refused(tmp_path: Path, name: str, said: s
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(ValidationError) as caught:
-        find([tmp_path / name])
+        find_bundles([tmp_path / name])
     assert said in str(caught.value)
 
 
 def test_cases_without_a_bundle_are_an_error(tmp_path: Path) -> None:
     """They would test nothing."""
-    [suite] = find([_folder(tmp_path, "a.policytest.yaml")])
+    [suite] = find_bundles([_folder(tmp_path, "a.policytest.yaml")])
     checked = check_suite(suite)
     assert not checked.sound
     assert "there is no bundle `a.rbp` beside these cases" in checked.diagnostics[-1].message
@@ -359,7 +359,7 @@ def test_errors_in_either_file_are_found_together_and_nothing_is_run(tmp_path: P
     folder = _folder(tmp_path, "a.rbp", "a.policytest.yaml")
     (folder / "a.rbp").write_text('bundle a\ndefault deny\nrule r { alow tool "x" }\n')
     (folder / "a.policytest.yaml").write_text("cases:\n  - {target: x, expct: deny}\n")
-    [tested] = run_suites(find([folder]))
+    [tested] = run_suites(find_bundles([folder]))
     assert {found.path for found in tested.checked.diagnostics} == {
         str(folder / "a.rbp"),
         str(folder / "a.policytest.yaml"),
@@ -371,8 +371,8 @@ def test_errors_in_either_file_are_found_together_and_nothing_is_run(tmp_path: P
 def test_only_the_cases_with_a_name_are_run(tmp_path: Path) -> None:
     """A name that no case has is a mistake, not a success."""
     folder = _folder(tmp_path, "a.rbp", "a.policytest.yaml")
-    [tested] = run_suites(find([folder]), "get_a")
+    [tested] = run_suites(find_bundles([folder]), "get_a")
     assert tested.report is not None
     assert len(tested.report.results) == 1
     with pytest.raises(ValidationError, match="no case has `zebra` in its name"):
-        run_suites(find([folder]), "zebra")
+        run_suites(find_bundles([folder]), "zebra")

@@ -9,7 +9,7 @@ from rebuno.errors import BundleError
 from rebuno.policy.compile import compile_bundle, compile_text
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.syntax.diagnostics import Code
-from rebuno.policy.syntax.source import Source, read
+from rebuno.policy.syntax.source import Source, read_source
 from rebuno.policy.syntax.text import Lines, refused
 
 # Refused in comments too, as in the first edition.
@@ -109,7 +109,7 @@ def test_data_files_are_held_to_the_same(tmp_path: Path, name: str, text: str, c
     bundle = tmp_path / "b.rbp"
     bundle.write_text(f'let names = file "{name}"\nrule r {{ deny tool "pay" when args.a in names }}\n')
     with pytest.raises(BundleError) as raised:
-        compile_bundle(read(bundle))
+        compile_bundle(read_source(bundle))
     assert Code.BAD_CHARACTER in [d.code for d in raised.value.diagnostics]
 
 
@@ -127,7 +127,7 @@ def test_comments_and_escapes_of_data_files_pass(tmp_path: Path, name: str, text
     (tmp_path / name).write_text(text.replace("{}", "\ufe0f\u3000\U0001f469"), encoding="utf-8")
     bundle = tmp_path / "b.rbp"
     bundle.write_text(f'let names = file "{name}"\nrule r {{ deny tool "pay" when args.a in names }}\n')
-    policy = compile_bundle(read(bundle))
+    policy = compile_bundle(read_source(bundle))
     assert policy.decide(Facts("tool_call", "pay", {"a": "a"})).rule_id == "r"
 
 

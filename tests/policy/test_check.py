@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from rebuno.errors import BundleError
-from rebuno.policy.check.bundle import check
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.compile import from_trees
 from rebuno.policy.syntax.diagnostics import MOST, Code, Severity, ordered
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from tests.policy.test_parse import BANKING
 
@@ -18,13 +18,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def found(text: str, severity: Severity = Severity.ERROR) -> list[tuple[str, int, int]]:
-    bundle, errors = parse(Source(text))
+    bundle, errors = parse_bundle(Source(text))
     assert [str(error) for error in errors] == []
-    return [(d.code, d.span.line, d.span.column) for d in check(bundle) if d.severity is severity]
+    return [(d.code, d.span.line, d.span.column) for d in check_bundle(bundle) if d.severity is severity]
 
 
 def hints(text: str) -> list[str]:
-    return [f"{d.message}: {d.help}" for d in check(parse(Source(text))[0])]
+    return [f"{d.message}: {d.help}" for d in check_bundle(parse_bundle(Source(text))[0])]
 
 
 NAMES = """\
@@ -241,7 +241,7 @@ def test_what_would_not_compile_is_an_error_of_the_check(text: str, large: bool)
     """The check and the compiler count alike."""
     text = "bundle b\ndefault deny\n" + text
     assert {code for code, _, _ in found(text)} == ({"too-deep"} if large else set())
-    tree, _ = parse(Source(text))
+    tree, _ = parse_bundle(Source(text))
     with pytest.raises(BundleError, match="is deeper than 100 or") if large else nullcontext():
         from_trees([(tree, Source(text))])
 
@@ -255,8 +255,8 @@ def test_input_is_not_looked_for_in_a_text() -> None:
 
 def test_many_warnings_are_capped_and_stay_warnings() -> None:
     """However many warnings there are, a bundle without an error is usable."""
-    bundle, errors = parse(Source("default deny\n" + "".join(f"let a{n} = 1\n" for n in range(300))))
-    warnings = check(bundle)
+    bundle, errors = parse_bundle(Source("default deny\n" + "".join(f"let a{n} = 1\n" for n in range(300))))
+    warnings = check_bundle(bundle)
     assert errors == []
     assert len(warnings) == MOST + 1
     assert {d.severity for d in warnings} == {Severity.WARNING}
@@ -264,9 +264,9 @@ def test_many_warnings_are_capped_and_stay_warnings() -> None:
 
 def test_the_example_bundle_has_no_error() -> None:
     """The example uses most of the language."""
-    bundle, errors = parse(Source(BANKING))
+    bundle, errors = parse_bundle(Source(BANKING))
     assert errors == []
-    assert [d.message for d in check(bundle) if d.severity is Severity.ERROR] == []
+    assert [d.message for d in check_bundle(bundle) if d.severity is Severity.ERROR] == []
 
 
 WARNINGS: list[tuple[list[str], str]] = [
@@ -294,9 +294,9 @@ def test_warnings(codes: list[str], text: str) -> None:
 
 def test_a_broken_bundle_gives_no_warnings_that_the_rest_might_settle() -> None:
     """With a statement missing, nobody can say what is unused or lacking."""
-    bundle, errors = parse(Source("let a = 1\nrule r { allow tol a }"))
+    bundle, errors = parse_bundle(Source("let a = 1\nrule r { allow tol a }"))
     assert len(errors) == 1
-    assert check(bundle) == []
+    assert check_bundle(bundle) == []
 
 
 def test_every_code_has_a_section() -> None:
@@ -309,14 +309,14 @@ def test_the_page_of_the_language_shows_what_it_says() -> None:
     """The example beside the grammar is a bundle without a finding."""
     page = (ROOT / "grammar" / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```rbp\n(.*?)```", page, re.DOTALL)
-    bundle, errors = parse(Source(example))
-    assert [str(d) for d in [*errors, *check(bundle)]] == []
+    bundle, errors = parse_bundle(Source(example))
+    assert [str(d) for d in [*errors, *check_bundle(bundle)]] == []
 
 
 def test_the_golden_report() -> None:
     """One file with many mistakes keeps its report, word for word."""
     folder = ROOT / "tests" / "golden" / "diagnostics"
     text = (folder / "mistakes.rbp").read_text(encoding="utf-8")
-    bundle, errors = parse(Source(text, "mistakes.rbp"))
-    lines = "".join(f"{diagnostic}\n" for diagnostic in ordered([*errors, *check(bundle)]))
+    bundle, errors = parse_bundle(Source(text, "mistakes.rbp"))
+    lines = "".join(f"{diagnostic}\n" for diagnostic in ordered([*errors, *check_bundle(bundle)]))
     assert lines == (folder / "mistakes.txt").read_text(encoding="utf-8")

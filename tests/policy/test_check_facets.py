@@ -2,9 +2,9 @@
 
 import pytest
 
-from rebuno.policy.check.bundle import check
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.syntax.diagnostics import Severity
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from tests.policy.test_check import NAMES, found
 
@@ -100,6 +100,6 @@ def test_statements_about_places(text: str, codes: list[str]) -> None:
 def test_a_facet_that_cannot_be_used_is_the_only_finding() -> None:
     """What an unknown facet would have given is not guessed at."""
     for test in ("hots of args.x < 5", 'hots of args.x like "["', "hots of args.x == date of args.y"):
-        bundle, _ = parse(Source(f"condition c = {test}"))
-        codes = [d.code for d in check(bundle) if d.severity is Severity.ERROR]
+        bundle, _ = parse_bundle(Source(f"condition c = {test}"))
+        codes = [d.code for d in check_bundle(bundle) if d.severity is Severity.ERROR]
         assert codes == ["unknown-facet"]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from rebuno.policy.analysis.tool_schemas import Tool
-from rebuno.policy.check.bundle import check
+from rebuno.policy.analysis.tool_schemas import ToolSchema
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.check.tools import check_tools
 from rebuno.policy.syntax.diagnostics import Diagnostic
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 
 HEAD = "bundle b\ndefault deny\n"
@@ -22,9 +22,9 @@ def deny(test: str, subject: str = 'tool "t"') -> str:
 
 
 def findings(text: str) -> list[Diagnostic]:
-    bundle, mistakes = parse(Source(text))
+    bundle, mistakes = parse_bundle(Source(text))
     assert [str(one) for one in mistakes] == []
-    return check(bundle)
+    return check_bundle(bundle)
 
 
 def codes(text: str) -> set[str]:
@@ -243,20 +243,20 @@ def test_a_sound_allow_rule_gets_no_warning(test: str) -> None:
 
 
 SCHEMAS = [
-    Tool("send_mail", {
+    ToolSchema("send_mail", {
         "type": "object",
         "properties": {"to": {"type": "string"}, "body": {"type": "string"}, "bcc": {"type": "array"},
                        "headers": {"type": "object"}},
         "required": ["to", "body"],
     }),
-    Tool("fetch", {"type": "object", "properties": {"url": {"type": "string"}, "method": {"type": "string"}},
+    ToolSchema("fetch", {"type": "object", "properties": {"url": {"type": "string"}, "method": {"type": "string"}},
                    "required": ["url"]}),
-    Tool("any", {}),
+    ToolSchema("any", {}),
 ]  # fmt: skip
 
 
 def told(text: str) -> list[tuple[str, str]]:
-    bundle, mistakes = parse(Source(text))
+    bundle, mistakes = parse_bundle(Source(text))
     assert mistakes == []
     return [(str(one.code), one.severity.value) for one in check_tools(bundle, SCHEMAS)]
 
@@ -313,7 +313,7 @@ def test_a_fault_hides_no_other(left_out: str | None) -> None:
     first = 'rule top {\n  deny tool "never"\n  because "x"\n}\nrule z {\n  allow tool "z*" when args.p == 1\n}\n'
     chosen = {code: body for code, body in FAULTS.items() if code != left_out}
     rules = "".join(f"rule r{number} {{\n{body}}}\n" for number, body in enumerate(chosen.values()))
-    bundle, mistakes = parse(Source(HEAD + first + rules))
-    found = {str(one.code) for one in [*mistakes, *check(bundle)]}
+    bundle, mistakes = parse_bundle(Source(HEAD + first + rules))
+    found = {str(one.code) for one in [*mistakes, *check_bundle(bundle)]}
     assert [code for code in chosen if code not in found] == []
     assert left_out not in found

@@ -3,7 +3,7 @@
 import pytest
 
 from rebuno.policy.check.layers import check_layers
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 
 CASES: list[tuple[bool, str, str]] = [
@@ -23,13 +23,13 @@ CASES: list[tuple[bool, str, str]] = [
 @pytest.mark.parametrize(("pointless", "rule", "layer"), CASES)
 def test_rules_under_a_layer(pointless: bool, rule: str, layer: str) -> None:
     """What the layer denies by default, and lets through nowhere, no rule below it can let through."""
-    bundle, _ = parse(Source(f"default deny\nrule r {{ {rule} }}"))
-    other, errors = parse(Source(layer, stem="org"))
+    bundle, _ = parse_bundle(Source(f"default deny\nrule r {{ {rule} }}"))
+    other, errors = parse_bundle(Source(layer, stem="org"))
     assert errors == []
     assert [d.code for d in check_layers(bundle, [other])] == (["pointless"] if pointless else [])
 
 
 def test_a_bundle_is_not_held_against_itself() -> None:
     """A folder may hold the layer that is named beside it."""
-    bundle, _ = parse(Source('rule r { deny tool "pay" }\nrule s { allow tool "pay" }'))
+    bundle, _ = parse_bundle(Source('rule r { deny tool "pay" }\nrule s { allow tool "pay" }'))
     assert check_layers(bundle, [bundle]) == []

@@ -8,8 +8,8 @@ import pytest
 from rebuno.policy.compile import compile_bundle
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.parse import parse
-from rebuno.policy.syntax.source import read
+from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.source import read_source
 from rebuno.policy.syntax.tree import Let, ListLiteral, Literal
 
 FOLDER = Path(__file__).resolve().parents[2] / "policies"
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "policies"
 @pytest.fixture(scope="module")
 def coding() -> Policy:
     """The shipped bundle."""
-    return compile_bundle(read(FOLDER / "coding.rbp"))
+    return compile_bundle(read_source(FOLDER / "coding.rbp"))
 
 
 def verdict(policy: Policy, target: str, **args: Any) -> str:
@@ -182,7 +182,7 @@ def test_no_ending_slips_behind_a_usual_line(coding: Policy, line: str, end: str
 
 def test_a_key_always_has_a_hint(coding: Policy) -> None:
     """The look that spares the others misses no pattern: a file named like each of them is not shown."""
-    bundle, _ = parse(read(FOLDER / "lib" / "files.rbp"))
+    bundle, _ = parse_bundle(read_source(FOLDER / "lib" / "files.rbp"))
     lists = {one.name.text: one.value for one in bundle.statements if isinstance(one, Let)}
     keys = lists["keys"]
     assert isinstance(keys, ListLiteral)

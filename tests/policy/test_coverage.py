@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.policy.compile import compile_bundle, compile_text
-from rebuno.policy.explain.explain import explain
-from rebuno.policy.explain.trace import Node
+from rebuno.policy.explain.explain import explain_decision
+from rebuno.policy.explain.trace import TraceNode
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.syntax.source import Source, read
-from rebuno.policy.testing.cases import Report, run_cases
-from rebuno.policy.testing.coverage import Tally
+from rebuno.policy.syntax.source import Source, read_source
+from rebuno.policy.testing.cases import CaseReport, run_cases
+from rebuno.policy.testing.coverage import CoverageTally
 from rebuno.policy.testing.reader import read_cases
 from tests.policy import bundles as made
 
 HEAD = "bundle b\ndefault deny\n"
 
 
-def _report(rules: str, *cases: str) -> Report:
+def _report(rules: str, *cases: str) -> CaseReport:
     file = read_cases(Source("cases:\n" + "".join(f"  - {{target: x, args: {{{case}}}}}\n" for case in cases)))
     return run_cases(compile_text(HEAD + rules), file.cases)
 
@@ -80,7 +80,7 @@ def test_a_condition_of_another_file_is_named_with_it(tmp_path: Path) -> None:
     (tmp_path / "lib.rbp").write_text("condition big = args.n > 5\n")
     (tmp_path / "b.rbp").write_text(f'{HEAD}use "lib.rbp"\nrule r {{ allow tool "x" when args.a given and big }}\n')
     file = read_cases(Source("cases: [{target: x, args: {n: 9, a: 1}}]"))
-    tests = run_cases(compile_bundle(read(tmp_path / "b.rbp")), file.cases).coverage.tests
+    tests = run_cases(compile_bundle(read_source(tmp_path / "b.rbp")), file.cases).coverage.tests
     assert [(t.within, Path(t.path).name, t.line, t.yes) for t in tests] == [
         ("rule r", "", 4, 1),
         ("condition big", "lib.rbp", 1, 1),
@@ -125,7 +125,7 @@ def test_coverage_as_json() -> None:
     }
 
 
-def _leaves(node: Node) -> Iterator[tuple[str, str]]:
+def _leaves(node: TraceNode) -> Iterator[tuple[str, str]]:
     """The plain tests of a trace that mattered, as a reader sees them: with their answer, `not` taken off both."""
     if node.counted and (not node.children or node.label == "has"):
         plain = node.text.removeprefix("not (")
@@ -141,10 +141,10 @@ def _leaves(node: Node) -> Iterator[tuple[str, str]]:
 def test_what_is_counted_is_what_the_traces_show(text: str, submissions: list[Facts]) -> None:
     """Every test of every trace is counted with its own answer, and nothing else is."""
     policy = made.policy_of(text)
-    tally = Tally(policy.bundles[0])
+    tally = CoverageTally(policy.bundles[0])
     shown = []
     for facts in submissions:
-        trace = explain(policy, facts)
+        trace = explain_decision(policy, facts)
         tally.add(trace)
         shown += [leaf for rule in trace.rules for node in rule.tests for leaf in _leaves(node)]
     counted = [

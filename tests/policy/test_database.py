@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 
 from rebuno.policy.compile import compile_bundle
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import read
+from rebuno.policy.syntax.source import read_source
 from tests.policy.queries import ASKED, HOSTILE, USUAL
 
 
 @cache
 def _policy() -> Policy:
-    return compile_bundle(read(Path(__file__).parents[2] / "policies" / "database.rbp"))
+    return compile_bundle(read_source(Path(__file__).parents[2] / "policies" / "database.rbp"))
 
 
 def _verdict(text: str) -> str:
     facts = Facts("tool_call", "query", {"sql": text}, agent="a", input=None)
     verdict = _policy().decide(facts).verdict
-    assert explain(_policy(), facts).decision.verdict is verdict
+    assert explain_decision(_policy(), facts).decision.verdict is verdict
     return str(verdict)
 
 

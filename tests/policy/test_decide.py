@@ -7,7 +7,7 @@ import pytest
 
 from rebuno.errors import BundleError
 from rebuno.model.decision import Verdict
-from rebuno.policy.compile import compile_policy, compile_text, permissive
+from rebuno.policy.compile import compile_policy, compile_text, permissive_policy
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.values.json_values import Tri
@@ -259,9 +259,9 @@ def test_without_a_default_what_no_rule_names_is_denied() -> None:
 
 def test_permissive() -> None:
     """The policy that was asked for aloud allows everything, under an id and a digest of its own."""
-    decision = permissive().decide(Facts("tool_call", "rm"))
+    decision = permissive_policy().decide(Facts("tool_call", "rm"))
     assert (decision.verdict, decision.rule_id) == (Verdict.ALLOW, "permissive")
-    assert decision.digest == permissive().digest == hashlib.sha256(b"5:rbp 1").hexdigest()
+    assert decision.digest == permissive_policy().digest == hashlib.sha256(b"5:rbp 1").hexdigest()
 
 
 def test_the_digest_covers_the_language_and_every_byte_of_the_text() -> None:

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from rebuno.errors import ValidationError
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.testing.cases import run_cases
-from rebuno.policy.testing.reader import cases_of, read_submission
+from rebuno.policy.testing.reader import parse_cases, read_submission
 from rebuno.policy.values.json_values import Tri
 from rebuno.testing import assert_decision
 from tests.policy.bundles import again, policy_of
@@ -24,7 +24,7 @@ def ask(test: str, args: object, *, parent: str, source: str = "input") -> Tri:
     evidence = [Evidence(1, "tool_call", "list", {}, ["DE75"]), Evidence(2, "tool_call", "pay", {"to": "DE75"})]
     facts = Facts("tool_call", "t", args, input=INPUT, parent=parent, history=History(evidence))
     decided = policy.decide(facts).rule_id
-    assert explain(policy, again(facts)).decision.rule_id == decided
+    assert explain_decision(policy, again(facts)).decision.rule_id == decided
     return {"sure": True, "perhaps": None}.get(decided, False)
 
 
@@ -66,7 +66,7 @@ def test_cases_and_submissions_say_who_began_it() -> None:
     """A case file, a submission and `assert_decision` name the parent."""
     bundle = 'default deny\nknown k = input\nrule known { allow tool "pay" when args.to in k }\n'
     asked = {"target": "pay", "args": {"to": "DE75"}, "input": "Pay DE75"}
-    cases = cases_of({"cases": [{**asked, "expect": "allow"}, {**asked, "parent": "helper", "expect": "deny"}]})
+    cases = parse_cases({"cases": [{**asked, "expect": "allow"}, {**asked, "parent": "helper", "expect": "deny"}]})
     report = run_cases(policy_of(bundle), cases.cases)
     assert [result.passed for result in report.results] == [True, True]
     submission = read_submission({**asked, "parent": "helper"})
@@ -81,5 +81,5 @@ def test_cases_and_submissions_say_who_began_it() -> None:
 def test_the_trace_says_why() -> None:
     """`explain` tells that another execution passed the value on."""
     policy = policy_of("known k = input\nrule r { allow any step when args.v in k }")
-    trace = explain(policy, Facts("tool_call", "t", {"v": "DE75"}, input=INPUT, parent="helper"))
+    trace = explain_decision(policy, Facts("tool_call", "t", {"v": "DE75"}, input=INPUT, parent="helper"))
     assert "another execution passed on" in trace.rules[0].tests[0].why

@@ -11,11 +11,11 @@ from typing import Any, get_args
 import pytest
 
 from rebuno.model.step import StepStatus
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.facets import registry
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.syntax import tree as syntax
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.tree import Op
 from tests.policy.bundles import again, policy_of
@@ -56,8 +56,8 @@ SETS = {
 }
 FACETS = {
     facet: f"{'any ' if found.many else ''}{facet} of {_BAD.get(facet, 'args.unread')} given"
-    for facet in registry.names()
-    if (found := registry.facet(facet)) is not None
+    for facet in registry.facet_names()
+    if (found := registry.find_facet(facet)) is not None
 }
 SOURCES = {
     **{
@@ -121,7 +121,7 @@ def held(condition: str, named: str) -> None:
         for policy, rule in ((allow, "default"), (deny, "d"), (ask, "d")):
             asked = facts()
             assert policy.decide(asked).rule_id == rule, (head, condition)
-            assert explain(policy, again(asked)).decision.rule_id == rule, (head, condition)
+            assert explain_decision(policy, again(asked)).decision.rule_id == rule, (head, condition)
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS)
@@ -160,13 +160,13 @@ def nodes(tree: Any) -> set[type]:
 def test_every_predicate_and_facet_is_in_the_table() -> None:
     """A predicate or a facet that is added must say what it does with doubt."""
     assert set(PREDICATES) == set(Op)
-    assert set(FACETS) == set(registry.names())
+    assert set(FACETS) == set(registry.facet_names())
 
 
 def test_every_kind_of_condition_is_in_the_table() -> None:
     """All kinds of expressions that the grammar has stand in it."""
     tests = [pattern.format(SOURCES["another type"]) for pattern in (*CONSTRUCTS.values(), *INSIDE.values())]
     text = "\n".join(f"condition c{n} = {test}" for n, test in enumerate([*tests, *SOURCES.values()]))
-    bundle, found = parse(Source(text))
+    bundle, found = parse_bundle(Source(text))
     assert not found
     assert set(get_args(syntax.Expr)) <= nodes(bundle.statements)

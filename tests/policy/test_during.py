@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.model.clock import from_rfc3339
-from rebuno.policy.check.bundle import check
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.compile import compile_text
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.matcher.schedule import DAYS, schedule
+from rebuno.policy.matcher.schedule import WEEKDAYS, parse_schedule
 from rebuno.policy.syntax.diagnostics import Severity
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.values.json_values import Tri
 from tests.policy.bundles import answer
@@ -72,12 +72,12 @@ NIGHT = "Fri 22:00-06:00 Europe/London"
 )
 def test_times(times: str, at: str, holds: bool) -> None:
     """A moment is looked up on the clocks of the place."""
-    assert schedule(times).holds(from_rfc3339(at)) is holds
+    assert parse_schedule(times).holds(from_rfc3339(at)) is holds
 
 
 def test_the_last_moment_is_not_rounded_up() -> None:
     """A time just before the end is before the end."""
-    assert schedule(OFFICE).holds(nextafter(from_rfc3339("2026-11-30T17:00:00Z"), 0)) is True
+    assert parse_schedule(OFFICE).holds(nextafter(from_rfc3339("2026-11-30T17:00:00Z"), 0)) is True
 
 
 @pytest.mark.parametrize("now", [None, float("nan"), float("inf"), -float("inf"), 1e20, -1e20, 10**400])
@@ -87,7 +87,7 @@ def test_without_a_clock_it_is_maybe(now: Any) -> None:
     assert answer("", f'during "{OFFICE}"', facts) is None
     assert answer("", f'not during "{OFFICE}"', facts) is None
     policy = compile_text(f'default allow\nrule r {{ deny tool "*" when not during "{OFFICE}" because "closed" }}')
-    (node,) = explain(policy, facts).rules[0].tests
+    (node,) = explain_decision(policy, facts).rules[0].tests
     assert (node.answer, node.why, node.seen) == ("maybe", "the time of the submission is not known", ())
 
 
@@ -109,7 +109,7 @@ def test_explain_tells_the_time_there(at: str, negated: bool, rule: str, why: st
     test = f'{"not " if negated else ""}during "{OFFICE}"'
     policy = compile_text(f'default deny\nrule r {{ allow tool "t" when {test} }}')
     facts = Facts("tool_call", "t", now=from_rfc3339(at))
-    trace = explain(policy, facts)
+    trace = explain_decision(policy, facts)
     assert policy.decide(facts).rule_id == trace.decision.rule_id == rule
     assert trace.rules[0].tests[0].why == why
 
@@ -145,9 +145,9 @@ def test_explain_tells_the_time_there(at: str, negated: bool, rule: str, why: st
 )
 def test_a_bad_schedule_is_an_error(times: str, message: str, help: str) -> None:
     """At the place of its text, with how to write it."""
-    bundle, errors = parse(Source(f'default deny\ncondition open = during "{times}"'))
+    bundle, errors = parse_bundle(Source(f'default deny\ncondition open = during "{times}"'))
     assert errors == []
-    (found,) = [d for d in check(bundle) if d.severity is Severity.ERROR]
+    (found,) = [d for d in check_bundle(bundle) if d.severity is Severity.ERROR]
     assert (found.code, found.span.line, found.span.column) == ("bad-schedule", 2, 25)
     assert message in found.message
     assert help in found.help
@@ -155,8 +155,8 @@ def test_a_bad_schedule_is_an_error(times: str, message: str, help: str) -> None
 
 def test_it_may_stand_in_no_where() -> None:
     """An earlier step is not asked for the time of this one."""
-    bundle, _ = parse(Source('condition c = after tool "a" where (during "Mon 09:00-10:00 UTC")'))
-    assert "misplaced-test" in [d.code for d in check(bundle)]
+    bundle, _ = parse_bundle(Source('condition c = after tool "a" where (during "Mon 09:00-10:00 UTC")'))
+    assert "misplaced-test" in [d.code for d in check_bundle(bundle)]
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def no_system_zones() -> Iterator[None]:
 
 def test_zones_come_from_a_package_where_the_system_has_none(no_system_zones: None) -> None:
     """A slim container decides as a full machine does."""
-    assert schedule(OFFICE).holds(from_rfc3339("2026-06-29T08:00:00Z")) is True
+    assert parse_schedule(OFFICE).holds(from_rfc3339("2026-06-29T08:00:00Z")) is True
 
 
 @settings(max_examples=100, deadline=None)
@@ -186,7 +186,7 @@ def test_it_is_a_walk_back_to_the_start(days: set[int], start: int, length: int,
     end = (start + length - 1) % 1440 + 1
     if end == start:
         return
-    named = ",".join(DAYS[day] for day in days)
+    named = ",".join(WEEKDAYS[day] for day in days)
     written = f"{named} {start // 60:02}:{start % 60:02}-{end // 60:02}:{end % 60:02} {zone}"
     local = at.replace(tzinfo=zoneinfo.ZoneInfo(zone), microsecond=0)
     into = (local.hour * 60 + local.minute - start) % 1440
@@ -196,4 +196,4 @@ def test_it_is_a_walk_back_to_the_start(days: set[int], start: int, length: int,
         expected = local.weekday() in days
     # An hour that the clocks skip is none.
     if datetime.fromtimestamp(local.timestamp(), local.tzinfo).replace(fold=0) == local.replace(fold=0):
-        assert schedule(written).holds(local.timestamp()) is expected
+        assert parse_schedule(written).holds(local.timestamp()) is expected

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Facts, History
 from rebuno.policy.values.json_values import Tri
 from tests.policy.bundles import again, policy_of
@@ -95,7 +95,7 @@ def ask(text: str, value: object, predicate: str = "args.v in k") -> Tri:
     )
     facts = Facts(TOOL, "t", {"v": value}, input={"request": text})
     decided = policy.decide(facts).rule_id
-    assert explain(policy, again(facts)).decision.rule_id == decided
+    assert explain_decision(policy, again(facts)).decision.rule_id == decided
     return {"sure": True, "perhaps": None}.get(decided, False)
 
 

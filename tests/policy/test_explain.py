@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.compile import compile_text, permissive
-from rebuno.policy.explain.explain import explain, known_values
-from rebuno.policy.explain.trace import Answer, Node, Outcome
+from rebuno.policy.compile import compile_text, permissive_policy
+from rebuno.policy.explain.explain import explain_decision, known_values
+from rebuno.policy.explain.trace import RuleOutcome, TraceAnswer, TraceNode
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from tests.policy.bundles import nested, policy_of
 
@@ -37,12 +37,12 @@ rule rest { deny tool "pay" }
 
 
 def trace_of(args: Any, **fields: Any) -> Any:
-    return explain(compile_text(BUNDLE), Facts(TOOL, "pay", args, **fields))
+    return explain_decision(compile_text(BUNDLE), Facts(TOOL, "pay", args, **fields))
 
 
-def only_test(expression: str, args: Any) -> Node:
+def only_test(expression: str, args: Any) -> TraceNode:
     policy = policy_of(f"let names = {json.dumps(['x'] * 40)}\nrule r {{ deny any step when {expression} }}")
-    (rule,) = explain(policy, Facts(TOOL, "t", args)).rules
+    (rule,) = explain_decision(policy, Facts(TOOL, "t", args)).rules
     return rule.tests[0]
 
 
@@ -50,23 +50,23 @@ def test_what_became_of_each_rule() -> None:
     """Rules are told apart by outcome, in the order of the file, each with its line and subject."""
     trace = trace_of({"to": "eve", "amount": 5})
     assert [(rule.rule_id, rule.outcome, rule.line) for rule in trace.rules] == [
-        ("reads", Outcome.OTHER_SUBJECT, 8),
-        ("pay", Outcome.NO_MATCH, 11),
-        ("ask", Outcome.DECIDED, 16),
-        ("rest", Outcome.NOT_REACHED, 20),
+        ("reads", RuleOutcome.OTHER_SUBJECT, 8),
+        ("pay", RuleOutcome.NO_MATCH, 11),
+        ("ask", RuleOutcome.DECIDED, 16),
+        ("rest", RuleOutcome.NOT_REACHED, 20),
     ]
-    assert [rule.answer for rule in trace.rules] == [None, Answer.NO, Answer.YES, None]
+    assert [rule.answer for rule in trace.rules] == [None, TraceAnswer.NO, TraceAnswer.YES, None]
     assert (trace.source, trace.decision.rule_id, trace.rules[1].subject) == ("rule ask {", "ask", 'tool "pay"')
 
 
 def test_the_tree_of_a_condition() -> None:
     """Connectives, named conditions and tests nest as written; comments and line ends are gone."""
     (node,) = trace_of({"to": "eve", "amount": 5}).rules[1].tests
-    assert (node.label, node.text, node.answer, node.line) == ("and", "args.to in payees and small", Answer.NO, 13)
+    assert (node.label, node.text, node.answer, node.line) == ("and", "args.to in payees and small", TraceAnswer.NO, 13)
     known, small = node.children
     assert small.label == "condition small"
     assert [child.text for child in small.children[0].children] == ["args.amount missing", "args.amount <= 10"]
-    assert (known.seen, known.answer) == (("eve",), Answer.NO)
+    assert (known.seen, known.answer) == (("eve",), TraceAnswer.NO)
 
 
 def test_what_no_longer_counted_is_shown_and_marked() -> None:
@@ -77,40 +77,45 @@ def test_what_no_longer_counted_is_shown_and_marked() -> None:
     policy = policy_of("rule r { allow any step when any args.a == 2 and every args.a == 1 }")
     facts = Facts(TOOL, "t", {"a": [1] * 10})
     for _ in range(2):
-        explain(policy, facts)
+        explain_decision(policy, facts)
         assert facts.tests == 10
 
 
 @pytest.mark.parametrize(
     ("args", "fields", "answer", "words"),
     [
-        ({"to": "ann"}, {}, Answer.YES, 'is "ann", which is in the list `friends`'),
-        ({"to": "zoe"}, {"input": "pay zoe."}, Answer.YES, 'is "zoe", which occurs in `input`'),
-        ({"to": "ZOE"}, {"input": "pay zoe."}, Answer.MAYBE, "which occurs, but for upper and lower case, in `input`"),
+        ({"to": "ann"}, {}, TraceAnswer.YES, 'is "ann", which is in the list `friends`'),
+        ({"to": "zoe"}, {"input": "pay zoe."}, TraceAnswer.YES, 'is "zoe", which occurs in `input`'),
+        (
+            {"to": "ZOE"},
+            {"input": "pay zoe."},
+            TraceAnswer.MAYBE,
+            "which occurs, but for upper and lower case, in `input`",
+        ),
         (
             {"to": "joe"},
             {"history": History([Evidence(7, TOOL, "list", {}, [{"to": "joe", "from": "me"}])])},
-            Answer.YES,
+            TraceAnswer.YES,
             'which step "list" (event 7) gave to `result of tool "list" at [].to where',
         ),
         (
             {"to": "joe"},
             {"history": History([Evidence(7, TOOL, "list", {}, [{"to": "joe", "from": 1}])])},
-            Answer.MAYBE,
+            TraceAnswer.MAYBE,
             "which may have been given to `result of tool",
         ),
         (
             {"to": "kim"},
             {"history": History([Evidence(3, TOOL, "pay", {"to": "kim"}, approved=True)])},
-            Answer.YES,
+            TraceAnswer.YES,
             'which step "pay" (event 3) gave to `approved tool "pay" at to`',
         ),
-        ({"to": "eve"}, {}, Answer.NO, 'is "eve", which occurs in neither `input` nor `friends` nor `result of'),
-        ({}, {}, Answer.NO, "`args.to` is missing, and a test on an absent value is no"),
-        ({"to": ["ann"]}, {}, Answer.MAYBE, "is a list of 1, which no set of single values can be asked for"),
+        ({"to": "eve"}, {}, TraceAnswer.NO, 'is "eve", which occurs in neither `input` nor `friends` nor `result of'),
+        ({}, {}, TraceAnswer.NO, "`args.to` is missing, and a test on an absent value is no"),
+        ({"to": ["ann"]}, {}, TraceAnswer.MAYBE, "is a list of 1, which no set of single values can be asked for"),
     ],
 )
-def test_where_a_known_value_comes_from(args: Any, fields: Any, answer: Answer, words: str) -> None:
+def test_where_a_known_value_comes_from(args: Any, fields: Any, answer: TraceAnswer, words: str) -> None:
     """A yes names its source, a no says where it looked."""
     node = trace_of(args, **fields).rules[1].tests[0].children[0]
     assert node.answer is answer
@@ -142,10 +147,10 @@ def test_reasons_in_words(expression: str, args: Any, why: str) -> None:
 def test_negations_are_shown_where_they_are_asked() -> None:
     """A pushed-down `not` stands in the text, and the answer is that of the text."""
     node = only_test("not (args.a == 1 and args.b == 2)", {"a": 1, "b": 3})
-    assert (node.label, node.answer) == ("or", Answer.YES)
+    assert (node.label, node.answer) == ("or", TraceAnswer.YES)
     assert [(child.text, child.answer) for child in node.children] == [
-        ("not (args.a == 1)", Answer.NO),
-        ("not (args.b == 2)", Answer.YES),
+        ("not (args.a == 1)", TraceAnswer.NO),
+        ("not (args.b == 2)", TraceAnswer.YES),
     ]
 
 
@@ -170,11 +175,11 @@ def test_values_seen_are_json(value: Any, seen: tuple[Any, ...]) -> None:
 
 def test_where_nothing_matches() -> None:
     """The default and its line explain what no rule decided; so do the fixed rules."""
-    trace = explain(compile_text(BUNDLE), Facts(TOOL, "drop"))
+    trace = explain_decision(compile_text(BUNDLE), Facts(TOOL, "drop"))
     assert (trace.decision.rule_id, trace.source) == ("default", 'default deny because "not listed"')
-    assert {rule.outcome for rule in trace.rules} == {Outcome.OTHER_SUBJECT}
-    assert explain(compile_text(BUNDLE), Facts("local", "drop")).decision.rule_id == "local"
-    assert explain(permissive(), Facts(TOOL, "drop")).decision.rule_id == "permissive"
+    assert {rule.outcome for rule in trace.rules} == {RuleOutcome.OTHER_SUBJECT}
+    assert explain_decision(compile_text(BUNDLE), Facts("local", "drop")).decision.rule_id == "local"
+    assert explain_decision(permissive_policy(), Facts(TOOL, "drop")).decision.rule_id == "permissive"
 
 
 def test_values_of_known_sets() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from rebuno.errors import ValidationError
 from rebuno.policy.interop import json_ast
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.parse import DEEPEST, parse
+from rebuno.policy.syntax.parse import DEEPEST_TREE, parse_bundle
 from rebuno.policy.syntax.source import Source
 from tests.policy import grammar_texts
 
@@ -26,7 +26,7 @@ rule refund {
 
 def bundle_of(text: str) -> s.Bundle:
     """The tree of a text without errors."""
-    bundle, found = parse(Source(text, "shop.rbp"))
+    bundle, found = parse_bundle(Source(text, "shop.rbp"))
     assert not found
     return bundle
 
@@ -51,17 +51,17 @@ def places(bundle: s.Bundle) -> list[tuple[Any, ...]]:
 def test_a_tree_comes_back_from_json_as_it_was(text: str) -> None:
     """Content, comments and places survive, and writing them again gives the same text."""
     bundle = bundle_of(text)
-    written = json.dumps(json_ast.dump(bundle))
-    loaded = json_ast.load(written)
+    written = json.dumps(json_ast.dump_ast(bundle))
+    loaded = json_ast.load_ast(written)
     assert loaded == bundle
     assert loaded.path == bundle.path
     assert places(loaded) == places(bundle)
-    assert json.dumps(json_ast.dump(loaded)) == written
+    assert json.dumps(json_ast.dump_ast(loaded)) == written
 
 
 def test_the_shape_is_stable() -> None:
     """Programs rely on the names and on the order of the six numbers of a place."""
-    data = json_ast.dump(bundle_of(TEXT))
+    data = json_ast.dump_ast(bundle_of(TEXT))
     assert data["version"] == 1
     assert list(data["bundle"]) == ["node", "name", "statements", "comments", "path"]
     rule = data["bundle"]["statements"][1]
@@ -96,7 +96,7 @@ def test_the_shape_is_stable() -> None:
 
 
 def _changed(find: str, replace: str) -> str:
-    text = json.dumps(json_ast.dump(bundle_of(TEXT)))
+    text = json.dumps(json_ast.dump_ast(bundle_of(TEXT)))
     assert find in text
     return text.replace(find, replace, 1)
 
@@ -125,17 +125,17 @@ REFUSED = [
 def test_what_is_no_tree_is_refused(text: str, message: str, reason: str) -> None:
     """The message says which node and field, and what may have been meant."""
     with pytest.raises(ValidationError) as caught:
-        json_ast.load(text)
+        json_ast.load_ast(text)
     assert message in str(caught.value), reason
 
 
 def test_no_tree_is_deeper_than_a_parsed_one() -> None:
     """What walks trees need not mind their depth, and the deepest that is parsed comes back."""
-    deep = bundle_of(f"condition a = {'not (b and ' * (DEEPEST // 2)}c{')' * (DEEPEST // 2)}")
-    assert json_ast.load(json.dumps(json_ast.dump(deep))) == deep
+    deep = bundle_of(f"condition a = {'not (b and ' * (DEEPEST_TREE // 2)}c{')' * (DEEPEST_TREE // 2)}")
+    assert json_ast.load_ast(json.dumps(json_ast.dump_ast(deep))) == deep
     expr: s.Expr = s.ConditionRef(s.Name("c"))
-    for _ in range(3 * DEEPEST):
+    for _ in range(3 * DEEPEST_TREE):
         expr = s.Not(expr)
     made = s.Bundle("made", (s.Condition(s.Name("a"), expr),))
     with pytest.raises(ValidationError, match="too deeply"):
-        json_ast.load(json.dumps(json_ast.dump(made)))
+        json_ast.load_ast(json.dumps(json_ast.dump_ast(made)))

@@ -12,7 +12,7 @@ from rebuno.errors import BundleError
 from rebuno.policy.format.format import ORDER, format_bundle
 from rebuno.policy.format.layout import WIDTH
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from tests.policy import bundles, grammar_texts
 
@@ -22,7 +22,7 @@ SHIPPED = sorted([*(ROOT / "policies").rglob("*.rbp"), *(ROOT / "examples").rglo
 
 def tree(text: str) -> tuple[s.Bundle, Counter[str]]:
     """The tree with clauses in their order, and the comments without trailing blanks."""
-    bundle, found = parse(Source(text))
+    bundle, found = parse_bundle(Source(text))
     assert not found, "\n".join(map(str, found)) + "\n" + text
     ordered = tuple(
         replace(each, clauses=tuple(sorted(each.clauses, key=lambda clause: ORDER.index(type(clause)))))
@@ -35,7 +35,7 @@ def tree(text: str) -> tuple[s.Bundle, Counter[str]]:
 
 def raw(text: str) -> list[str]:
     """The strings and numbers as they are written, clauses apart."""
-    bundle, _ = parse(Source(text))
+    bundle, _ = parse_bundle(Source(text))
     found = []
     stack: list[object] = [bundle.statements]
     while stack:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rebuno.model.step import StepStatus
 from rebuno.policy.explain import history as explain_history
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher import history
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.values.json_values import Tri
@@ -30,7 +30,7 @@ def ran(
 def both(test: str, facts: Facts) -> Tri:
     """What the test comes to, once both evaluators and the opposite test have been heard."""
     found = made.answer(NAMES, test, facts)
-    trace = explain(made.policy_of(f"{NAMES}rule r {{ deny any step when {test} }}"), facts)
+    trace = explain_decision(made.policy_of(f"{NAMES}rule r {{ deny any step when {test} }}"), facts)
     (node,) = trace.rules[0].tests
     assert node.answer == {True: "yes", False: "no", None: "maybe"}[found]
     opposite = made.answer(NAMES, f"not ({test})", facts)
@@ -164,7 +164,7 @@ def test_what_the_submission_leaves_out_might_have_been_meant(test: str, answer:
     test = test.format('tool "send" where (args.to == this.args.other)')
     facts = Facts(TOOL, "t", {"to": "bob"}, history=History(SENT))
     assert both(test, facts) is answer
-    trace = explain(made.policy_of(f"rule r {{ deny any step when {test} }}"), facts)
+    trace = explain_decision(made.policy_of(f"rule r {{ deny any step when {test} }}"), facts)
     assert trace.rules[0].tests[0].why.endswith("4 may be meant, as this step leaves out what is asked of it")
 
 
@@ -209,14 +209,14 @@ def test_a_result_can_rule_a_step_out() -> None:
 def test_what_was_asked_before_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A history of ten thousand steps is read as it grows; a decision costs no more at its end."""
     looked = 0
-    meant = history.meant
+    meant = history.counts_step
 
     def counting(*args: Any) -> bool:
         nonlocal looked
         looked += 1
         return meant(*args)
 
-    monkeypatch.setattr(history, "meant", counting)
+    monkeypatch.setattr(history, "counts_step", counting)
     policy = made.policy_of('rule r { allow any step when count(tool "a" where (args.n > 5)) >= 2 }')
     past = History()
     for number in range(10_000):
@@ -266,7 +266,7 @@ def test_what_is_asked_anew_is_bounded(steps: int, length: int, rule: str, monke
     facts = Facts(TOOL, "t", {"x": "b" * length}, history=past)
     assert policy.decide(facts).rule_id == rule
     counted = facts.tests
-    assert explain(policy, facts).decision.rule_id == rule
+    assert explain_decision(policy, facts).decision.rule_id == rule
     assert facts.tests == counted
 
 
@@ -275,11 +275,11 @@ def test_explain_shows_the_steps_that_counted() -> None:
     evidence = [ran(0, "web_put", args={"n": "?"})]
     evidence += [ran(n, "web_get", FAILED if n % 2 else RAN, {"n": n}) for n in range(1, 12)]
     policy = made.policy_of('rule r { deny any step when count(tool "web_*" where (args.n < 11)) > 3 }')
-    (node,) = explain(policy, Facts(TOOL, "t", history=History(evidence))).rules[0].tests
+    (node,) = explain_decision(policy, Facts(TOOL, "t", history=History(evidence))).rules[0].tests
     assert node.why == "11 earlier steps counted, 5 for sure and 6 perhaps"
     assert len(node.seen) == 8
     assert node.seen[:3] == ("web_put (succeeded, perhaps meant)", "web_get (failed)", "web_get (succeeded)")
-    (node,) = explain(policy, Facts(TOOL, "t")).rules[0].tests
+    (node,) = explain_decision(policy, Facts(TOOL, "t")).rules[0].tests
     assert (node.why, node.seen) == ("no earlier step is meant", ())
 
 
@@ -346,7 +346,7 @@ def test_both_evaluators_agree_while_a_history_grows(
         facts.history.append(evidence)
         for facts.as_of in (None, evidence.seq, evidence.seq + 1, 2):
             decided, counted = policy.decide(facts).rule_id, facts.tests
-            trace = explain(policy, made.again(facts))
+            trace = explain_decision(policy, made.again(facts))
             assert trace.decision.rule_id == decided
             assert policy.decide(fresh := made.again(facts)).rule_id == decided
             assert fresh.tests == counted

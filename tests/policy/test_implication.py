@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.policy.analysis.formulas import Formulas
-from rebuno.policy.analysis.implication import Asked, implied
+from rebuno.policy.analysis.implication import CountedCondition, implied
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.tree import Condition
 from rebuno.policy.values.json_values import Tri
@@ -68,10 +68,10 @@ FACTS: Final = [
 PROLOGUE: Final = 'let some = ["a", "ab"]\nknown asked = input'
 
 
-def asked(expression: str, *, sure: bool) -> Asked:
-    bundle, _ = parse(Source(f"{PROLOGUE}\ncondition c = {expression}"))
+def asked(expression: str, *, sure: bool) -> CountedCondition:
+    bundle, _ = parse_bundle(Source(f"{PROLOGUE}\ncondition c = {expression}"))
     (condition,) = [statement for statement in bundle.statements if isinstance(statement, Condition)]
-    return Asked(Formulas(bundle).condition(condition.expr), sure=sure)
+    return CountedCondition(Formulas(bundle).condition(condition.expr), sure=sure)
 
 
 def holds(answer: Tri, sure: bool) -> bool:
@@ -103,12 +103,12 @@ def test_what_follows_from_a_test_holds_for_every_value(tests: list[str]) -> Non
     """Each pair of tests, for each way of counting maybe: what is implied is never contradicted by a value."""
     answers = {test: made.answers(PROLOGUE, test, FACTS) for test in tests}
     made_once = {(test, sure): asked(test, sure=sure) for test in tests for sure in (True, False)}
-    around = Formulas(parse(Source(PROLOGUE))[0]).around
+    context = Formulas(parse_bundle(Source(PROLOGUE))[0]).context
     shown = 0
     for one, other in product(tests, repeat=2):
         for sure, other_sure in product((True, False), repeat=2):
             premise, goal = made_once[one, sure], made_once[other, other_sure]
-            if implied(premise, [goal], around) is not None:
+            if implied(premise, [goal], context) is not None:
                 shown += one != other
                 for facts, mine, theirs in zip(FACTS, answers[one], answers[other], strict=True):
                     wrong = holds(mine, sure) and not holds(theirs, other_sure)
@@ -130,18 +130,18 @@ def test_what_follows_from_a_condition_holds_for_every_submission(
     """Conditions of the whole language, and some that are built of each other."""
     one, two, three, four = drawn
     tests = [*drawn, f"({one} and {two})", f"({one} or {three})", f"(not {one})", f"(not ({one} and {four}))"]
-    bundle, _ = parse(Source(prologue + "".join(f"\ncondition c{n} = {test}" for n, test in enumerate(tests))))
+    bundle, _ = parse_bundle(Source(prologue + "".join(f"\ncondition c{n} = {test}" for n, test in enumerate(tests))))
     formulas = Formulas(bundle)
     conditions = {line.name.text: line.expr for line in bundle.statements if isinstance(line, Condition)}
     facts = [varied for given_one in submissions for varied in made.variants(given_one)]
     answers = [made.answers(prologue, test, facts) for test in tests]
     ways = [
-        (n, Asked(formulas.condition(conditions[f"c{n}"]), sure=sure))
+        (n, CountedCondition(formulas.condition(conditions[f"c{n}"]), sure=sure))
         for n in range(len(tests))
         for sure in (True, False)
     ]
     for (n, premise), (m, goal) in product(ways, repeat=2):
-        if n != m and implied(premise, [goal], formulas.around) is not None:
+        if n != m and implied(premise, [goal], formulas.context) is not None:
             for mine, theirs in zip(answers[n], answers[m], strict=True):
                 wrong = holds(mine, premise.sure) and not holds(theirs, goal.sure)
                 assert not wrong, (tests[n], premise.sure, tests[m], goal.sure)

@@ -7,13 +7,13 @@ from typing import Any, overload
 import pytest
 
 from rebuno.policy.explain import provenance as explain_known
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher import provenance as known
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.provenance import in_texts
 from rebuno.policy.values import tokens
 from rebuno.policy.values.json_values import Tri
-from rebuno.policy.values.tokens import Texts, numbers, occurs
+from rebuno.policy.values.tokens import SearchableTexts, numbers, occurs
 from tests.policy.bundles import again, policy_of
 
 TOOL = "tool_call"
@@ -143,29 +143,29 @@ def test_numbers_in_a_text(text: str, found: list[str]) -> None:
 )
 def test_what_an_input_holds(given: Any, value: Any, answer: Tri) -> None:
     """Texts and numbers of the input are searched, wherever they stand."""
-    assert Texts([given]).find(value) is answer
+    assert SearchableTexts([given]).find(value) is answer
 
 
 def test_many_searches_of_an_input_agree_with_few() -> None:
     """What an input holds does not depend on how often it was asked, and no value spans two of its texts."""
     given = ["pay Bob", "New York, now", "a.", ".b", "x ", " y", 'say "Straße"']
     values = ["Bob", "bob", "New York", "York", "Bob New", "a b", "a", "b", ".b", "x", "x ", " y", "y", "STRASSE", "ay"]
-    few = [Texts([given]).find(value) for value in values]
+    few = [SearchableTexts([given]).find(value) for value in values]
     assert few == [True, None, True, True, False, False, True, False, True, True, True, True, True, None, False]
-    many = Texts([given])
+    many = SearchableTexts([given])
     for _ in range(10):
         assert [many.find(value) for value in values] == few
 
 
 def test_beyond_the_bounds_of_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
     """What may stand beyond a bound is maybe, what stands before it is found."""
-    assert Texts(["a", "x" * tokens.MAX_TEXT, "b"]).find("b") is None
-    assert Texts(["a", "x" * tokens.MAX_TEXT, "b"]).find("a") is True
+    assert SearchableTexts(["a", "x" * tokens.MAX_SEARCHED_TEXT, "b"]).find("b") is None
+    assert SearchableTexts(["a", "x" * tokens.MAX_SEARCHED_TEXT, "b"]).find("a") is True
     monkeypatch.setattr(tokens, "MAX_VALUES", 10)
-    assert Texts([[1] * 20]).find(2) is None
+    assert SearchableTexts([[1] * 20]).find(2) is None
     endless: list[Any] = []
     endless.append(endless)
-    assert Texts([endless]).find("a") is None
+    assert SearchableTexts([endless]).find("a") is None
 
 
 # ---------------------------------------------------------------- sets
@@ -179,7 +179,7 @@ def ask(source: str, value: Any, facts: Facts, predicate: str = "in k") -> Tri:
     )
     facts.args = {"v": value}
     decided = policy.decide(facts).rule_id
-    assert explain(policy, again(facts)).decision.rule_id == decided
+    assert explain_decision(policy, again(facts)).decision.rule_id == decided
     return {"sure": True, "perhaps": None}.get(decided, False)
 
 
@@ -396,7 +396,7 @@ def facet_ask(facet: str, source: str, value: Any, facts: Facts) -> Tri:
     )
     facts.args = {"v": value}
     decided = policy.decide(facts).rule_id
-    assert explain(policy, again(facts)).decision.rule_id == decided
+    assert explain_decision(policy, again(facts)).decision.rule_id == decided
     return {"sure": True, "perhaps": None}.get(decided, False)
 
 
@@ -441,6 +441,6 @@ def test_facets_of_the_input_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_an_input_with_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound a hit is yes and a miss is maybe, also of what facets find."""
-    monkeypatch.setattr(known, "MAX_VALUES", 3)
+    monkeypatch.setattr(known, "MAX_KNOWN_VALUES", 3)
     facts = Facts(TOOL, "t", input="1, 2, 3, 4")
     assert [facet_ask("number", "input", value, facts) for value in (1, 3, 4, 9)] == [True, True, None, None]

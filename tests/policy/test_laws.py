@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from rebuno.model.step import StepStatus
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.values.json_values import Tri
 from tests.policy.bundles import again, policy_of
@@ -60,7 +60,7 @@ def test_another_submission_gets_its_own_answer(where: str, form: str) -> None:
             facts = Facts(TOOL, "pay", {"to": who, "all": [who]}, input=given, history=history)
             fresh = again(facts)
             assert policy.decide(facts).rule_id == policy.decide(fresh).rule_id
-            assert explain(policy, again(facts)).decision.rule_id == policy.decide(facts).rule_id
+            assert explain_decision(policy, again(facts)).decision.rule_id == policy.decide(facts).rule_id
 
 
 @pytest.mark.parametrize("where", THIS)
@@ -74,7 +74,7 @@ def test_without_a_history_nothing_was_before(where: str) -> None:
             policy = policy_of(bundle(test, "known k = input"))
             facts = Facts(TOOL, "pay", {"to": "bob", "all": ["bob"]}, input="bob", history=history)
             assert tri(policy.decide(facts).rule_id) is answer
-            assert tri(explain(policy, facts).decision.rule_id) is answer
+            assert tri(explain_decision(policy, facts).decision.rule_id) is answer
 
 
 # ------------------------------------------------ moments
@@ -112,7 +112,7 @@ def test_a_history_read_further_answers_like_one_cut_there(test: str, known: str
         cut = History([one for one in evidence if moment is None or one.seq < moment])
         here = policy.decide(Facts(TOOL, "t", args, history=cut)).rule_id
         assert policy.decide(Facts(TOOL, "t", args, history=read, as_of=moment)).rule_id == here
-        assert explain(policy, Facts(TOOL, "t", args, history=read, as_of=moment)).decision.rule_id == here
+        assert explain_decision(policy, Facts(TOOL, "t", args, history=read, as_of=moment)).decision.rule_id == here
 
 
 @pytest.mark.parametrize(("test", "known"), MOMENTS)
@@ -188,7 +188,7 @@ def test_ways_of_writing_a_literal_mean_one_thing(test: str, literals: list[str]
             pytest.fail(f"`{asked}` cannot be compiled")
         facts = Facts(TOOL, "t", {"v": value, "n": 1100})
         assert tri(policy.decide(facts).rule_id) is answer, asked
-        assert tri(explain(policy, facts).decision.rule_id) is answer, asked
+        assert tri(explain_decision(policy, facts).decision.rule_id) is answer, asked
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t", "\u00a0", "\u2003", "   ", "\n"])
@@ -205,4 +205,4 @@ def test_a_blank_value_is_never_in_a_text(blank: str) -> None:
         text = f"a{blank}b {blank} \u00a0\u2003\t\n   c"
         facts = Facts(TOOL, "t", {"v": blank, "t": text}, input=text, history=history)
         assert tri(policy.decide(facts).rule_id) is answer
-        assert tri(explain(policy, again(facts)).decision.rule_id) is answer
+        assert tri(explain_decision(policy, again(facts)).decision.rule_id) is answer

@@ -11,8 +11,8 @@ import rebuno
 from rebuno.errors import BundleError
 from rebuno.model.decision import STRICTNESS, Decision, Verdict
 from rebuno.model.obligation import Asking, Limit, Obligation, Otherwise, Scope
-from rebuno.policy.compile import compile_policy, compile_text, permissive
-from rebuno.policy.explain.explain import explain, known_values
+from rebuno.policy.compile import compile_policy, compile_text, permissive_policy
+from rebuno.policy.explain.explain import explain_decision, known_values
 from rebuno.policy.matcher import policy as decide
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.policy import Layers, Policy
@@ -115,7 +115,7 @@ def test_layers_with_mistakes() -> None:
 def test_a_trace_tells_every_layer() -> None:
     """The trace is the deciding layer's, with each layer's own beside it."""
     policy = layered(ORG, AGENT)
-    told = explain(policy, Facts("tool_call", "mail", {"n": 1}))
+    told = explain_decision(policy, Facts("tool_call", "mail", {"n": 1}))
     assert [rule.rule_id for rule in told.rules] == ["pay", "ask-too", "reads"]
     assert [(layer.decision.bundle, layer.decision.verdict.value) for layer in told.layers] == [
         ("org", "allow"),
@@ -124,7 +124,7 @@ def test_a_trace_tells_every_layer() -> None:
     data = told.to_json()
     assert (data["bundle"], [layer["bundle"] for layer in data["layers"]]) == ("agent", ["org", "agent"])
     assert "version" not in data["layers"][0]
-    assert "layers" not in explain(compile_text(ORG), Facts("tool_call", "x")).to_json()
+    assert "layers" not in explain_decision(compile_text(ORG), Facts("tool_call", "x")).to_json()
 
 
 def test_known_values_of_layers_are_told_apart() -> None:
@@ -164,7 +164,7 @@ def test_layers_are_as_strict_as_the_strictest(texts: list[str], submissions: li
         assert strictness(decision) == max(map(strictness, alone))
         winner = next(one for one in alone if one.verdict is decision.verdict)
         assert (decision.bundle, decision.rule_id, decision.reason) == (winner.bundle, winner.rule_id, winner.reason)
-        told = explain(policy, made.again(facts))
+        told = explain_decision(policy, made.again(facts))
         assert (told.decision.bundle, told.decision.rule_id) == (decision.bundle, decision.rule_id)
         assert told.decision.obligations == decision.obligations
         event(f"{decision.verdict} of {sorted({one.verdict.value for one in alone})}")
@@ -175,6 +175,6 @@ def test_layers_are_as_strict_as_the_strictest(texts: list[str], submissions: li
 def test_a_permissive_layer_changes_nothing(text: str, facts: Facts) -> None:
     """Appended, a layer that allows everything leaves every decision as it was."""
     single = made.policy_of(text)
-    for open_layer in (permissive(), made.policy_of("bundle open\ndefault allow")):
+    for open_layer in (permissive_policy(), made.policy_of("bundle open\ndefault allow")):
         policy = Layers([*single.layers, *open_layer.layers])
         assert policy.decide(made.again(facts)) is single.decide(made.again(facts))

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from rebuno.errors import BundleError
-from rebuno.policy.check.bundle import check
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.compile import compile_bundle, compile_text
-from rebuno.policy.explain.explain import explain
-from rebuno.policy.inline import inline
+from rebuno.policy.explain.explain import explain_decision
+from rebuno.policy.inline import inline_bundle
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.syntax.link import link
-from rebuno.policy.syntax.source import Source, read
+from rebuno.policy.syntax.link import link_bundle
+from rebuno.policy.syntax.source import Source, read_source
 
 RULE = 'default deny\nrule r { allow tool "t" when args.x in names }'
 
@@ -30,14 +30,14 @@ def made(folder: Path, files: dict[str, str]) -> Path:
 
 
 def allowed(path: Path, *values: Any) -> list[bool]:
-    policy = compile_bundle(read(path))
+    policy = compile_bundle(read_source(path))
     return [policy.decide(Facts("tool_call", "t", {"x": value})).rule_id == "r" for value in values]
 
 
 def mistakes(path: Path) -> list[tuple[str, str, int]]:
     """Code, file and line of every error and warning."""
-    bundle, found = link(read(path))
-    return [(d.code, os.path.relpath(d.path, path.parent), d.span.line) for d in (*found, *check(bundle))]
+    bundle, found = link_bundle(read_source(path))
+    return [(d.code, os.path.relpath(d.path, path.parent), d.span.line) for d in (*found, *check_bundle(bundle))]
 
 
 # ---------------------------------------------------------------- use
@@ -75,7 +75,7 @@ def test_use_brings_definitions(files: dict[str, str], tmp_path: Path) -> None:
     path = made(tmp_path, files)
     assert mistakes(path) == []
     assert allowed(path, "v", "w") == [True, False]
-    policy = compile_text(inline(path))
+    policy = compile_text(inline_bundle(path))
     assert [policy.decide(Facts("tool_call", "t", {"x": x})).rule_id for x in "vw"] == ["r", "default"]
 
 
@@ -121,9 +121,9 @@ def test_wrong_uses(expected: list[tuple[str, str, int]], files: dict[str, str],
     path = made(tmp_path, files)
     assert mistakes(path) == expected
     with pytest.raises(BundleError):
-        compile_bundle(read(path))
+        compile_bundle(read_source(path))
     with pytest.raises(BundleError):
-        inline(path)
+        inline_bundle(path)
 
 
 def test_paths_are_relative_and_have_one_spelling(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ def test_the_words_of_clashes_and_circles(tmp_path: Path) -> None:
     path = made(
         tmp_path, {"a.rbp": 'use "b.rbp"\nlet n = 1', "b.rbp": 'let n = 2\nuse "c.rbp"', "c.rbp": 'use "b.rbp"'}
     )
-    bundle, found = link(read(path))
-    said = [d.message for d in (*found, *check(bundle))]
+    bundle, found = link_bundle(read_source(path))
+    said = [d.message for d in (*found, *check_bundle(bundle))]
     assert said[0] == "the files use each other in a circle: `b.rbp` → `c.rbp` → `b.rbp`"
     assert f"the name `n` is defined twice; first at line 1 of `{tmp_path / 'b.rbp'}`" in said
 
@@ -178,7 +178,7 @@ def test_data_files(name: str, text: str, inside: list[Any], outside: list[Any],
     assert mistakes(path) == []
     assert allowed(path, *inside) == [True] * len(inside)
     assert allowed(path, *outside) == [False] * len(outside)
-    made(tmp_path, {"closed.rbp": inline(path)})
+    made(tmp_path, {"closed.rbp": inline_bundle(path)})
     assert allowed(tmp_path / "closed.rbp", *inside, *outside) == [True] * len(inside) + [False] * len(outside)
 
 
@@ -292,8 +292,8 @@ def test_a_text_must_be_closed(text: str) -> None:
 def test_the_digest_covers_used_files(tmp_path: Path) -> None:
     """Another byte in a used file, or its text under another name, is another policy; another folder is not."""
     files = {"a.rbp": f'use "b.rbp"\nlet n = file "h.txt"\n{RULE} # n', "b.rbp": 'let names = ["v"]', "h.txt": "a"}
-    first = compile_bundle(read(made(tmp_path / "one", files)))
-    assert compile_bundle(read(made(tmp_path / "two", files))).digest == first.digest
+    first = compile_bundle(read_source(made(tmp_path / "one", files)))
+    assert compile_bundle(read_source(made(tmp_path / "two", files))).digest == first.digest
     assert [source.text for source in first.sources] == [files["a.rbp"], files["h.txt"], files["b.rbp"]]
     changed = [
         files | {"h.txt": "b"},
@@ -304,7 +304,7 @@ def test_the_digest_covers_used_files(tmp_path: Path) -> None:
     fields = ["rbp 1", "2", files["a.rbp"], "h.txt", files["h.txt"], "b.rbp", files["b.rbp"]]
     hashed = "".join(f"{len(field.encode())}:{field}" for field in fields)
     assert first.digest == hashlib.sha256(hashed.encode()).hexdigest()
-    digests = {compile_bundle(read(made(tmp_path / str(n), f))).digest for n, f in enumerate([*changed, moved])}
+    digests = {compile_bundle(read_source(made(tmp_path / str(n), f))).digest for n, f in enumerate([*changed, moved])}
     assert len(digests) == 4
     assert first.digest not in digests
 
@@ -315,7 +315,7 @@ def test_a_trace_shows_the_text_of_a_library(tmp_path: Path) -> None:
         "a.rbp": 'use "b.rbp"\ndefault deny\nrule r { allow tool "t" when good }',
         "b.rbp": '# about x\ncondition good = args.x == "v" # only v\n  and args.y missing',
     }
-    trace = explain(compile_bundle(read(made(tmp_path, files))), Facts("tool_call", "t", {"x": "v"}))
+    trace = explain_decision(compile_bundle(read_source(made(tmp_path, files))), Facts("tool_call", "t", {"x": "v"}))
     told = json.dumps(trace.to_json(), ensure_ascii=False)
     assert json.dumps('args.x == "v" and args.y missing') in told
     assert trace.decision.rule_id == "r"
@@ -328,12 +328,12 @@ def test_one_text_is_no_way_in(tmp_path: Path) -> None:
         tmp_path, {"a.rbp": f'use "b\\n default allow #.rbp"\nlet n = file "h.yaml"\n{RULE}', name: 'let names = ["v"]'}
     )
     (tmp_path / "h.yaml").write_text('- "a\\"]\\ndefault allow\\n\\x7f\\u202e"', encoding="utf-8")
-    policy = compile_text(inline(path))
+    policy = compile_text(inline_bundle(path))
     assert policy.decide(Facts("tool_call", "t", {"x": "w"})).verdict == "deny"
-    assert "\u202e" not in inline(path)
+    assert "\u202e" not in inline_bundle(path)
 
 
 def test_a_text_without_files_is_linked_as_it_stands() -> None:
     """Nothing is changed where nothing is used."""
-    bundle, found = link(Source("default deny"))
+    bundle, found = link_bundle(Source("default deny"))
     assert (found, bundle.files, len(bundle.statements)) == ([], (), 1)

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from rebuno.policy.explain import mentions as explain_mentions
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher import mentions
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.values import readings
 from rebuno.policy.values.json_values import Tri
-from rebuno.policy.values.tokens import MAX_TEXT
+from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
 from tests.policy.bundles import again, policy_of
 
 TOOL = "tool_call"
@@ -25,7 +25,7 @@ def ask(source: str, text: Any, facts: Facts) -> Tri:
     )
     facts.args = {"t": text}
     decided = policy.decide(facts).rule_id
-    assert explain(policy, again(facts)).decision.rule_id == decided
+    assert explain_decision(policy, again(facts)).decision.rule_id == decided
     return {"sure": True, "perhaps": None}.get(decided, False)
 
 
@@ -55,7 +55,7 @@ def holding(*values: Any, seq: int = 1) -> Facts:
         ("alice", ["alice"], None),  # no text
         ("alice", "\ud800alice", None),
         ("alice", None, False),
-        ("alice", "x" * MAX_TEXT + " alice", None),
+        ("alice", "x" * MAX_SEARCHED_TEXT + " alice", None),
     ],
 )
 def test_values_in_a_text(value: Any, text: Any, answer: Tri) -> None:
@@ -223,7 +223,7 @@ def test_explain_says_where(text: str, words: str) -> None:
     policy = policy_of(f"known k = {LISTED}\nrule r {{ deny any step when args.t contains any k }}")
     facts = holding("Hunter2-77")
     facts.args = {"t": text}
-    trace = explain(policy, facts)
+    trace = explain_decision(policy, facts)
     assert trace.rules[0].tests[0].why == words
 
 
@@ -239,4 +239,4 @@ def test_a_list_has_a_text_with_it_in_it() -> None:
     ):  # fmt: skip
         facts = Facts(TOOL, "t", {"t": value})
         assert policy.decide(facts).rule_id == rule
-        assert explain(policy, again(facts)).decision.rule_id == rule
+        assert explain_decision(policy, again(facts)).decision.rule_id == rule

@@ -5,12 +5,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from rebuno.model.obligation import Asking, Budget, Limit, Obligation, Otherwise, Scope
-from rebuno.policy.check.bundle import check
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.compile import compile_text
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.syntax.diagnostics import Severity
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from tests.policy import bundles as made
 
@@ -95,8 +95,8 @@ WRONG: list[tuple[str, int, str]] = [
 @pytest.mark.parametrize(("code", "line", "rule"), WRONG, ids=[rule for _, _, rule in WRONG])
 def test_clauses_that_cannot_be_meant(code: str, line: int, rule: str) -> None:
     """A clause in the wrong place, or with a number that means nothing, gives one finding on its line."""
-    bundle, found = parse(Source(f"rule r {{\n{rule}\n}}"))
-    errors = [d for d in (*found, *check(bundle)) if d.severity is Severity.ERROR]
+    bundle, found = parse_bundle(Source(f"rule r {{\n{rule}\n}}"))
+    errors = [d for d in (*found, *check_bundle(bundle)) if d.severity is Severity.ERROR]
     assert [(d.code, d.span.line) for d in errors] == [(code, line + 1)]
 
 
@@ -111,8 +111,8 @@ def test_clauses_that_cannot_be_meant(code: str, line: int, rule: str) -> None:
 )
 def test_clauses_that_fit(rule: str) -> None:
     """What the language allows passes without an error."""
-    bundle, found = parse(Source(f"rule r {{ {rule} }}"))
-    assert [d for d in (*found, *check(bundle)) if d.severity is Severity.ERROR] == []
+    bundle, found = parse_bundle(Source(f"rule r {{ {rule} }}"))
+    assert [d for d in (*found, *check_bundle(bundle)) if d.severity is Severity.ERROR] == []
 
 
 def test_a_trace_tells_what_is_asked_for() -> None:
@@ -121,7 +121,7 @@ def test_a_trace_tells_what_is_asked_for() -> None:
 rule r { allow tool "a" limit 5 per 1h else require approval budget 7 tokens per execution approvers "x" expires 5m }
 """
     policy = compile_text(text)
-    assert explain(policy, Facts("tool_call", "a")).to_json()["obligations"] == [
+    assert explain_decision(policy, Facts("tool_call", "a")).to_json()["obligations"] == [
         {
             "bundle": "b",
             "rule": "r",
@@ -137,7 +137,7 @@ rule r { allow tool "a" limit 5 per 1h else require approval budget 7 tokens per
             "asking": {"approvers": ["x"], "quorum": 1, "expires": 300, "message": ""},
         }
     ]
-    assert "obligations" not in explain(policy, Facts("tool_call", "b")).to_json()
+    assert "obligations" not in explain_decision(policy, Facts("tool_call", "b")).to_json()
 
 
 ADDED = {
@@ -160,5 +160,5 @@ def test_obligations_never_change_a_verdict(text: str, data: st.DataObject, fact
     policy = made.policy_of("\n".join(lines))
     decision = policy.decide(made.again(facts))
     assert (decision.verdict, decision.rule_id) == (plain.verdict, plain.rule_id)
-    assert explain(policy, made.again(facts)).decision.obligations == decision.obligations
+    assert explain_decision(policy, made.again(facts)).decision.obligations == decision.obligations
     event(f"{decision.verdict}, {len(decision.obligations)} obligations")

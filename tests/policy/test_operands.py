@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher import tests
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.operands import through
@@ -28,7 +28,7 @@ def ask(expression: str, args: Any, prologue: str = NAMES, **fields: Any) -> Tri
     facts = Facts("tool_call", "t", args, **fields)
     decided, counted = policy.decide(facts).rule_id, facts.tests
     traced = again(facts)
-    assert (explain(policy, traced).decision.rule_id, traced.tests) == (decided, counted)
+    assert (explain_decision(policy, traced).decision.rule_id, traced.tests) == (decided, counted)
     return {"sure": True, "perhaps": None}.get(decided, False)
 
 
@@ -219,7 +219,7 @@ def test_nested_quantifiers_multiply() -> None:
 
 def test_in_a_block_large_values_count_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that is searched anew for every element counts by its length, so that work stays bounded."""
-    monkeypatch.setattr(tests, "MAX_TESTS", 1000)
+    monkeypatch.setattr(tests, "MAX_ELEMENT_TESTS", 1000)
     small = policy_of("rule r { allow any step when no args.l has (args.t contains it) }")
 
     def tests_for(args: Any) -> int:
@@ -241,9 +241,9 @@ def test_facets_of_arguments_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     )
     reads = []
 
-    def counted(chain: Any, values: list[Any], around: Any) -> list[Any]:
+    def counted(chain: Any, values: list[Any], context: Any) -> list[Any]:
         reads.append(values)
-        return through(chain, values, around)
+        return through(chain, values, context)
 
     monkeypatch.setattr(tests, "through", counted)
     facts = Facts("tool_call", "t", {"u": "https://c.example", "l": ["x", "y"]})

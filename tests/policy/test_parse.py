@@ -12,9 +12,9 @@ from lark.lexer import Lexer, LexerState, Token
 
 from rebuno.packaged import grammar
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.keywords import CLAUSES, HEADS, RESERVED, STATEMENTS
-from rebuno.policy.syntax.keywords import FACETS as OWN
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, RESERVED_WORDS, STATEMENT_WORDS
+from rebuno.policy.syntax.keywords import FACET_MODULES as OWN
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.tree import Op, Quantifier
 
@@ -60,7 +60,7 @@ rule writes-ask {
 
 
 def tree(text: str) -> s.Bundle:
-    bundle, found = parse(Source(text, stem="file"))
+    bundle, found = parse_bundle(Source(text, stem="file"))
     assert [str(d) for d in found] == []
     return bundle
 
@@ -219,13 +219,13 @@ def test_sources_of_known_values() -> None:
 
 HOUR, MINUTES = s.Duration("1h30m", 5400), s.Duration("5m", 300)
 CLAUSE_CASES: list[tuple[str, s.Clause]] = [
-    ("limit 5 per 1h30m", s.Limit(5, HOUR, "execution", "", None, "")),
-    ("limit 5 per execution else deny", s.Limit(5, None, "execution", "deny", None, "")),
-    ("limit 5 per 1h30m for each agent else wait up to 5m", s.Limit(5, HOUR, "agent", "wait", MINUTES, "")),
+    ("limit 5 per 1h30m", s.LimitClause(5, HOUR, "execution", "", None, "")),
+    ("limit 5 per execution else deny", s.LimitClause(5, None, "execution", "deny", None, "")),
+    ("limit 5 per 1h30m for each agent else wait up to 5m", s.LimitClause(5, HOUR, "agent", "wait", MINUTES, "")),
     ("limit 5 per 5m for all agents together else require approval if unavailable allow",
-     s.Limit(5, MINUTES, "global", "require approval", None, "allow")),
-    ("limit 5 per 5m for each execution if unavailable deny", s.Limit(5, MINUTES, "execution", "", None, "deny")),
-    ("budget 10_000 tokens per execution else require approval", s.Budget(10_000, "require approval")),
+     s.LimitClause(5, MINUTES, "global", "require approval", None, "allow")),
+    ("limit 5 per 5m for each execution if unavailable deny", s.LimitClause(5, MINUTES, "execution", "", None, "deny")),
+    ("budget 10_000 tokens per execution else require approval", s.BudgetClause(10_000, "require approval")),
     ('approvers "a", "b"', s.Approvers((s.Literal("a"), s.Literal("b")))),
     ("quorum 2", s.Quorum(2)),
     ("expires 5m", s.Expires(MINUTES)),
@@ -321,19 +321,19 @@ def test_words_are_in_one_place() -> None:
         if "(?!\\w)/" in line
     }
     words = known - {"or_kind", "key"}
-    assert words <= RESERVED | {"number"}
-    assert {*STATEMENTS, *CLAUSES, *HEADS, *OWN} <= RESERVED
+    assert words <= RESERVED_WORDS | {"number"}
+    assert {*STATEMENT_WORDS, *CLAUSE_WORDS, *HEAD_WORDS, *OWN} <= RESERVED_WORDS
 
 
 SIGNS = ['"a"', 'r"b"', "5", "1h", "{", "}", "(", ")", "[", "]", ",", "=", "==", "x", ".y", "#z"]
-WORDS = [*sorted(RESERVED)[::3], *SIGNS, "\n"]
+WORDS = [*sorted(RESERVED_WORDS)[::3], *SIGNS, "\n"]
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=80) | st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
 def test_no_text_raises(text: str) -> None:
     """Whatever the text says, the answer is a bundle and findings, never an exception."""
-    bundle, found = parse(Source(text))
+    bundle, found = parse_bundle(Source(text))
     assert bundle.whole is not bool(found)
     for diagnostic in found:
         assert 0 <= diagnostic.span.start <= diagnostic.span.end <= len(text)
@@ -343,7 +343,7 @@ def test_every_prefix_is_understood_up_to_the_cut() -> None:
     """A file cut off anywhere gives findings at or before the cut, and the statements before it."""
     ends = [statement.span.end for statement in tree(BANKING).statements]
     for cut in range(0, len(BANKING), 17):
-        bundle, found = parse(Source(BANKING[:cut]))
+        bundle, found = parse_bundle(Source(BANKING[:cut]))
         assert all(diagnostic.span.start <= cut for diagnostic in found)
         assert len(bundle.statements) >= sum(end < cut for end in ends) - 1
 
@@ -361,6 +361,6 @@ def test_layout_carries_no_meaning() -> None:
 )
 def test_a_rule_before_the_place_of_an_error_is_kept(rest: str) -> None:
     """What follows a closing brace is read by itself, whatever it begins with."""
-    bundle, found = parse(Source('rule a {\n  deny tool "x" # }\n}' + rest))
+    bundle, found = parse_bundle(Source('rule a {\n  deny tool "x" # }\n}' + rest))
     assert [rule.id.text for rule in bundle.statements if isinstance(rule, s.Rule)] == ["a"]
     assert len(found) == 1

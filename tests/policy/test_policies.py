@@ -6,11 +6,11 @@ import pytest
 
 from rebuno.policy.compile import compile_bundle
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.syntax.parse import parse
-from rebuno.policy.syntax.source import read
+from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.source import read_source
 from rebuno.policy.syntax.tree import Because, Rule
 from rebuno.policy.testing import runner
-from rebuno.policy.testing.discovery import find
+from rebuno.policy.testing.discovery import find_bundles
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "policies"
@@ -24,9 +24,9 @@ def called(path: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def tested() -> dict[str, runner.Tested]:
+def tested() -> dict[str, runner.SuiteResult]:
     """Every shipped bundle with how its cases came out."""
-    return {called(Path(one.checked.path)): one for one in runner.run_suites(find([FOLDER]))}
+    return {called(Path(one.checked.path)): one for one in runner.run_suites(find_bundles([FOLDER]))}
 
 
 def test_there_is_a_bundle_for_each_kind_of_agent() -> None:
@@ -41,13 +41,13 @@ def test_there_is_a_bundle_for_each_kind_of_agent() -> None:
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=called)
-def test_nothing_is_found_in_a_shipped_bundle(path: Path, tested: dict[str, runner.Tested]) -> None:
+def test_nothing_is_found_in_a_shipped_bundle(path: Path, tested: dict[str, runner.SuiteResult]) -> None:
     """Neither an error nor a warning, in the bundle, what it uses, or its cases."""
     assert list(tested[called(path)].checked.diagnostics) == []
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=called)
-def test_the_cases_pass_and_try_nearly_everything(path: Path, tested: dict[str, runner.Tested]) -> None:
+def test_the_cases_pass_and_try_nearly_everything(path: Path, tested: dict[str, runner.SuiteResult]) -> None:
     """Every case says which rule decides and comes out so; hardly a rule or an answer is left untried."""
     one = tested[called(path)]
     assert one.report is not None
@@ -59,7 +59,7 @@ def test_the_cases_pass_and_try_nearly_everything(path: Path, tested: dict[str, 
 @pytest.mark.parametrize("path", BUNDLES, ids=called)
 def test_every_rule_says_why(path: Path) -> None:
     """The reason is what the agent, the person who is asked and the journal get to read."""
-    bundle, _ = parse(read(path))
+    bundle, _ = parse_bundle(read_source(path))
     rules = [statement for statement in bundle.statements if isinstance(statement, Rule)]
     silent = [rule.id.text for rule in rules if not any(isinstance(clause, Because) for clause in rule.clauses)]
     assert (len(rules) > 0, silent) == (True, [])
@@ -88,7 +88,7 @@ HOSTILE = [
 @pytest.mark.parametrize("path", BUNDLES, ids=called)
 def test_what_is_out_of_place_is_never_allowed(path: Path, kind: str, target: str, args: object) -> None:
     """Unknown tools, look-alike names and arguments of the wrong shape."""
-    decision = compile_bundle(read(path)).decide(Facts(kind, target, args, agent="a", input=None))
+    decision = compile_bundle(read_source(path)).decide(Facts(kind, target, args, agent="a", input=None))
     assert decision.verdict.value != "allow"
 
 

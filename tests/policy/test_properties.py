@@ -7,7 +7,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from rebuno.model.decision import Decision, Verdict
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Facts, History
 from tests.policy import bundles as made
 
@@ -24,7 +24,7 @@ def test_explain_and_decide_agree(text: str, submissions: list[Facts]) -> None:
     for facts in (varied for one in submissions for varied in made.variants(one)):
         decision = policy.decide(facts)
         counted = facts.tests
-        trace = explain(policy, facts)
+        trace = explain_decision(policy, facts)
         assert fields(decision) == fields(trace.decision)
         assert counted == facts.tests
         assert json.dumps(trace.to_json())
@@ -51,7 +51,7 @@ def test_each_test_agrees_on_every_value(operand: str, predicate: tuple[str, str
             policy = made.policy_of(f"{text}rule perhaps {{ deny any step when {test} }}")
             for value in [*made.POOL, *made.WORDS, *made.NUMBERS, *made.HOSTILE]:
                 facts.args = {"a": value, "b": "a"}
-                assert explain(policy, facts).decision.rule_id == policy.decide(facts).rule_id
+                assert explain_decision(policy, facts).decision.rule_id == policy.decide(facts).rule_id
             event(form.split()[0])
 
 
@@ -79,7 +79,7 @@ def test_a_growing_history_is_read_as_a_fresh_one(
                 for value in made.KNOWABLE:
                     facts.args = {"v": value}
                     decided = policy.decide(facts).rule_id
-                    assert explain(policy, made.again(facts)).decision.rule_id == decided
+                    assert explain_decision(policy, made.again(facts)).decision.rule_id == decided
                     event(f"{name}: {decided}")
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.check.bundle import check
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.syntax.diagnostics import Diagnostic
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from tests.policy import bundles as made
 
@@ -21,9 +21,9 @@ condition small = args.n <= 10
 
 
 def found(text: str, code: str) -> list[Diagnostic]:
-    bundle, errors = parse(Source(text))
+    bundle, errors = parse_bundle(Source(text))
     assert [str(error) for error in errors] == []
-    return [d for d in check(bundle) if d.code == code]
+    return [d for d in check_bundle(bundle) if d.code == code]
 
 
 def unreachable(*rules: str) -> list[str]:

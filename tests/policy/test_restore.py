@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rebuno.embedded import compiled
-from rebuno.policy.restore import keeps
+from rebuno.policy.restore import texts_make_policy
 
 BUNDLE = """\
 bundle places
@@ -35,7 +35,7 @@ def test_what_was_kept_is_told(kept: tuple[str, Kept]) -> None:
     """As it is."""
     digest, sources = kept
     assert len(sources) == 2
-    assert keeps(digest, sources) is True
+    assert texts_make_policy(digest, sources) is True
 
 
 @pytest.mark.parametrize("at", [0, 1])
@@ -57,7 +57,7 @@ def test_every_change_of_a_text_is_found(kept: tuple[str, Kept], at: int, change
     digest, sources = kept
     path, text = sources[at]
     sources[at] = path, change(text)
-    assert keeps(digest, sources) is False
+    assert texts_make_policy(digest, sources) is False
 
 
 @pytest.mark.parametrize("at", [0, 1])
@@ -66,6 +66,6 @@ def test_no_path_ends_the_look(kept: tuple[str, Kept], at: int, path: str) -> No
     """Whatever is kept in its place, it is an answer. The name of a bundle's file is not hashed."""
     digest, sources = kept
     sources[at] = path, sources[at][1]
-    assert keeps(digest, sources) in (True, False)
+    assert texts_make_policy(digest, sources) in (True, False)
     sources[at] = path, sources[at][1] + " "
-    assert keeps(digest, sources) is False
+    assert texts_make_policy(digest, sources) is False

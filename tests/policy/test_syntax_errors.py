@@ -4,15 +4,15 @@ import time
 
 import pytest
 
-from rebuno.policy.check.bundle import check
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.syntax.diagnostics import MOST, Diagnostic, ordered
-from rebuno.policy.syntax.parse import LARGEST, parse
+from rebuno.policy.syntax.parse import LARGEST, parse_bundle
 from rebuno.policy.syntax.source import Source
 
 
 def findings(text: str) -> list[Diagnostic]:
-    bundle, found = parse(Source(text))
-    return ordered([*found, *(d for d in check(bundle) if d.severity == "error")])
+    bundle, found = parse_bundle(Source(text))
+    return ordered([*found, *(d for d in check_bundle(bundle) if d.severity == "error")])
 
 
 RULE = 'rule r {{\n  allow tool "a"\n  {}\n}}\n'
@@ -84,7 +84,7 @@ CASES: list[tuple[str, str, int, int, str, str]] = [
 @pytest.mark.parametrize(("text", "code", "line", "column", "message", "hint"), CASES)
 def test_one_mistake_one_finding(text: str, code: str, line: int, column: int, message: str, hint: str) -> None:
     """Each mistake gives exactly one syntax error, where it is, in words that help."""
-    found = parse(Source(text))[1]
+    found = parse_bundle(Source(text))[1]
     assert [(d.code, d.span.line, d.span.column) for d in found] == [(code, line, column)]
     assert message in found[0].message
     assert hint in found[0].help
@@ -136,7 +136,7 @@ def test_ten_mistakes_give_ten_findings() -> None:
 
 def test_statements_around_a_broken_one_are_read() -> None:
     """The bundle holds what could be read and says that it is not whole."""
-    bundle, found = parse(Source('let a = 1\nlet b = = 2\nrule r {\n  allow tool "x"\n}\n'))
+    bundle, found = parse_bundle(Source('let a = 1\nlet b = = 2\nrule r {\n  allow tool "x"\n}\n'))
     assert len(found) == 1
     assert [type(statement).__name__ for statement in bundle.statements] == ["Let", "Rule"]
     assert not bundle.whole
@@ -151,10 +151,10 @@ def test_a_multi_line_condition_is_not_cut_at_names_of_the_bundle() -> None:
 
 def test_many_errors_are_capped() -> None:
     """A hundred findings are listed, and a last one says that there are more."""
-    found = parse(Source("let = 1\n" * 500))[1]
+    found = parse_bundle(Source("let = 1\n" * 500))[1]
     assert len(found) == MOST + 1
     assert found[-1].code == "too-many-errors"
-    inside = parse(Source("rule r {\n" + "when\n" * 5_000 + "}\n"))[1]
+    inside = parse_bundle(Source("rule r {\n" + "when\n" * 5_000 + "}\n"))[1]
     assert len(inside) == MOST + 1
 
 
@@ -170,12 +170,12 @@ BOUNDS = [
 @pytest.mark.parametrize(("text", "code"), BOUNDS, ids=[code for _, code in BOUNDS])
 def test_bounds(text: str, code: str) -> None:
     """What is too big or too deep is refused in words, never by a crash."""
-    assert [d.code for d in parse(Source(text))[1]] == [code]
+    assert [d.code for d in parse_bundle(Source(text))[1]] == [code]
 
 
 def test_a_hundred_levels_are_read() -> None:
     """The bound itself is still inside."""
-    assert parse(Source("condition a = " + "(" * 100 + "b" + ")" * 100))[1] == []
+    assert parse_bundle(Source("condition a = " + "(" * 100 + "b" + ")" * 100))[1] == []
 
 
 def test_a_long_comment_after_or_costs_no_time() -> None:

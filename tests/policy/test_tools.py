@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from rebuno.errors import ValidationError
-from rebuno.policy.analysis.tool_schemas import Tool, read_tools
+from rebuno.policy.analysis.tool_schemas import ToolSchema, read_tools
 from rebuno.policy.check.tools import check_tools
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 
 PAY: dict[str, Any] = {
@@ -32,11 +32,15 @@ PAY: dict[str, Any] = {
     },
     "$defs": {"line": {"type": "object", "properties": {"price": {"type": "number"}}}},
 }
-TOOLS = [Tool("pay", PAY), Tool("get_balance", {"type": "object", "properties": {}}), Tool("shell", None)]
+TOOLS = [
+    ToolSchema("pay", PAY),
+    ToolSchema("get_balance", {"type": "object", "properties": {}}),
+    ToolSchema("shell", None),
+]
 
 
 def found(text: str) -> list[tuple[str, str]]:
-    bundle, errors = parse(Source(f'known asked = input\nknown paid = approved tool "pay" at to\n{text}'))
+    bundle, errors = parse_bundle(Source(f'known asked = input\nknown paid = approved tool "pay" at to\n{text}'))
     assert [str(error) for error in errors] == []
     # What a rule leaves open has tests of its own.
     return [(d.code, d.help) for d in check_tools(bundle, TOOLS) if d.code != "open-arguments"]
@@ -155,7 +159,7 @@ SHAPES: list[Any] = [
 @pytest.mark.parametrize("data", SHAPES)
 def test_shapes_of_descriptions(data: Any) -> None:
     """Each common way of describing tools is read."""
-    assert read_tools(data) == [Tool("a", PAY)]
+    assert read_tools(data) == [ToolSchema("a", PAY)]
 
 
 @pytest.mark.parametrize("data", [None, {}, [], "a", [1], [{}], [{"name": 1}], {"tools": {}}, [{"function": {}}]])
@@ -171,5 +175,5 @@ def test_what_is_no_description(data: Any) -> None:
 )  # fmt: skip
 def test_odd_schemas_say_nothing(schema: Any) -> None:
     """A schema that cannot be read is no reason to warn, and none to fail."""
-    bundle, _ = parse(Source('rule r { allow tool "a" when args.to == "x" and any args.to[] == "y" }'))
-    assert check_tools(bundle, [Tool("a", schema)]) == []
+    bundle, _ = parse_bundle(Source('rule r { allow tool "a" when args.to == "x" and any args.to[] == "y" }'))
+    assert check_tools(bundle, [ToolSchema("a", schema)]) == []

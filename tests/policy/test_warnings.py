@@ -2,17 +2,17 @@
 
 import pytest
 
-from rebuno.policy.check.bundle import check
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.check.bundle import check_bundle
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 
 START = 'default deny\nworkdir "/srv"\nknown asked = input or ["x"]\nknown paid = ["y"]\n'
 
 
 def codes(text: str) -> list[str]:
-    bundle, errors = parse(Source(text))
+    bundle, errors = parse_bundle(Source(text))
     assert [str(error) for error in errors] == []
-    return [d.code for d in check(bundle) if d.code != "unused-name"]
+    return [d.code for d in check_bundle(bundle) if d.code != "unused-name"]
 
 
 NEVER = [

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.errors import BundleError
-from rebuno.policy.check.bundle import check
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.compile import compile_policy
 from rebuno.policy.format.format import format_bundle
-from rebuno.policy.interop.yaml_convert import as_rules, to_rbp
+from rebuno.policy.interop.yaml_convert import convert_yaml_bundle, rules_source
 from rebuno.policy.interop.yaml_notations import UnreadableError, duration, glob, seconds
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.syntax.diagnostics import Severity
-from rebuno.policy.syntax.parse import parse
-from rebuno.policy.syntax.source import Source, read
+from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.source import Source, read_source
 from tests.policy.bundles import policy_of
 from tests.policy.yaml_reading import verdict
 
@@ -26,9 +26,9 @@ STRICTNESS = {"allow": 0, "require_approval": 1, "deny": 2}
 
 def converted(text: str, stem: str = "made") -> str:
     """The rules of a YAML text, without errors and in the one layout."""
-    source = to_rbp(Source(text, f"{stem}.yaml", stem))
-    bundle, found = parse(source)
-    assert [str(d) for d in [*found, *check(bundle)] if d.severity is Severity.ERROR] == []
+    source = convert_yaml_bundle(Source(text, f"{stem}.yaml", stem))
+    bundle, found = parse_bundle(source)
+    assert [str(d) for d in [*found, *check_bundle(bundle)] if d.severity is Severity.ERROR] == []
     assert format_bundle(source) == source.text
     return source.text
 
@@ -190,14 +190,14 @@ REFUSED = [
 def test_what_is_no_bundle_is_refused_with_its_line(text: str, message: str, reason: str) -> None:
     """Unknown keys, and whatever would match more than its author meant."""
     with pytest.raises(BundleError) as caught:
-        to_rbp(Source(text, "a.yaml"))
+        convert_yaml_bundle(Source(text, "a.yaml"))
     assert message in "\n".join(map(str, caught.value.diagnostics)), reason
 
 
 def test_all_mistakes_are_told_at_once() -> None:
     """One run is enough."""
     with pytest.raises(BundleError) as caught:
-        to_rbp(Source("a: 1\nb: 2\nrules:\n- {id: c, then: {decision: x}}\n", "a.yaml"))
+        convert_yaml_bundle(Source("a: 1\nb: 2\nrules:\n- {id: c, then: {decision: x}}\n", "a.yaml"))
     assert [finding.span.line for finding in caught.value.diagnostics] == [1, 2, 4]
 
 
@@ -205,15 +205,15 @@ def test_all_mistakes_are_told_at_once() -> None:
 def test_a_path_says_whether_a_bundle_is_converted(path: str) -> None:
     """The kernel takes both."""
     source = Source("rules: []", path, "a")
-    assert as_rules(source).text == "# From a YAML bundle.\nbundle a\ndefault deny\n"
-    assert as_rules(Source("rules: []", "a.rbp")).text == "rules: []"
+    assert rules_source(source).text == "# From a YAML bundle.\nbundle a\ndefault deny\n"
+    assert rules_source(Source("rules: []", "a.rbp")).text == "rules: []"
 
 
 def test_a_yaml_bundle_is_a_policy_like_any_other(tmp_path: Path) -> None:
     """Alone or as a layer, from its file; its mistakes are told beside those of other bundles."""
     (tmp_path / "shell.yaml").write_text("rules:\n- {id: a, when: {target: ls}, then: {decision: allow}}\n")
     (tmp_path / "bad.yml").write_text("rule: []\n")
-    shell, bad = read(tmp_path / "shell.yaml"), read(tmp_path / "bad.yml")
+    shell, bad = read_source(tmp_path / "shell.yaml"), read_source(tmp_path / "bad.yml")
     decision = compile_policy([shell]).decide(Facts("tool_call", "ls", {}))
     assert (decision.verdict.value, decision.rule_id, decision.bundle) == ("allow", "a", "shell")
     layers = compile_policy([shell, Source("default deny", "b.rbp", "b")])
@@ -301,7 +301,7 @@ def yaml_bundles(draw: st.DrawFn) -> str:
 
 
 def _decided(text: str, kind: str, target: str, args: Any, agent: str) -> str:
-    policy = policy_of(to_rbp(Source(text, "made.yaml", "made")).text)
+    policy = policy_of(convert_yaml_bundle(Source(text, "made.yaml", "made")).text)
     return str(policy.decide(Facts(kind, target, args, agent=agent)).verdict.value)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from rebuno.errors import BundleError
 from rebuno.policy.compile import compile_policy
-from rebuno.policy.explain.explain import explain
-from rebuno.policy.interop.yaml_bundle import read_bundle
+from rebuno.policy.explain.explain import explain_decision
+from rebuno.policy.interop.yaml_bundle import read_yaml_bundle
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.syntax.source import Source
 
@@ -19,7 +19,7 @@ def verdict(text: str, args: Any, kind: str = "tool_call", target: str = "deploy
     policy = compile_policy([Source(text, "b.yaml", "b")])
     facts = Facts(kind, target, args, agent=agent)
     decided = policy.decide(facts)
-    trace = explain(policy, facts).decision
+    trace = explain_decision(policy, facts).decision
     assert (trace.verdict, trace.rule_id) == (decided.verdict, decided.rule_id)
     return str(decided.verdict.value)
 
@@ -279,11 +279,11 @@ def test_an_alias_is_read_as_what_it_stands_for() -> None:
     text = (
         "rules:\n- {id: r, when: &w {target: a}, then: {decision: deny}}\n- {id: s, when: *w, then: {decision: allow}}"
     )
-    assert [rule.targets for rule in read_bundle(Source(text, "b.yaml")).rules] == [(("a",),)] * 2
+    assert [rule.targets for rule in read_yaml_bundle(Source(text, "b.yaml")).rules] == [(("a",),)] * 2
 
 
 def test_a_judge_is_a_person_and_said_to_be() -> None:
     """`decision: judge` asks a person, with a warning and a comment."""
-    found = read_bundle(Source("rules:\n- {id: r, then: {decision: judge}}\n", "b.yaml"))
+    found = read_yaml_bundle(Source("rules:\n- {id: r, then: {decision: judge}}\n", "b.yaml"))
     (warning,) = found.warnings
     assert str(warning).startswith("b.yaml:2:28: warning[yaml-bundle]: `decision: judge` is read as `require_approval`")

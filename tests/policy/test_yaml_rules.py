@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 from rebuno.policy.compile import compile_policy
-from rebuno.policy.interop.yaml_convert import as_rules, to_rbp
+from rebuno.policy.interop.yaml_convert import convert_yaml_bundle, rules_source
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.restore import restore
+from rebuno.policy.restore import restore_policy
 from rebuno.policy.syntax.converted import read_rules
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.text import Lines
 from tests.policy.test_yaml_bundle import yaml_bundles
@@ -27,9 +27,9 @@ def whole(node: Any) -> Any:
 
 def same(text: str) -> bool:
     """Whether both readings of the rules of a YAML text give the same tree; the quick one may give none."""
-    for source in (as_rules(Source(text, "b.yaml", "b")), to_rbp(Source(text, "b.yaml", "b"))):
+    for source in (rules_source(Source(text, "b.yaml", "b")), convert_yaml_bundle(Source(text, "b.yaml", "b"))):
         quickly = read_rules(source.text, Lines(source.text, "b.rbp"))
-        bundle, found = parse(Source(source.text, "b.rbp", "b"))
+        bundle, found = parse_bundle(Source(source.text, "b.rbp", "b"))
         assert found == []
         if quickly is not None and whole(quickly) != whole(bundle.statements):
             return False
@@ -41,7 +41,7 @@ def same(text: str) -> bool:
 def test_both_readings_give_one_tree(text: str) -> None:
     """Whatever a bundle asks, laid out or not."""
     assert same(text)
-    made = as_rules(Source(text, "b.yaml", "b")).text
+    made = rules_source(Source(text, "b.yaml", "b")).text
     assert read_rules(made, Lines(made, "b.rbp")) is not None
 
 
@@ -70,7 +70,7 @@ def test_clauses_of_all_kinds(more: dict[str, Any], decision: str) -> None:
     """Limits, budgets and who is asked are read without the grammar too."""
     text = json.dumps({"rules": [{"id": "r", "then": {"decision": decision, "reason": "r", **more}}]})
     assert same(text)
-    made = as_rules(Source(text, "b.yaml", "b")).text
+    made = rules_source(Source(text, "b.yaml", "b")).text
     assert read_rules(made, Lines(made, "b.rbp")) is not None
 
 
@@ -107,8 +107,10 @@ def test_a_policy_is_restored_from_what_was_kept_of_it() -> None:
     """The rules that are kept make the same policy again; so does a text that was laid out."""
     policy = compile_policy([Source("rules:\n- {id: r, when: {target: a}, then: {decision: allow}}\n", "b.yaml", "b")])
     kept = [(source.path, source.text) for source in policy.sources]
-    assert restore(policy.digest, kept).decide(Facts("tool_call", "a", {})).rule_id == "r"
-    laid_out = to_rbp(Source("rules:\n- {id: r, when: {target: a}, then: {decision: allow}}\n", "b.yaml", "b"))
+    assert restore_policy(policy.digest, kept).decide(Facts("tool_call", "a", {})).rule_id == "r"
+    laid_out = convert_yaml_bundle(
+        Source("rules:\n- {id: r, when: {target: a}, then: {decision: allow}}\n", "b.yaml", "b")
+    )
     assert compile_policy([laid_out]).decide(Facts("tool_call", "a", {})).rule_id == "r"
 
 

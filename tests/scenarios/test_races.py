@@ -11,7 +11,7 @@ from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.model.answer import Say
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.kernel.support import Bench, Play, policy
 
 ASK = compile_text('bundle ask\ndefault deny\nrule act { require approval for tool "act" expires 60s because "ask" }\n')

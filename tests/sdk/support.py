@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 
 OPEN = "bundle tests\ndefault allow\n"
 

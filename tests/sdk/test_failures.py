@@ -160,7 +160,7 @@ def test_what_a_handler_gets_of_a_failure_is_what_it_was(kernel: str) -> None:
 
 def test_a_refusal_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
     """What the policy makes a handler raise has no traceback."""
-    from rebuno.policy.compile import compile_text
+    from rebuno.policy import compile_text
 
     async def whole() -> rebuno.Execution:
         async with rebuno.open(":memory:", policy=compile_text(DENIES)) as opened:

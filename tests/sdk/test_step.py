@@ -12,7 +12,7 @@ import pytest
 
 import rebuno
 from rebuno.model.identity import canonical
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.sdk.support import OPEN, Crash, outcome, play, seen_twice
 
 

@@ -14,7 +14,7 @@ from rebuno_cli import connection, files, options
 
 if TYPE_CHECKING:
     from rebuno.kernel.history.archive import Recording
-    from rebuno.policy.testing.backtest import Backtest
+    from rebuno.policy import Backtest
 
 
 def replay(
@@ -70,14 +70,12 @@ def _recording(source: str, db: str | None) -> "Recording":
 def _judged(recording: "Recording", paths: list[str]) -> "Backtest":
     from rebuno.kernel.core.origins import in_doubt
     from rebuno.kernel.history.recorded_facts import of_rows
-    from rebuno.policy.compile import compile_policy
-    from rebuno.policy.syntax.source import read
-    from rebuno.policy.testing.backtest import Tally, against_record
+    from rebuno.policy import BacktestTally, backtest_against_record, compile_policy, read_source
 
-    tally = Tally()
+    tally = BacktestTally()
     parent = in_doubt(recording.execution, recording.events)
     steps = of_rows(recording.execution, recording.steps, recording.approvals, parent)
-    against_record(tally, compile_policy([read(path) for path in paths]), steps)
+    backtest_against_record(tally, compile_policy([read_source(path) for path in paths]), steps)
     return tally.result()
 
 

@@ -16,13 +16,11 @@ def ast(
 
     Exit code 0, or 2 when the bundle has syntax errors.
     """
-    from rebuno.policy.interop import json_ast
-    from rebuno.policy.syntax.parse import parse
-    from rebuno.policy.syntax.source import read
+    from rebuno.policy import dump_ast, parse_bundle, read_source
     from rebuno_cli.render import output
 
-    tree, found = parse(read(bundle))
+    tree, found = parse_bundle(read_source(bundle))
     if found:
         raise BundleError(found)
-    output.write_json(json_ast.dump(tree), indent=None if as_json else 2)
+    output.write_json(dump_ast(tree), indent=None if as_json else 2)
     return 0

@@ -11,7 +11,7 @@ from rebuno_cli import connection
 
 if TYPE_CHECKING:
     from rebuno.kernel.operator import Operator
-    from rebuno.policy.testing.backtest import Judged
+    from rebuno.policy import RecordedStep
 
 Executions: TypeAlias = Annotated[
     list[str] | None,
@@ -22,7 +22,7 @@ Since: TypeAlias = Annotated[
 ]
 
 
-def each(refs: list[str], since: str, db: str | None, take: "Callable[[list[Judged]], None]") -> int:
+def each(refs: list[str], since: str, db: str | None, take: "Callable[[list[RecordedStep]], None]") -> int:
     """Hands over the steps of the named executions, one execution after the other, or of those that began within a
     duration; returns how many executions there were.
 
@@ -49,9 +49,9 @@ def each(refs: list[str], since: str, db: str | None, take: "Callable[[list[Judg
 
 
 def _seconds(since: str) -> int:
-    from rebuno.policy.syntax.literals import LiteralError, duration
+    from rebuno.policy import LiteralError, parse_duration
 
     try:
-        return duration(since)
+        return parse_duration(since)
     except LiteralError as error:
         raise ValidationError(f"`--since`: {error.message}; {error.help}") from None

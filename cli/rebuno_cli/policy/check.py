@@ -34,16 +34,12 @@ def check(
     Exit code 0 when there is none (warnings may be), 1 with --strict when there are warnings, 2 when there are errors.
     """
     from rebuno.model import identity
-    from rebuno.policy.analysis.tool_schemas import read_tools
-    from rebuno.policy.compile import compile_policy
-    from rebuno.policy.syntax.source import read
-    from rebuno.policy.testing.discovery import find
-    from rebuno.policy.testing.runner import check_suite
+    from rebuno.policy import check_suite, compile_policy, find_bundles, read_source, read_tools
     from rebuno_cli.render import annotations, console, diagnostics, output, sarif
 
-    suites = find(paths)
+    suites = find_bundles(paths)
     known = read_tools(identity.parse(Path(tools).read_bytes())) if tools else []
-    layers = compile_policy([read(path) for path in layer]).bundles if layer else ()
+    layers = compile_policy([read_source(path) for path in layer]).bundles if layer else ()
     checked = [check_suite(suite, tools=known, layers=layers) for suite in suites]
     found = [d for one in checked for d in one.diagnostics]
     if as_json or form is Format.JSON:

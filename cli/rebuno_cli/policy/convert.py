@@ -21,14 +21,12 @@ def convert(
     """
     import sys
 
-    from rebuno.policy.interop.yaml_bundle import read_bundle
-    from rebuno.policy.interop.yaml_convert import to_rbp
-    from rebuno.policy.syntax.source import read
+    from rebuno.policy import convert_yaml_bundle, read_source, read_yaml_bundle
     from rebuno_cli.render import output
 
-    source = read(bundle)
-    text = to_rbp(source).text
-    for warning in read_bundle(source).warnings:
+    source = read_source(bundle)
+    text = convert_yaml_bundle(source).text
+    for warning in read_yaml_bundle(source).warnings:
         output.write_text(str(warning), to=sys.stderr)
     if out:
         files.replace(Path(out), text)

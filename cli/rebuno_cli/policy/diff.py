@@ -10,8 +10,7 @@ from rebuno_cli import options
 from rebuno_cli.policy import backtest_input
 
 if TYPE_CHECKING:
-    from rebuno.policy.matcher.facts import Facts
-    from rebuno.policy.testing.backtest import Judged
+    from rebuno.policy import Facts, RecordedStep
 
 
 def diff(
@@ -28,25 +27,22 @@ def diff(
 
     Exit code 0, or 1 where a step is decided differently; without a store also where a rule differs.
     """
-    from rebuno.policy.compile import compile_policy
-    from rebuno.policy.interop.diff import differences
-    from rebuno.policy.syntax.source import read
-    from rebuno.policy.testing.backtest import Tally, against_policy
+    from rebuno.policy import BacktestTally, backtest_against_policy, compile_policy, diff_bundles, read_source
     from rebuno_cli.render import backtest, console, output
 
-    before = [read(path) for path in layer or ()]
-    then, now = compile_policy([*before, read(old)]), compile_policy([*before, read(new)])
-    found = differences(then.bundles[-1], now.bundles[-1])
-    tally = Tally()
+    before = [read_source(path) for path in layer or ()]
+    then, now = compile_policy([*before, read_source(old)]), compile_policy([*before, read_source(new)])
+    found = diff_bundles(then.bundles[-1], now.bundles[-1])
+    tally = BacktestTally()
     count: int | None = None
     if execution or since:
 
-        def take(steps: "list[Judged]") -> None:
-            against_policy(tally, then, now, ((step.where, step.facts) for step in steps))
+        def take(steps: "list[RecordedStep]") -> None:
+            backtest_against_policy(tally, then, now, ((step.where, step.facts) for step in steps))
 
         count = backtest_input.each(execution or [], since, db, take)
     else:
-        against_policy(tally, then, now, _cases(old, new))
+        backtest_against_policy(tally, then, now, _cases(old, new))
     result = tally.result()
     if as_json:
         output.write_json({"bundle": found.to_json(), **result.to_json()})
@@ -58,16 +54,14 @@ def diff(
 def _cases(*bundles: str) -> "Iterator[tuple[str, Facts]]":
     """What the cases beside the bundles ask, each question once."""
     from rebuno.model.identity import canonical
-    from rebuno.policy.syntax.source import read
-    from rebuno.policy.testing.discovery import CASES
-    from rebuno.policy.testing.reader import read_cases
+    from rebuno.policy import CASES_SUFFIX, read_cases, read_source
 
     asked: set[str] = set()
     for bundle in map(Path, bundles):
-        file = bundle.with_name(bundle.stem + CASES)
+        file = bundle.with_name(bundle.stem + CASES_SUFFIX)
         if not file.exists():
             continue
-        for case in read_cases(read(file)).cases:
+        for case in read_cases(read_source(file)).cases:
             question = canonical(case.submission.to_json())
             if question not in asked:
                 asked.add(question)

@@ -10,7 +10,7 @@ from rebuno.errors import ValidationError
 from rebuno_cli import files, options
 
 if TYPE_CHECKING:
-    from rebuno.policy.testing.cases import Submission
+    from rebuno.policy import CaseSubmission
 
 
 def explain(
@@ -42,15 +42,13 @@ def explain(
 
     Exit code 0, or 1 where --expect names another verdict, 2 when the bundle or a step has errors.
     """
-    from rebuno.policy import compile
-    from rebuno.policy.explain.explain import explain as why
-    from rebuno.policy.syntax import source
-    from rebuno.policy.testing.reader import VERDICTS
+    from rebuno.policy import CASE_VERDICTS, compile_policy, read_source
+    from rebuno.policy import explain_decision as why
     from rebuno_cli.render import console, output, trace
 
-    if expect and expect not in VERDICTS:
-        raise ValidationError(f"`--expect {expect}` is no verdict; one of {', '.join(VERDICTS)}")
-    policy = compile.compile_policy([source.read(path) for path in (*(layer or ()), bundle)])
+    if expect and expect not in CASE_VERDICTS:
+        raise ValidationError(f"`--expect {expect}` is no verdict; one of {', '.join(CASE_VERDICTS)}")
+    policy = compile_policy([read_source(path) for path in (*(layer or ()), bundle)])
     if target is None:
         if sys.stdin.isatty():
             raise ValidationError("there is no step to explain; give `--target NAME`, or steps on standard input")
@@ -77,9 +75,9 @@ def explain(
     return 1 if differs else 0
 
 
-def _single(fields: dict[str, Any], given: dict[str, str]) -> "Submission":
+def _single(fields: dict[str, Any], given: dict[str, str]) -> "CaseSubmission":
     from rebuno.model.identity import canonical
-    from rebuno.policy.testing.reader import read_submission
+    from rebuno.policy import read_submission
 
     for name, text in given.items():
         if text:
@@ -89,8 +87,8 @@ def _single(fields: dict[str, Any], given: dict[str, str]) -> "Submission":
     return read_submission(fields)
 
 
-def _lines() -> Iterator["Submission"]:
-    from rebuno.policy.testing.reader import read_submission
+def _lines() -> Iterator["CaseSubmission"]:
+    from rebuno.policy import read_submission
 
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():

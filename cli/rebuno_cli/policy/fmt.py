@@ -11,7 +11,7 @@ from rebuno.errors import BundleError, ValidationError
 from rebuno_cli import files, options
 
 if TYPE_CHECKING:
-    from rebuno.policy.syntax.source import Source
+    from rebuno.policy import Source
 
 
 def fmt(
@@ -26,7 +26,7 @@ def fmt(
 
     Exit code 0, with --check 1 when a file would change, 2 when a bundle has syntax errors (it stays as it is).
     """
-    from rebuno.policy.format.format import format_bundle
+    from rebuno.policy import format_bundle
     from rebuno_cli.render import output
 
     changed: list[str] = []
@@ -57,19 +57,18 @@ def fmt(
 
 
 def _sources(paths: list[str], broken: list[BundleError]) -> "Iterator[tuple[Path | None, Source]]":
-    from rebuno.policy.syntax.source import Source, read
-    from rebuno.policy.testing.discovery import find
+    from rebuno.policy import Source, find_bundles, read_source
 
     if "-" in paths:
         if len(paths) > 1:
             raise ValidationError("`-` stands alone; format files in a command of their own")
         yield None, Source(files.standard_input(), "<stdin>")
         return
-    for suite in find(paths):
+    for suite in find_bundles(paths):
         if suite.bundle is None:
             continue
         try:
-            yield suite.bundle, read(suite.bundle)
+            yield suite.bundle, read_source(suite.bundle)
         except BundleError as error:
             broken.append(error)
 

@@ -15,7 +15,7 @@ def inline(
 
     Exit code 2 when the bundle has errors.
     """
-    from rebuno.policy.inline import inline as closed
+    from rebuno.policy import inline_bundle as closed
     from rebuno_cli.render.output import write_json, write_text
 
     text = closed(bundle)

@@ -6,7 +6,7 @@ from rebuno.errors import ValidationError
 from rebuno_cli import connection
 
 if TYPE_CHECKING:
-    from rebuno.policy.testing.cases import Case
+    from rebuno.policy import Case
     from rebuno.types import Tested
     from rebuno_cli.backend import Desk
 
@@ -18,18 +18,15 @@ def test(path: str, agent: str, executions: list[str], db: str | None, url: str 
     Raises:
         BundleError: the bundle or its cases have errors.
     """
-    from rebuno.policy.inline import inline
-    from rebuno.policy.syntax.source import read
-    from rebuno.policy.testing.discovery import find
-    from rebuno.policy.testing.reader import read_cases
+    from rebuno.policy import find_bundles, inline_bundle, read_cases, read_source
     from rebuno_cli.render import console, output, tested
 
-    suites = find([path])
+    suites = find_bundles([path])
     if len(suites) != 1:
         raise ValidationError(f"`{path}` holds {len(suites)} bundles; name the one to ask")
     suite = suites[0]
-    cases = [_said(case) for case in read_cases(read(suite.cases)).cases] if suite.cases is not None else []
-    text = inline(suite.path)
+    cases = [_said(case) for case in read_cases(read_source(suite.cases)).cases] if suite.cases is not None else []
+    text = inline_bundle(suite.path)
 
     async def ask(desk: "Desk") -> "Tested":
         return await desk.test_policy(agent, bundle=text, cases=cases, execution_ids=executions)

@@ -18,11 +18,11 @@ def put(
 
     Exit code 2 where it has errors; the old one stays then.
     """
-    from rebuno.policy.inline import inline
+    from rebuno.policy import inline_bundle
     from rebuno_cli.render import output
     from rebuno_cli.render.escape import escape
 
-    text = inline(bundle)
+    text = inline_bundle(bundle)
     connection.work(db, url, lambda desk: desk.set_policy(agent, text))
     if as_json:
         output.write_json({"agent_id": agent, "text": text})

@@ -66,14 +66,12 @@ def run(
 
 
 def _backtest(paths: list[str], refs: list[str], since: str, db: str | None, *, as_json: bool) -> int:
-    from rebuno.policy.compile import compile_policy
-    from rebuno.policy.syntax.source import read
-    from rebuno.policy.testing.backtest import Tally, against_record
+    from rebuno.policy import BacktestTally, backtest_against_record, compile_policy, read_source
     from rebuno_cli.render import backtest, console, output
 
-    policy = compile_policy([read(path) for path in paths])
-    tally = Tally()
-    count = backtest_input.each(refs, since, db, lambda steps: against_record(tally, policy, steps))
+    policy = compile_policy([read_source(path) for path in paths])
+    tally = BacktestTally()
+    count = backtest_input.each(refs, since, db, lambda steps: backtest_against_record(tally, policy, steps))
     result = tally.result()
     if as_json:
         output.write_json(result.to_json())
@@ -92,14 +90,12 @@ def _once(
     as_json: bool,
     indent: int | None,
 ) -> tuple[int, Iterable[str]]:
-    from rebuno.policy.syntax.source import read
-    from rebuno.policy.testing.discovery import find
-    from rebuno.policy.testing.runner import run_suites
+    from rebuno.policy import find_bundles, read_source, run_suites
     from rebuno_cli.render import console, output, report
     from rebuno_cli.render.progress import progress
 
-    suites = find(paths)
-    sources = [read(path) for path in layers]
+    suites = find_bundles(paths)
+    sources = [read_source(path) for path in layers]
     with progress("testing bundles", len(suites)) as done:
         tested = run_suites(suites, case, layers=sources, done=done)
     if junit:

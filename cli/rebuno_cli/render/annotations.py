@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from rebuno.policy.syntax.diagnostics import Diagnostic
+from rebuno.policy import Diagnostic
 
 
 def commands(found: Sequence[Diagnostic]) -> Iterator[str]:

@@ -7,8 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.model.decision import Verdict
-from rebuno.policy.interop.diff import Differences
-from rebuno.policy.testing.backtest import Backtest, Example, Group
+from rebuno.policy import Backtest, BacktestExample, BacktestGroup, BundleDiff
 from rebuno_cli.render.diagnostics import counted
 from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging
@@ -22,7 +21,7 @@ _SIGNS: Final = {
 }
 
 
-def changes(found: Differences) -> Iterator[RenderableType]:
+def changes(found: BundleDiff) -> Iterator[RenderableType]:
     """A line for each rule and definition that tells two bundles apart."""
     for what, (sign, style) in _SIGNS.items():
         for name in getattr(found, what):
@@ -48,7 +47,7 @@ def backtest(result: Backtest, *, executions: int | None) -> Iterator[Renderable
     yield _sums(result, executions)
 
 
-def _head(group: Group) -> Text:
+def _head(group: BacktestGroup) -> Text:
     line = Text("WIDER " if group.wider else "", "bold red")
     for verdict, rule, joint in (
         (group.old, group.old_rule, " -> "),
@@ -59,7 +58,7 @@ def _head(group: Group) -> Text:
     return line
 
 
-def _example(example: Example) -> RenderableType:
+def _example(example: BacktestExample) -> RenderableType:
     line = Text(f"{example.kind} ")
     line.append(spelled(example.target), "bold")
     line.append(f" {value(example.args, 120)}")

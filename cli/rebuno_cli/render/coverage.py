@@ -6,7 +6,7 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.policy.testing.coverage import Coverage, TestSeen
+from rebuno.policy import Coverage, CoveredTest
 from rebuno_cli.render.escape import escape
 from rebuno_cli.render.layout import hanging
 
@@ -31,7 +31,7 @@ def coverage(seen: Coverage) -> Iterator[RenderableType]:
         yield Text(f"coverage {int(seen.percent)} %: {said}", "dim")
 
 
-def _never(test: TestSeen) -> str:
+def _never(test: CoveredTest) -> str:
     if test.yes or test.no:
         return "never no" if test.yes else "never yes"
     return "never yes or no" if test.maybe else "never asked"

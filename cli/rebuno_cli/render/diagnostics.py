@@ -7,9 +7,7 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
-from rebuno.policy.testing.runner import Checked
-from rebuno.policy.values.spans import Span
+from rebuno.policy import Diagnostic, Severity, Span, SuiteCheck
 from rebuno_cli.render.escape import escape
 
 # As much of a source line as is shown, with the finding inside.
@@ -74,7 +72,7 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
     }
 
 
-def check_json(checked: Sequence[Checked]) -> dict[str, Any]:
+def check_json(checked: Sequence[SuiteCheck]) -> dict[str, Any]:
     """`{"files": n, "errors": n, "warnings": n, "diagnostics": […]}`."""
     found = [d for one in checked for d in one.diagnostics]
     errors = sum(d.severity is Severity.ERROR for d in found)

@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from rebuno.policy.syntax.diagnostics import Severity
-from rebuno.policy.testing.cases import CaseResult
-from rebuno.policy.testing.runner import Tested
+from rebuno.policy import CaseResult, Severity, SuiteResult
 from rebuno_cli.render.console import plain
 from rebuno_cli.render.diagnostics import diagnostics
 from rebuno_cli.render.escape import escape
 from rebuno_cli.render.trace import trace
 
 
-def junit(tested: Sequence[Tested]) -> str:
+def junit(tested: Sequence[SuiteResult]) -> str:
     """A `testsuite` for each bundle and a `testcase` for each case. A bundle with errors has one test case that is an
     error, a bundle without cases one that is skipped. What XML cannot hold appears as `\\uXXXX`."""
     root = Element("testsuites", {"name": "rebuno policy test"})
@@ -23,7 +21,7 @@ def junit(tested: Sequence[Tested]) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _suite(one: Tested) -> Element:
+def _suite(one: SuiteResult) -> Element:
     path = escape(one.checked.path, None)
     suite = Element("testsuite", {"name": path, "file": path})
     if not one.checked.sound:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from rebuno.kernel.history.replay_check import Replayed, Seen
 from rebuno.model import identity
-from rebuno.policy.testing.backtest import Backtest
+from rebuno.policy import Backtest
 from rebuno_cli.render.backtest import backtest
 from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging

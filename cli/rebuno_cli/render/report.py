@@ -7,9 +7,7 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from rebuno.policy.syntax.diagnostics import Severity
-from rebuno.policy.testing.cases import CaseResult, Report
-from rebuno.policy.testing.runner import Tested
+from rebuno.policy import CaseReport, CaseResult, Severity, SuiteResult
 from rebuno_cli.render.coverage import coverage
 from rebuno_cli.render.diagnostics import counted, diagnostic_json, diagnostics
 from rebuno_cli.render.escape import escape
@@ -18,7 +16,7 @@ from rebuno_cli.render.trace import VERDICT_STYLE, trace
 
 
 def report(
-    tested: Sequence[Tested], columns: int, *, partial: bool = False, least: float | None = None
+    tested: Sequence[SuiteResult], columns: int, *, partial: bool = False, least: float | None = None
 ) -> Iterator[RenderableType]:
     """Everything about every bundle, then the sums. After a `partial` run nothing is said of what no case exercises;
     `least` is the percentage of each bundle that cases must."""
@@ -36,7 +34,7 @@ def report(
     yield _sums(tested)
 
 
-def report_json(tested: Sequence[Tested]) -> dict[str, Any]:
+def report_json(tested: Sequence[SuiteResult]) -> dict[str, Any]:
     """`{"bundles": [{"bundle", "cases", "diagnostics", "results", "failed", "unexercised_rules",
     "coverage"}, …]}`."""
     return {
@@ -46,7 +44,7 @@ def report_json(tested: Sequence[Tested]) -> dict[str, Any]:
     }
 
 
-def _cases(ran: Report, partial: bool) -> Iterator[RenderableType]:
+def _cases(ran: CaseReport, partial: bool) -> Iterator[RenderableType]:
     if ran.results:
         yield Padding(Rows(("result", "case", "verdict", "rule"), map(_row, ran.results)), (0, 0, 0, 2))
     for result in ran.results:
@@ -79,7 +77,7 @@ def _result(result: CaseResult) -> Text:
     return Text("ok", "green") if asserted else Text("-", "yellow")
 
 
-def _sums(tested: Sequence[Tested]) -> Text:
+def _sums(tested: Sequence[SuiteResult]) -> Text:
     failed = sum(one.report.failed for one in tested if one.report)
     total = sum(len(one.report.results) for one in tested if one.report)
     parts = [f"{counted(total, 'case')}, {failed} failed"]

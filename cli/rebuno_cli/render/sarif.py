@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from rebuno.policy.syntax.diagnostics import Diagnostic
-from rebuno.policy.values.spans import Span
+from rebuno.policy import Diagnostic, Span
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 

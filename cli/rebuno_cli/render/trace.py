@@ -8,13 +8,12 @@ from rich.text import Text
 
 from rebuno.model.decision import Verdict
 from rebuno.model.obligation import Obligation, Scope
-from rebuno.policy.explain.trace import Answer, Node, Outcome, RuleTrace, Trace
-from rebuno.policy.testing.cases import Submission
+from rebuno.policy import CaseSubmission, RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
 from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging
 
 VERDICT_STYLE: Final = {Verdict.ALLOW: "bold green", Verdict.APPROVAL: "bold yellow", Verdict.DENY: "bold red"}
-_ANSWER_STYLE: Final = {Answer.YES: "green", Answer.NO: "red", Answer.MAYBE: "yellow"}
+_ANSWER_STYLE: Final = {TraceAnswer.YES: "green", TraceAnswer.NO: "red", TraceAnswer.MAYBE: "yellow"}
 # Deeper tests stay at this margin, so that a narrow terminal keeps room for words.
 _DEEPEST: Final = 5
 _WORD: Final = len("maybe  ")
@@ -23,7 +22,7 @@ _PER: Final = {
     Scope.AGENT: "for each agent",
     Scope.GLOBAL: "for all agents together",
 }
-_PASSED_OVER: Final = {Outcome.OTHER_SUBJECT: "about other steps", Outcome.NOT_REACHED: "not reached"}
+_PASSED_OVER: Final = {RuleOutcome.OTHER_SUBJECT: "about other steps", RuleOutcome.NOT_REACHED: "not reached"}
 
 
 def trace(told: Trace, *, every: bool = False) -> Iterator[RenderableType]:
@@ -52,7 +51,7 @@ def _rules(told: Trace, every: bool) -> Iterator[RenderableType]:
             first, last = rules[0].line, rules[-1].line
             text = f"{len(rules)} rules {_PASSED_OVER[rules[0].outcome]} (lines {first} to {last})"
             yield hanging("-  ", Text(text, "dim"), margin=2)
-    if not any(rule.outcome is Outcome.DECIDED for rule in told.rules):
+    if not any(rule.outcome is RuleOutcome.DECIDED for rule in told.rules):
         yield hanging("=> ", Text(f"no rule matched: {_named(told.decision.rule_id)} decides", "bold"), margin=2)
 
 
@@ -61,7 +60,7 @@ def unexpected(told: Trace, expect: str) -> Text:
     return Text(f"expected {expect}, it is {told.decision.verdict.value}", "bold red")
 
 
-def submission(step: Submission) -> Text:
+def submission(step: CaseSubmission) -> Text:
     """What was asked: kind, target and arguments on a line."""
     line = Text(f"{step.kind.value} ")
     line.append(spelled(step.target), "bold")
@@ -121,7 +120,7 @@ def _runs(rules: Iterable[RuleTrace]) -> Iterator[list[RuleTrace]]:
 
 
 def _rule(rule: RuleTrace) -> Iterator[RenderableType]:
-    decided = rule.outcome is Outcome.DECIDED
+    decided = rule.outcome is RuleOutcome.DECIDED
     line = Text(escape(rule.rule_id), "bold")
     line.append(f" (line {rule.line}, {rule.verdict.replace('_', ' ')} {escape(rule.subject)}): ", "not bold")
     line.append(_became(rule), "bold" if decided else "not bold")
@@ -131,13 +130,13 @@ def _rule(rule: RuleTrace) -> Iterator[RenderableType]:
 
 
 def _became(rule: RuleTrace) -> str:
-    if rule.outcome is Outcome.OTHER_SUBJECT:
+    if rule.outcome is RuleOutcome.OTHER_SUBJECT:
         return "about other steps"
     answer = "" if rule.answer is None or not rule.tests else f", its conditions came to {rule.answer.value}"
     return f"{rule.outcome.value}{answer}"
 
 
-def _test(node: Node, depth: int, *, settled: bool = False) -> Iterator[RenderableType]:
+def _test(node: TraceNode, depth: int, *, settled: bool = False) -> Iterator[RenderableType]:
     line = Text(escape(node.text))
     if not node.counted and not settled:
         line.append(" (settled before)", "dim")
@@ -149,6 +148,6 @@ def _test(node: Node, depth: int, *, settled: bool = False) -> Iterator[Renderab
         yield from _test(child, depth + 1, settled=not node.counted)
 
 
-def _unsaid(node: Node) -> str:
+def _unsaid(node: TraceNode) -> str:
     seen = [shown for shown in map(value, node.seen) if shown not in node.why]
     return f"; saw {', '.join(seen)}" if seen else ""

@@ -74,11 +74,11 @@ def server(
 
 def _seconds(duration: str) -> float | None:
     from rebuno.errors import ValidationError
-    from rebuno.policy.syntax import literals
+    from rebuno.policy import LiteralError, parse_duration
 
     if not duration:
         return None
     try:
-        return float(literals.duration(duration))
-    except literals.LiteralError as error:
+        return float(parse_duration(duration))
+    except LiteralError as error:
         raise ValidationError(f"`--retention`: {error.message}; {error.help}") from None

@@ -28,9 +28,7 @@ from rebuno.model import identity
 from rebuno.model.answer import Said
 from rebuno.model.decision import Decision
 from rebuno.model.step import Idempotency
-from rebuno.policy.matcher.dependencies import LooksBack
-from rebuno.policy.matcher.facts import History
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import History, HistoryDependencies, Policy
 
 # Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
 NEWEST = 2**62
@@ -69,7 +67,7 @@ class Attempt:
         self.input = identity.parse(execution.input)
         # The execution that began this one; anyone who makes an attempt of a fork looks it up.
         self.parent = execution.spawned_execution_id or execution.forked_from
-        self._looks_back = LooksBack(policy)
+        self._looks_back = HistoryDependencies(policy)
         self._base = execution.head_seq
         self.recorded = self._reading(approvals, set())
         # The first steps that this attempt has added to the log, and how many there are.

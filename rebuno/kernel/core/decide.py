@@ -17,7 +17,7 @@ from rebuno.model.answer import Answer, Say
 from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, Decision, Verdict
 from rebuno.model.obligation import Obligation
 from rebuno.model.step import Idempotency, Kind, StepStatus
-from rebuno.policy.matcher.facts import Facts
+from rebuno.policy import Facts
 
 
 async def fresh(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answer, Change | None]:

@@ -6,8 +6,7 @@ from rebuno.journal.records import Approval, Step
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
-from rebuno.policy.matcher.facts import Evidence, Facts, History
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Evidence, Facts, History, Policy
 
 
 def history(steps: Iterable[Step], approvals: Iterable[Approval]) -> History:

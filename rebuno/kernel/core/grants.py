@@ -13,7 +13,7 @@ from rebuno.kernel.core.quorum import GRANT_LASTS, Terms, agreed, granters, term
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.obligation import Obligation
-from rebuno.policy.matcher.facts import Facts
+from rebuno.policy import Facts
 
 # What the kernel asks about besides, it asks about an allowed step too.
 _ALLOWED: Final = Decision(Verdict.ALLOW, "")

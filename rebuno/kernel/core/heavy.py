@@ -15,14 +15,12 @@ from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Identified
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
-from rebuno.policy.matcher import read_ahead as ahead
-from rebuno.policy.matcher.facts import Facts, History
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import LONG_TEXT, Facts, History, Policy, read_long_texts, reads_texts, text_readers
 
 T = TypeVar("T")
 
 # Characters of arguments, as JSON.
-LONG: Final = ahead.LONG
+LONG: Final = LONG_TEXT
 # Of arguments where no facet is read and nothing is sought: a thousand rules look at them a thousand times.
 LONG_FOR_ALL: Final = 65_536
 # Of the input and of what earlier steps were given and gave, as JSON.
@@ -62,13 +60,13 @@ def is_heavy(attempt: Attempt, args: str) -> bool:
     """Whether a decision about these arguments (canonical JSON) may take long."""
     if len(args) <= LONG and attempt.weight <= LONG_PAST:
         return False
-    return len(args) > LONG_FOR_ALL or ahead.reads(attempt.policy)
+    return len(args) > LONG_FOR_ALL or reads_texts(attempt.policy)
 
 
 async def read_ahead(attempt: Attempt, args: str) -> None:
     """Reads the long texts among the arguments, so that a decision soon after takes no time for them."""
-    if readers := ahead.readers(attempt.policy):
-        await beside(partial(ahead.read, readers, args))
+    if readers := text_readers(attempt.policy):
+        await beside(partial(read_long_texts, readers, args))
 
 
 async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:

@@ -15,8 +15,7 @@ from rebuno.kernel.core.read_ahead import Ahead
 from rebuno.model import identity
 from rebuno.model.answer import Said
 from rebuno.model.step import Idempotency, StepStatus
-from rebuno.policy.matcher.dependencies import LooksBack
-from rebuno.policy.matcher.facts import Evidence, History
+from rebuno.policy import Evidence, History, HistoryDependencies
 
 # Steps read at once. Two pages stay in memory as they are, whatever the handler does; what else it has not come to yet
 # is kept without its texts.
@@ -50,7 +49,7 @@ class Recorded:
         execution_id: str,
         attempt: int,
         approvals: Iterable[Approval],
-        looks_back: LooksBack,
+        looks_back: HistoryDependencies,
         *,
         base: int,
         digest: str,

@@ -9,24 +9,26 @@ from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.origins import began_by
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
-from rebuno.policy.testing.backtest import Judged
+from rebuno.policy import RecordedStep
 
 _PAGE = 200
 
 
-async def judged(store: Store, execution: Execution) -> list[Judged]:
+async def judged(store: Store, execution: Execution) -> list[RecordedStep]:
     """Every step of an execution; see `of_rows`. Raises a `StoreError` where the store does."""
     steps, approvals = await load(store, execution.id)
     return of_rows(execution, steps.values(), approvals.values(), await began_by(store, execution))
 
 
-def of_rows(execution: Execution, steps: Collection[Step], approvals: Iterable[Approval], parent: str) -> list[Judged]:
+def of_rows(
+    execution: Execution, steps: Collection[Step], approvals: Iterable[Approval], parent: str
+) -> list[RecordedStep]:
     """Every step with the facts of its first submission, in the order in which they are given. They share one history,
     which is read once. `parent` is the execution that began this one (`origins`)."""
     past = facts.history(steps, approvals)
     input = identity.parse(execution.input)
     return [
-        Judged(
+        RecordedStep(
             facts.of_known(step, agent=execution.agent_id, input=input, past=past, parent=parent),
             Verdict(step.verdict),
             step.rule_id,

@@ -11,7 +11,7 @@ from rebuno.errors import ConflictError, ValidationError
 from rebuno.journal.records import Execution
 from rebuno.journal.store import Store
 from rebuno.kernel.history.audit import Audit
-from rebuno.policy.restore import keeps
+from rebuno.policy import texts_make_policy
 
 _PAGE: Final = 1000
 # How often a log that grows meanwhile is read again.
@@ -96,6 +96,6 @@ async def _bundles_fault(store: Store, digests: Iterable[str]) -> str:
     """What is wrong with the texts of the policies that decided: a trace and a replay under `pin` rest on them."""
     for digest in filter(None, digests):
         sources = await store.bundle(digest)
-        if sources is not None and await asyncio.to_thread(keeps, digest, sources) is False:
+        if sources is not None and await asyncio.to_thread(texts_make_policy, digest, sources) is False:
             return f"the bundle kept under the digest `{digest[:12]}` is not the one that decided"
     return ""

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from rebuno.errors import BundleError
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.syntax.source import read
+from rebuno.policy import Policy, read_source
 
 logger: Final = logging.getLogger("rebuno")
 
@@ -52,11 +51,11 @@ def _file(path: str) -> str:
 def _now(path: str) -> str | None:
     """What the file says now, as rules; None where it cannot be read."""
     try:
-        source = read(_file(path))
+        source = read_source(_file(path))
         if not path.endswith(_CONVERTED):
             return source.text
-        from rebuno.policy.interop.yaml_convert import as_rules
+        from rebuno.policy import rules_source
 
-        return as_rules(source).text
+        return rules_source(source).text
     except BundleError:
         return None

@@ -33,8 +33,7 @@ from rebuno.kernel.lifecycle.votes import expire
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.restore import restore
+from rebuno.policy import Policy, restore_policy
 
 # How long a lease holds without being renewed, in seconds.
 LEASE = 30.0
@@ -132,7 +131,7 @@ async def _judge(store: Store, policy: Policy, execution: Execution) -> Policy:
     """Whose rules hold: today's, unless the execution is pinned to those of its start."""
     if not execution.pinned or execution.digest == policy.digest:
         return policy
-    return restore(execution.digest, await store.bundle(execution.digest) or ())
+    return restore_policy(execution.digest, await store.bundle(execution.digest) or ())
 
 
 def _new(

@@ -27,7 +27,7 @@ from rebuno.kernel.served.create import check_deadline, check_name
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
-from rebuno.policy.restore import restore
+from rebuno.policy import restore_policy
 
 # How a failure reason begins that a step gave.
 _OF_A_STEP: Final = ("tool_error", "policy_")
@@ -67,7 +67,7 @@ async def fork(
     if deadline is not None:
         check_deadline(deadline)
     if pinned:
-        restore(digest or source.digest, await store.bundle(digest or source.digest) or ())
+        restore_policy(digest or source.digest, await store.bundle(digest or source.digest) or ())
     if not 1 <= at_seq <= source.head_seq:
         raise ValidationError(f"the execution `{source.id}` has the events 1 to {source.head_seq}, and no {at_seq}")
     steps, approvals = await load(store, source.id)

@@ -17,8 +17,7 @@ from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.recorded_steps import Recorded
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
-from rebuno.policy.matcher.dependencies import LooksBack
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import HistoryDependencies, Policy
 
 # A lease that was renewed so short a time ago is not renewed again, in seconds.
 _RENEWED: float = 1.0
@@ -47,7 +46,7 @@ class _Recorded(Recorded):
         execution_id: str,
         attempt: int,
         approvals: Iterable[Approval],
-        looks_back: LooksBack,
+        looks_back: HistoryDependencies,
         digest: str,
     ) -> None:
         super().__init__(store, execution_id, attempt, approvals, looks_back, base=NEWEST, digest=digest, visited=set())

@@ -23,7 +23,7 @@ from rebuno.kernel.served.create import begin_pending
 from rebuno.kernel.served.observer import Observer
 from rebuno.kernel.served.subagents import PARENT_TERMINAL, awaited, cancel_all, tell_parent
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy
 
 logger: Final = logging.getLogger("rebuno")
 

@@ -16,7 +16,7 @@ from rebuno.kernel.served.replica import Dispatched
 from rebuno.kernel.served.report import Outcome, Settled
 from rebuno.kernel.served.streams import Delta
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy.matcher.policy import Policy
+from rebuno.policy import Policy
 
 __all__ = [
     "Delta",

@@ -9,10 +9,7 @@ from typing import Final
 
 from rebuno.journal.records import Execution
 from rebuno.journal.served import ServedStore
-from rebuno.policy.compile import compile_policy, compile_text, permissive
-from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.restore import restore
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Policy, Source, compile_policy, compile_text, permissive_policy, restore_policy
 
 # For how long a bundle may be judged by after it was changed, in seconds.
 FRESH: Final = 1.0
@@ -49,7 +46,7 @@ class Policies:
         if self._layers and self._permits:
             return compile_policy(self._layers)
         if self._permits:
-            return permissive()
+            return permissive_policy()
         nothing = compile_text(_NOTHING)
         return compile_policy([*self._layers, *nothing.sources]) if self._layers else nothing
 
@@ -70,7 +67,7 @@ class Policies:
             return await self.today(execution.agent_id)
         policy = self._pinned.get(execution.digest)
         if policy is None:
-            policy = restore(execution.digest, await self._store.bundle(execution.digest) or ())
+            policy = restore_policy(execution.digest, await self._store.bundle(execution.digest) or ())
             if len(self._pinned) >= _MOST_PINNED:
                 self._pinned.clear()
             self._pinned[execution.digest] = policy

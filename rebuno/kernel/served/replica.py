@@ -18,7 +18,7 @@ from rebuno.kernel.served.policies import Policies
 from rebuno.kernel.served.readiness import Readiness
 from rebuno.kernel.served.registry import Registry
 from rebuno.kernel.served.streams import Streams
-from rebuno.policy.syntax.source import Source
+from rebuno.policy import Source
 
 # How many attempts one replica knows at once.
 MOST_ATTEMPTS: Final = 1000

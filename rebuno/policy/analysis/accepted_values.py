@@ -11,9 +11,9 @@ from rebuno.policy.analysis.value_sets import (
     NO_TEXTS,
     STATES,
     Numbers,
-    Pattern,
-    Texts,
-    Values,
+    TextPattern,
+    TextSet,
+    ValueSet,
     below,
     exactly,
     listed,
@@ -26,7 +26,7 @@ _ORDER: Final = (Op.LT, Op.LE, Op.GT, Op.GE)
 _TYPE_STATES: Final = {"null": {"null"}, "boolean": BOOLEANS, "list": {"list", "empty"}, "object": {"object"}}
 
 
-class _Answers:
+class _AnswersByValue:
     """A plain test's answers: one for each state, and for texts and numbers either one for all or where it is yes.
     What is not known of a test is left out of both."""
 
@@ -34,12 +34,12 @@ class _Answers:
 
     def __init__(self) -> None:
         self.states: dict[str, Tri] = dict.fromkeys(STATES)
-        self.texts: Texts | Tri = None
+        self.texts: TextSet | Tri = None
         self.numbers: Numbers | Tri = None
         self.unknown: set[str] = set()
 
 
-def accepted(op: Op, right: Any, fold: bool, *, negated: bool, sure: bool, at_most: bool) -> Values:
+def accepted_values(op: Op, right: Any, fold: bool, *, negated: bool, sure: bool, at_most: bool) -> ValueSet:
     """The values for which a test is yes (`sure`), or yes or maybe.
 
     `op` is a plain predicate and `right` its constant. Where the set cannot be drawn it is larger with `at_most` and
@@ -59,10 +59,10 @@ def accepted(op: Op, right: Any, fold: bool, *, negated: bool, sure: bool, at_mo
         if negated and not sure:
             states.add(state)
     texts, numbers = answers.texts, answers.numbers
-    if not isinstance(texts, Texts):
+    if not isinstance(texts, TextSet):
         texts = ALL_TEXTS if takes(texts) else NO_TEXTS
     elif negated:
-        texts = Texts(texts.patterns, others=not texts.others)
+        texts = TextSet(texts.patterns, others=not texts.others)
     if not isinstance(numbers, tuple):
         numbers = ALL_NUMBERS if takes(numbers) else NO_NUMBERS
     elif negated:
@@ -73,11 +73,11 @@ def accepted(op: Op, right: Any, fold: bool, *, negated: bool, sure: bool, at_mo
         numbers = ALL_NUMBERS if at_most else NO_NUMBERS
     if at_most:
         states |= answers.unknown & STATES
-    return Values(frozenset(states), texts, numbers)
+    return ValueSet(frozenset(states), texts, numbers)
 
 
-def _answers(op: Op, right: Any, fold: bool) -> _Answers:
-    out = _Answers()
+def _answers(op: Op, right: Any, fold: bool) -> _AnswersByValue:
+    out = _AnswersByValue()
     if op is Op.GIVEN:
         out.states = {state: state not in ABSENT for state in STATES} | {"unreadable": None}
         out.texts = out.numbers = True
@@ -97,7 +97,7 @@ def _answers(op: Op, right: Any, fold: bool) -> _Answers:
     return out
 
 
-def _among(out: _Answers, values: list[Any], fold: bool) -> None:
+def _among(out: _AnswersByValue, values: list[Any], fold: bool) -> None:
     texts, numbers, truths = listed(values, fold)
     # Of a type that the list does not hold every value is maybe.
     if texts.patterns:
@@ -112,20 +112,20 @@ def _among(out: _Answers, values: list[Any], fold: bool) -> None:
         out.unknown.add("text")
 
 
-def _texts(out: _Answers, op: Op, values: list[Any], fold: bool) -> None:
+def _texts(out: _AnswersByValue, op: Op, values: list[Any], fold: bool) -> None:
     make = {
-        Op.LIKE: lambda text: Pattern(text, fold),
-        Op.MATCHES: lambda text: Pattern(text, fold, re=True),
-        Op.STARTS: lambda text: Pattern(exactly(text) + "*", fold),
-        Op.ENDS: lambda text: Pattern("*" + exactly(text), fold),
-        Op.CONTAINS: lambda text: Pattern(f"*{exactly(text)}*", fold),
-        Op.CONTAINS_ANY: lambda text: Pattern(f"*{exactly(text)}*", fold),
+        Op.LIKE: lambda text: TextPattern(text, fold),
+        Op.MATCHES: lambda text: TextPattern(text, fold, re=True),
+        Op.STARTS: lambda text: TextPattern(exactly(text) + "*", fold),
+        Op.ENDS: lambda text: TextPattern("*" + exactly(text), fold),
+        Op.CONTAINS: lambda text: TextPattern(f"*{exactly(text)}*", fold),
+        Op.CONTAINS_ANY: lambda text: TextPattern(f"*{exactly(text)}*", fold),
     }.get(op)
     if op in (Op.CONTAINS, Op.CONTAINS_ANY):
         out.unknown.add("list")
     if make is None:
         out.unknown |= {"text", "number"}
     elif all(type(value) is str and valid(value) for value in values):
-        out.texts = Texts(tuple(make(value) for value in values))
+        out.texts = TextSet(tuple(make(value) for value in values))
     elif any(type(value) is str for value in values):
         out.unknown.add("text")

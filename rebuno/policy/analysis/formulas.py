@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rebuno.policy.analysis.accepted_values import accepted
-from rebuno.policy.analysis.value_sets import Values
-from rebuno.policy.facets.reading import Facet, Surroundings
-from rebuno.policy.matcher.operands import Block, lens, literal, normal_right, surroundings
+from rebuno.policy.analysis.accepted_values import accepted_values
+from rebuno.policy.analysis.value_sets import ValueSet
+from rebuno.policy.facets.reading import Facet, PathContext
+from rebuno.policy.matcher.operands import Block, lens, literal, normal_right, path_context
 from rebuno.policy.matcher.tests import signs
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.tree import Op
@@ -43,19 +43,19 @@ class Atom:
     facet: Facet | None = None
     hollow: bool = False
     inner: "Formula | None" = None
-    _sets: dict[tuple[bool, bool], Values] = field(default_factory=dict)
+    _sets: dict[tuple[bool, bool], ValueSet] = field(default_factory=dict)
 
     @property
     def drawn(self) -> bool:
         """Whether the values that it accepts can be drawn at all: no reading of a facet's own is compared."""
         return self.op is not None and self.inner is None and not isinstance(self.right, Opaque)
 
-    def values(self, *, sure: bool, at_most: bool) -> Values:
+    def values(self, *, sure: bool, at_most: bool) -> ValueSet:
         """The element's values for which it is yes (`sure`), or yes or maybe; see `accepted`."""
         key = (sure, at_most)
         found = self._sets.get(key)
         if found is None and self.op is not None:
-            found = self._sets[key] = accepted(
+            found = self._sets[key] = accepted_values(
                 self.op, self.right, self.fold, negated=self.negated, sure=sure, at_most=at_most
             )
         if found is None:
@@ -90,7 +90,7 @@ class Formulas:
     """Makes the formulas of one bundle's conditions, in which `check` has found no error."""
 
     def __init__(self, bundle: s.Bundle) -> None:
-        self.around: Surroundings = surroundings(bundle)
+        self.context: PathContext = path_context(bundle)
         self.values: dict[str, Any] = {}
         self._conditions: dict[str, s.Expr] = {}
         self._left = 0
@@ -163,7 +163,7 @@ class Formulas:
         if op is Op.UNDER or op is Op.IS or facet.name not in _PLAIN:
             return OPAQUE
         try:
-            return normal_right(facet, op, raw, self.around)
+            return normal_right(facet, op, raw, self.context)
         except ValueError:
             return OPAQUE
 

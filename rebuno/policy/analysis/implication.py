@@ -9,12 +9,12 @@ from typing import Final
 
 from rebuno.policy.analysis.formulas import OPAQUE, AllOf, AnyOf, Atom, Formula, branches
 from rebuno.policy.analysis.glob_sets import within
-from rebuno.policy.analysis.value_sets import Values
+from rebuno.policy.analysis.value_sets import ValueSet
 from rebuno.policy.facets.predicates import predicate
-from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.facets.shell.command import CommandPattern
 from rebuno.policy.matcher.operands import normal
-from rebuno.policy.syntax.keywords import FACETS as OWN
+from rebuno.policy.syntax.keywords import FACET_MODULES as OWN
 from rebuno.policy.syntax.tree import Op
 
 # Alternatives of a condition that are looked at.
@@ -23,7 +23,7 @@ _SINGLE: Final = (Op.EQ, Op.IN, Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.LT, 
 _PARTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.CONTAINS, Op.CONTAINS_ANY)
 
 
-class Asked:
+class CountedCondition:
     """A condition and when it counts: where it is yes (`sure`), or where it is yes or maybe."""
 
     __slots__ = ("alternatives", "formula", "needed", "sure")
@@ -32,7 +32,7 @@ class Asked:
         self.formula = formula
         self.sure = sure
         found = branches(formula, _MOST)
-        self.alternatives = None if found is None else [_Together(one, sure) for one in found]
+        self.alternatives = None if found is None else [_Conjunction(one, sure) for one in found]
         # Places that whatever implies it must ask about.
         parts = formula.items if isinstance(formula, AllOf) else (formula,)
         self.needed = frozenset(part.place for part in parts if isinstance(part, Atom))
@@ -42,7 +42,7 @@ class Asked:
         return self.alternatives is not None and all(one.contradicts for one in self.alternatives)
 
 
-class _Together:
+class _Conjunction:
     """Tests that hold together. `met` tells of each place with a single value what that can be."""
 
     __slots__ = ("atoms", "contradicts", "met", "places", "sure")
@@ -51,7 +51,7 @@ class _Together:
         self.atoms = atoms
         self.sure = sure
         self.places = frozenset(atom.place for atom in atoms)
-        self.met: dict[str, Values] = {}
+        self.met: dict[str, ValueSet] = {}
         for atom in atoms:
             if _single(atom):
                 values = atom.values(sure=sure, at_most=True)
@@ -60,7 +60,7 @@ class _Together:
         self.contradicts = _contradicts(self)
 
 
-def implied(premise: Asked, goals: Sequence[Asked], around: Surroundings) -> list[int] | None:
+def implied(premise: CountedCondition, goals: Sequence[CountedCondition], context: PathContext) -> list[int] | None:
     """Which of the goals, between them, hold wherever the premise does; None where that cannot be shown, and where the
     premise never holds."""
     if premise.alternatives is None:
@@ -68,17 +68,17 @@ def implied(premise: Asked, goals: Sequence[Asked], around: Surroundings) -> lis
     used: set[int] = set()
     possible = [one for one in premise.alternatives if not one.contradicts]
     for alternative in possible:
-        found = _one_of(alternative, goals, around)
+        found = _one_of(alternative, goals, context)
         if found is None:
             return None
         used |= found
     return sorted(used) if possible else None
 
 
-def _one_of(known: _Together, goals: Sequence[Asked], around: Surroundings) -> set[int] | None:
+def _one_of(known: _Conjunction, goals: Sequence[CountedCondition], context: PathContext) -> set[int] | None:
     near = [(at, goal) for at, goal in enumerate(goals) if goal.needed <= known.places]
     for at, goal in near:
-        if _holds(known, goal.formula, goal.sure, around):
+        if _holds(known, goal.formula, goal.sure, context):
             return {at}
     # Goals about one place may cover it between them.
     for place, mine in known.met.items():
@@ -93,11 +93,11 @@ def _one_of(known: _Together, goals: Sequence[Asked], around: Surroundings) -> s
     return None
 
 
-def _holds(known: _Together, goal: Formula, sure: bool, around: Surroundings) -> bool:
+def _holds(known: _Conjunction, goal: Formula, sure: bool, context: PathContext) -> bool:
     if isinstance(goal, AllOf):
-        return all(_holds(known, item, sure, around) for item in goal.items)
+        return all(_holds(known, item, sure, context) for item in goal.items)
     if isinstance(goal, AnyOf):
-        if any(_holds(known, item, sure, around) for item in goal.items):
+        if any(_holds(known, item, sure, context) for item in goal.items):
             return True
         parts = [item for item in goal.items if isinstance(item, Atom) and _single(item)]
         for place, mine in known.met.items():
@@ -107,23 +107,23 @@ def _holds(known: _Together, goal: Formula, sure: bool, around: Surroundings) ->
         return False
     if _single(goal) and goal.place in known.met:
         return known.met[goal.place].within(goal.values(sure=sure, at_most=False)) or any(
-            atom.text == goal.text and _test_implies(atom, known.sure, goal, sure, around) for atom in known.atoms
+            atom.text == goal.text and _test_implies(atom, known.sure, goal, sure, context) for atom in known.atoms
         )
-    return any(_test_implies(atom, known.sure, goal, sure, around) for atom in known.atoms)
+    return any(_test_implies(atom, known.sure, goal, sure, context) for atom in known.atoms)
 
 
 def _single(atom: Atom) -> bool:
     return atom.every is None and atom.drawn
 
 
-def _joined(sets: Sequence[Values]) -> Values:
+def _joined(sets: Sequence[ValueSet]) -> ValueSet:
     out = sets[0]
     for one in sets[1:]:
         out = out.join(one)
     return out
 
 
-def _contradicts(known: _Together) -> bool:
+def _contradicts(known: _Conjunction) -> bool:
     if any(values.none for values in known.met.values()):
         return True
     if len(known.atoms) > 1:
@@ -132,7 +132,7 @@ def _contradicts(known: _Together) -> bool:
         # No test and its negation are yes together.
         if known.sure and not said.isdisjoint(opposites):
             return True
-    sets: dict[str, list[Values]] = {}
+    sets: dict[str, list[ValueSet]] = {}
     for atom in known.atoms:
         if _single(atom):
             values = atom.values(sure=known.sure, at_most=True)
@@ -145,7 +145,7 @@ def _contradicts(known: _Together) -> bool:
 # ---------------------------------------------------------------- one test and another
 
 
-def _test_implies(one: Atom, sure: bool, other: Atom, other_sure: bool, around: Surroundings) -> bool:
+def _test_implies(one: Atom, sure: bool, other: Atom, other_sure: bool, context: PathContext) -> bool:
     if one.place != other.place or not _lifts(one, sure, other):
         return False
     weaker = sure or not other_sure
@@ -154,7 +154,7 @@ def _test_implies(one: Atom, sure: bool, other: Atom, other_sure: bool, around: 
     if one.op is None or other.op is None:
         return False
     if one.inner is not None or other.inner is not None:
-        return one.inner is not None and other.inner is not None and _block(one, sure, other, other_sure, around)
+        return one.inner is not None and other.inner is not None and _block(one, sure, other, other_sure, context)
     if one.drawn and other.drawn:
         return one.values(sure=sure, at_most=True).within(other.values(sure=other_sure, at_most=False))
     if one.facet is None or not weaker or one.negated is not other.negated or OPAQUE in (one.raw, other.raw):
@@ -167,7 +167,7 @@ def _test_implies(one: Atom, sure: bool, other: Atom, other_sure: bool, around: 
     else:
         pairs = [(one, other, True)] if sure else []
         pairs += [(one, other, False)] if not other_sure else []
-    return any(_reading_implies(a, b, level, one.facet, around) for a, b, level in pairs)
+    return any(_reading_implies(a, b, level, one.facet, context) for a, b, level in pairs)
 
 
 def _lifts(one: Atom, sure: bool, other: Atom) -> bool:
@@ -182,13 +182,16 @@ def _lifts(one: Atom, sure: bool, other: Atom) -> bool:
     return not one.hollow
 
 
-def _block(one: Atom, sure: bool, other: Atom, other_sure: bool, around: Surroundings) -> bool:
+def _block(one: Atom, sure: bool, other: Atom, other_sure: bool, context: PathContext) -> bool:
     if one.inner is None or other.inner is None:
         return False
-    return implied(Asked(one.inner, sure=sure), [Asked(other.inner, sure=other_sure)], around) is not None
+    return (
+        implied(CountedCondition(one.inner, sure=sure), [CountedCondition(other.inner, sure=other_sure)], context)
+        is not None
+    )
 
 
-def _reading_implies(one: Atom, other: Atom, sure: bool, facet: Facet, around: Surroundings) -> bool:
+def _reading_implies(one: Atom, other: Atom, sure: bool, facet: Facet, context: PathContext) -> bool:
     """Whether yes (`sure`), or yes or maybe, to one plain test of what a facet read is the same to another."""
     mine, theirs = _options(one), _options(other)
     if one.op is other.op and one.fold is other.fold and {repr(x) for x in mine} <= {repr(x) for x in theirs}:
@@ -196,13 +199,13 @@ def _reading_implies(one: Atom, other: Atom, sure: bool, facet: Facet, around: S
     if facet.name not in OWN:
         return False
     if one.op is Op.UNDER and other.op is Op.UNDER:
-        return all(any(_asked(Op.UNDER, False, facet, a, [b], around) for b in theirs) for a in mine)
+        return all(any(_asked(Op.UNDER, False, facet, a, [b], context) for b in theirs) for a in mine)
     if one.op is Op.LIKE and other.op is Op.LIKE and facet.name == "command" and not (one.fold or other.fold):
-        return all(any(_command(a, b, facet, sure, around) for b in theirs) for a in mine)
+        return all(any(_command(a, b, facet, sure, context) for b in theirs) for a in mine)
     if other.op in _PARTS and facet.name in ("link", "email"):
         return False
     if one.op in (Op.EQ, Op.IN) and sure and facet.value == "string" and not one.fold and other.op is not None:
-        return all(_asked(other.op, other.fold, facet, value, theirs, around) for value in mine)
+        return all(_asked(other.op, other.fold, facet, value, theirs, context) for value in mine)
     return False
 
 
@@ -210,20 +213,20 @@ def _options(atom: Atom) -> list[object]:
     return list(atom.raw) if isinstance(atom.raw, list) else [atom.raw]
 
 
-def _asked(op: Op, fold: bool, facet: Facet, value: object, options: Sequence[object], around: Surroundings) -> bool:
+def _asked(op: Op, fold: bool, facet: Facet, value: object, options: Sequence[object], context: PathContext) -> bool:
     # Whether the value that a rule writes down is one of the options for sure.
     try:
-        read = facet.literal(value, around)
-        rights = [normal(facet, op, option, around) for option in options]
+        read = facet.literal(value, context)
+        rights = [normal(facet, op, option, context) for option in options]
     except ValueError:
         return False
     ask = predicate(op, fold, facet)
     return any(ask(read, [right] if op is Op.IN else right) is True for right in rights)
 
 
-def _command(inner: object, outer: object, facet: Facet, sure: bool, around: Surroundings) -> bool:
+def _command(inner: object, outer: object, facet: Facet, sure: bool, context: PathContext) -> bool:
     try:
-        one, other = normal(facet, Op.LIKE, inner, around), normal(facet, Op.LIKE, outer, around)
+        one, other = normal(facet, Op.LIKE, inner, context), normal(facet, Op.LIKE, outer, context)
     except ValueError:
         return False
     if not isinstance(one, CommandPattern) or not isinstance(other, CommandPattern):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
-from rebuno.policy.analysis.value_sets import ALL_NUMBERS, ALL_TEXTS, BOOLEANS, NO_NUMBERS, NO_TEXTS, Values, listed
+from rebuno.policy.analysis.value_sets import ALL_NUMBERS, ALL_TEXTS, BOOLEANS, NO_NUMBERS, NO_TEXTS, ValueSet, listed
 from rebuno.policy.syntax.tree import Index, Key, PathPart
 from rebuno.policy.values.json_values import type_name
 
@@ -16,7 +16,7 @@ _MOST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolSchema:
     """A tool's name and the JSON schema of its arguments, None where it gives none."""
 
     name: str
@@ -24,7 +24,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class ArgumentSchema:
     """What schemas say of the values at a path: their types in JSON schema's words, and the only values that there are,
     None where any is allowed."""
 
@@ -32,22 +32,22 @@ class Argument:
     options: tuple[Any, ...] | None = None
 
     @property
-    def values(self) -> Values:
+    def values(self) -> ValueSet:
         """The values as a set."""
         if self.options is not None:
             texts, numbers, truths = listed(self.options, fold=False)
             others = {"list": "list", "object": "object", "null": "null"}
             kinds = {others[name] for name in map(type_name, self.options) if name in others}
-            return Values(truths | kinds, texts, numbers)
+            return ValueSet(truths | kinds, texts, numbers)
         states = {"array": {"list", "empty"}, "object": {"object"}, "null": {"null"}, "boolean": BOOLEANS}
-        return Values(
+        return ValueSet(
             frozenset().union(*(states.get(name, ()) for name in self.types)),
             ALL_TEXTS if "string" in self.types else NO_TEXTS,
             ALL_NUMBERS if self.types & {"number", "integer"} else NO_NUMBERS,
         )
 
 
-def read_tools(data: Any) -> list[Tool]:
+def read_tools(data: Any) -> list[ToolSchema]:
     """The tools of a `tools/list` result of MCP, or of a list of function schemas, each perhaps inside `function`.
 
     Raises:
@@ -61,16 +61,16 @@ def read_tools(data: Any) -> list[Tool]:
     return [_tool(entry, number) for number, entry in enumerate(data, 1)]
 
 
-def _tool(entry: Any, number: int) -> Tool:
+def _tool(entry: Any, number: int) -> ToolSchema:
     if isinstance(entry, dict) and isinstance(entry.get("function"), dict):
         entry = entry["function"]
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         raise ValidationError(f"tool number {number} has no `name`")
-    return Tool(name, next((entry[key] for key in _SCHEMA_KEYS if key in entry), None))
+    return ToolSchema(name, next((entry[key] for key in _SCHEMA_KEYS if key in entry), None))
 
 
-def argument(tool: Tool, parts: Sequence[PathPart], *, apart: bool) -> Argument | str | None:
+def argument_schema(tool: ToolSchema, parts: Sequence[PathPart], *, apart: bool) -> ArgumentSchema | str | None:
     """What a tool's schema says of the values at a path from its arguments on; `apart` takes lists apart, as a
     quantifier does.
 
@@ -98,7 +98,7 @@ def argument(tool: Tool, parts: Sequence[PathPart], *, apart: bool) -> Argument 
     return _argument(schemas) if schemas else None
 
 
-def names_at(tool: Tool, parts: Sequence[PathPart]) -> list[str]:
+def names_at(tool: ToolSchema, parts: Sequence[PathPart]) -> list[str]:
     """The names of what stands directly below a path, for suggestions."""
     keys = [part for part in parts if isinstance(part, Key)]
     schemas = _variants([tool.schema], tool.schema)
@@ -109,7 +109,7 @@ def names_at(tool: Tool, parts: Sequence[PathPart]) -> list[str]:
     return [name for one in properties if isinstance(one, dict) for name in one]
 
 
-def optional(tool: Tool) -> list[str]:
+def optional(tool: ToolSchema) -> list[str]:
     """The names of the arguments that a tool takes and does not need, in the order of its schema."""
     schemas = _variants([tool.schema], tool.schema) or []
     needed = {name for schema in schemas for name in _names(schema.get("required"))}
@@ -200,7 +200,7 @@ def _types(schema: dict[str, Any]) -> frozenset[str] | None:
     return frozenset({"object"}) if stated is None and isinstance(schema.get("properties"), dict) else None
 
 
-def _argument(schemas: list[dict[str, Any]]) -> Argument | None:
+def _argument(schemas: list[dict[str, Any]]) -> ArgumentSchema | None:
     types: frozenset[str] = frozenset()
     options: list[Any] = []
     closed = True
@@ -216,4 +216,4 @@ def _argument(schemas: list[dict[str, Any]]) -> Argument | None:
         closed = closed and found <= {"null"}
         types |= found
         options += [None] if found == {"null"} else []
-    return Argument(types, tuple(options) if closed and options else None)
+    return ArgumentSchema(types, tuple(options) if closed and options else None)

@@ -62,7 +62,7 @@ def joined(one: Numbers, other: Numbers) -> Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class TextPattern:
     """A set of texts: those that a glob or, with `re`, a regular expression matches, perhaps ignoring case. `one` is
     the text where it was made of a single one."""
 
@@ -86,7 +86,7 @@ class Pattern:
             return regex(self.text, self.fold)(text)
         return glob(self.text, self.fold).matches(text.casefold() if self.fold else text)
 
-    def within(self, other: "Pattern") -> bool:
+    def within(self, other: "TextPattern") -> bool:
         """Whether all its texts are in the other; False where that cannot be told."""
         if self == other:
             return True
@@ -98,7 +98,7 @@ class Pattern:
         except (GlobError, re2.error):
             return False
 
-    def apart(self, other: "Pattern") -> bool:
+    def apart(self, other: "TextPattern") -> bool:
         """Whether the two have no text in common; False where that cannot be told."""
         try:
             if self.literal is not None:
@@ -110,7 +110,7 @@ class Pattern:
         except (GlobError, re2.error):
             return False
 
-    def _comparable(self, other: "Pattern") -> tuple[str, str] | None:
+    def _comparable(self, other: "TextPattern") -> tuple[str, str] | None:
         if self.re or other.re:
             return None
         if not (self.fold or other.fold):
@@ -127,13 +127,13 @@ def exactly(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class TextSet:
     """The texts that one of the patterns matches, or with `others` those that none does."""
 
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[TextPattern, ...]
     others: bool = False
 
-    def within(self, other: "Texts") -> bool:
+    def within(self, other: "TextSet") -> bool:
         """Whether all its texts are in the other; False where that cannot be told."""
         if self.others and other.others:
             return _covers(self.patterns, other.patterns)
@@ -143,7 +143,7 @@ class Texts:
             return all(mine.apart(theirs) for mine in self.patterns for theirs in other.patterns)
         return _covers(other.patterns, self.patterns)
 
-    def apart(self, other: "Texts") -> bool:
+    def apart(self, other: "TextSet") -> bool:
         """Whether the two have no text in common; False where that cannot be told."""
         if self.others and other.others:
             return False
@@ -153,30 +153,30 @@ class Texts:
             return _covers(other.patterns, self.patterns)
         return all(mine.apart(theirs) for mine in self.patterns for theirs in other.patterns)
 
-    def meet(self, other: "Texts") -> "Texts":
+    def meet(self, other: "TextSet") -> "TextSet":
         """No fewer than the texts in both."""
         if self.others and not other.others:
             return other.meet(self)
         if self.others:
-            return Texts((*self.patterns, *other.patterns), others=True)
-        return Texts(tuple(mine for mine in self.patterns if not Texts((mine,)).apart(other)))
+            return TextSet((*self.patterns, *other.patterns), others=True)
+        return TextSet(tuple(mine for mine in self.patterns if not TextSet((mine,)).apart(other)))
 
-    def join(self, other: "Texts") -> "Texts":
+    def join(self, other: "TextSet") -> "TextSet":
         """No more than the texts in either."""
         if not self.others and other.others:
             return other.join(self)
         if not self.others:
-            return Texts((*self.patterns, *other.patterns))
-        return Texts(tuple(mine for mine in self.patterns if not Texts((mine,)).within(other)), others=True)
+            return TextSet((*self.patterns, *other.patterns))
+        return TextSet(tuple(mine for mine in self.patterns if not TextSet((mine,)).within(other)), others=True)
 
 
-def _covers(outer: tuple[Pattern, ...], inner: tuple[Pattern, ...]) -> bool:
+def _covers(outer: tuple[TextPattern, ...], inner: tuple[TextPattern, ...]) -> bool:
     known = frozenset(outer)
     return all(mine in known or any(mine.within(theirs) for theirs in outer) for mine in inner)
 
 
-NO_TEXTS: Final = Texts(())
-ALL_TEXTS: Final = Texts((), others=True)
+NO_TEXTS: Final = TextSet(())
+ALL_TEXTS: Final = TextSet((), others=True)
 
 # ---------------------------------------------------------------- all values
 
@@ -188,14 +188,14 @@ STATES: Final = ABSENT | BOOLEANS | {"unreadable", "odd", "list", "object"}
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class ValueSet:
     """A set of values of an operand."""
 
     states: frozenset[str]
-    texts: Texts
+    texts: TextSet
     numbers: Numbers
 
-    def within(self, other: "Values") -> bool:
+    def within(self, other: "ValueSet") -> bool:
         """Whether all its values are in the other; False where that cannot be told."""
         return (
             self.states <= other.states
@@ -203,19 +203,19 @@ class Values:
             and self.texts.within(other.texts)
         )
 
-    def apart(self, other: "Values") -> bool:
+    def apart(self, other: "ValueSet") -> bool:
         """Whether the two have no value in common; False where that cannot be told."""
         return (
             not self.states & other.states and not shared(self.numbers, other.numbers) and self.texts.apart(other.texts)
         )
 
-    def meet(self, other: "Values") -> "Values":
+    def meet(self, other: "ValueSet") -> "ValueSet":
         """No fewer than the values in both."""
-        return Values(self.states & other.states, self.texts.meet(other.texts), shared(self.numbers, other.numbers))
+        return ValueSet(self.states & other.states, self.texts.meet(other.texts), shared(self.numbers, other.numbers))
 
-    def join(self, other: "Values") -> "Values":
+    def join(self, other: "ValueSet") -> "ValueSet":
         """No more than the values in either."""
-        return Values(self.states | other.states, self.texts.join(other.texts), joined(self.numbers, other.numbers))
+        return ValueSet(self.states | other.states, self.texts.join(other.texts), joined(self.numbers, other.numbers))
 
     @property
     def none(self) -> bool:
@@ -223,9 +223,11 @@ class Values:
         return not self.states and not self.numbers and self.texts.within(NO_TEXTS)
 
 
-def listed(values: Iterable[Any], fold: bool) -> tuple[Texts, Numbers, frozenset[str]]:
+def listed(values: Iterable[Any], fold: bool) -> tuple[TextSet, Numbers, frozenset[str]]:
     """The texts, the numbers and the truth values of a list."""
     every = list(values)
-    texts = tuple(Pattern(exactly(value), fold, one=value) for value in every if type(value) is str and valid(value))
+    texts = tuple(
+        TextPattern(exactly(value), fold, one=value) for value in every if type(value) is str and valid(value)
+    )
     truths = frozenset({True: "true", False: "false"}[value] for value in every if type(value) is bool)
-    return Texts(texts), these(value for value in every if is_number(value)), truths
+    return TextSet(texts), these(value for value in every if is_number(value)), truths

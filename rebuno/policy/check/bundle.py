@@ -3,30 +3,30 @@
 from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.check.facets import check_directory
 from rebuno.policy.check.known import check_known
-from rebuno.policy.check.names import Names, check_ids
+from rebuno.policy.check.names import DefinedNames, check_ids
 from rebuno.policy.check.reach import check_reach
 from rebuno.policy.check.rules import check_rule
 from rebuno.policy.check.size import check_size
 from rebuno.policy.check.sound import sound
-from rebuno.policy.check.tests import IN_RULE, Tests
+from rebuno.policy.check.tests import IN_RULE, ExpressionChecker
 from rebuno.policy.check.values import check_list
 from rebuno.policy.check.warnings import check_warnings
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Report, ordered
-from rebuno.policy.syntax.source import NOWHERE
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
+from rebuno.policy.syntax.source import NO_SPAN
 
 
-def check(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
+def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
     """Every error and warning of a bundle, in the order of the file. Without `warn` the dearer warnings are left
     out, for where only errors count.
 
     A statement with an error hides no finding about another: what the statements say together is asked of those that
     have none. Of a bundle that is not whole there is no warning that a missing part might settle.
     """
-    report = Report(bundle.path)
-    names = Names(bundle, report)
-    tests = Tests(names, report, _surroundings(bundle, report))
+    report = DiagnosticReport(bundle.path)
+    names = DefinedNames(bundle, report)
+    tests = ExpressionChecker(names, report, _check_context(bundle, report))
     _lines(bundle, report)
     check_ids([statement for statement in bundle.statements if isinstance(statement, s.Rule)], report)
     for statement in bundle.statements:
@@ -49,27 +49,27 @@ def check(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
     formulas = Formulas(rest)
     check_reach(rest, formulas, report, warn=warn)
     if warn:
-        check_warnings(rest, formulas, report, placed=_placed(bundle))
+        check_warnings(rest, formulas, report, placed=_check_order(bundle))
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)
     return ordered(report.findings)
 
 
-def _surroundings(bundle: s.Bundle, report: Report) -> Surroundings:
+def _check_context(bundle: s.Bundle, report: DiagnosticReport) -> PathContext:
     places = {
         type(statement): check_directory(statement, report)
         for statement in bundle.statements
         if isinstance(statement, s.Workdir | s.Home)
     }
-    return Surroundings(places.get(s.Workdir), places.get(s.Home))
+    return PathContext(places.get(s.Workdir), places.get(s.Home))
 
 
-def _sound(bundle: s.Bundle, report: Report) -> s.Bundle:
+def _sound(bundle: s.Bundle, report: DiagnosticReport) -> s.Bundle:
     return bundle if bundle.whole and _closed(bundle) and not report.failed else sound(bundle, report.findings)
 
 
-def _placed(bundle: s.Bundle) -> bool:
+def _check_order(bundle: s.Bundle) -> bool:
     """Whether it is known where relative paths start, or may be known by a part that could not be read."""
     return not bundle.whole or any(isinstance(line, s.Workdir) for line in bundle.statements)
 
@@ -89,7 +89,7 @@ def _library(bundle: s.Bundle) -> bool:
     return bool(definitions) and len(definitions) + len(others) == len(bundle.statements)
 
 
-def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report: Report) -> None:
+def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report: DiagnosticReport) -> None:
     if isinstance(value, s.ListLiteral):
         check_list(value, report)
     elif isinstance(value, s.FileValue):
@@ -100,7 +100,7 @@ def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report:
         )
 
 
-def _lines(bundle: s.Bundle, report: Report) -> None:
+def _lines(bundle: s.Bundle, report: DiagnosticReport) -> None:
     first: dict[str, s.Statement] = {}
     for statement in bundle.statements:
         if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home):
@@ -120,10 +120,10 @@ def _lines(bundle: s.Bundle, report: Report) -> None:
                 report.error(Code.UNKNOWN_VERSION, message, statement.span, "write `version 1` or leave it out")
 
 
-def _default(bundle: s.Bundle, report: Report) -> None:
+def _default(bundle: s.Bundle, report: DiagnosticReport) -> None:
     if any(isinstance(statement, s.Default) for statement in bundle.statements):
         return
-    place = bundle.statements[0].span if bundle.statements else NOWHERE
+    place = bundle.statements[0].span if bundle.statements else NO_SPAN
     message = (
         "no `default` line: what no rule decides is denied"
         if bundle.statements

@@ -5,11 +5,11 @@ from typing import Final
 
 from rebuno.policy.check.values import check_pattern
 from rebuno.policy.facets import registry
-from rebuno.policy.facets.reading import Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext, Reading
 from rebuno.policy.matcher.operands import normal
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Report
-from rebuno.policy.syntax.keywords import RESERVED, did_you_mean
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
+from rebuno.policy.syntax.keywords import RESERVED_WORDS, did_you_mean
 from rebuno.policy.syntax.tree import Op
 
 ORDER: Final = (Op.LT, Op.LE, Op.GT, Op.GE)
@@ -18,34 +18,34 @@ _WHOLE: Final = (Op.EQ, Op.NE, Op.IN, *ORDER)
 GIVES: Final = {"string": "a text", "number": "a number", "date": "a date", "list": "a list of words"}
 
 
-def check_chain(names: Sequence[s.Name], report: Report) -> tuple[Facet, ...] | None:
+def check_chain(names: Sequence[s.Name], report: DiagnosticReport) -> tuple[Facet, ...] | None:
     """The facets of a chain, outermost first; None, after a finding, where one of them cannot be used."""
     found = [_facet(name, report) for name in names]
     usable = tuple(facet for facet in found if facet is not None)
     return usable if len(usable) == len(found) else None
 
 
-def _facet(name: s.Name, report: Report) -> Facet | None:
-    if name.text not in registry.OWN:
-        for one in registry.packaged():
-            if one.entry.name in RESERVED - registry.OWN.keys():
+def _facet(name: s.Name, report: DiagnosticReport) -> Facet | None:
+    if name.text not in registry.BUILT_IN_FACETS:
+        for one in registry.packaged_facets():
+            if one.entry.name in RESERVED_WORDS - registry.BUILT_IN_FACETS.keys():
                 message = f"`{one.package}` gives a facet `{one.entry.name}`, which is a word of the language"
                 report.error(Code.BAD_FACET, message, name.span, "uninstall the package")
                 return None
     try:
-        found = registry.facet(name.text)
+        found = registry.find_facet(name.text)
     except registry.FacetError as error:
         code = Code.MISSING_FACET if error.missing else Code.BAD_FACET
         report.error(code, error.message, name.span, error.help)
         return None
     if found is None:
-        known = registry.names()
+        known = registry.facet_names()
         help = did_you_mean(name.text, known) or f"there are {', '.join(known)}; a package may add others"
         report.error(Code.UNKNOWN_FACET, f"there is no facet `{name.text}`", name.span, help)
     return found
 
 
-def check_predicate(test: s.Test, facet: Facet, report: Report) -> bool:
+def check_predicate(test: s.Test, facet: Facet, report: DiagnosticReport) -> bool:
     """Whether the predicate can be asked of what the facet gives; reports it where it cannot."""
     op, gives = test.op, GIVES.get(facet.value, facet.value)
     if op in ORDER and facet.value not in ("number", "date"):
@@ -63,7 +63,7 @@ def check_predicate(test: s.Test, facet: Facet, report: Report) -> bool:
 
 
 def check_literal(
-    test: s.Test, facet: Facet, item: s.Literal, around: Surroundings, span: s.Span, report: Report
+    test: s.Test, facet: Facet, item: s.Literal, context: PathContext, span: s.Span, report: DiagnosticReport
 ) -> None:
     """Reports a literal of the right side that the facet never gives, or of which it can make no place or pattern."""
     op = test.op
@@ -71,7 +71,7 @@ def check_literal(
         report.error(Code.WRONG_TYPE, f"`{op.value}` wants a string here", span, "write it in quotes")
         return
     try:
-        made = normal(facet, op, item.value, around)
+        made = normal(facet, op, item.value, context)
     except ValueError as error:
         code = Code.BAD_GLOB if op is Op.LIKE else Code.BAD_VALUE
         report.error(code, f"`{facet.name} of` never gives this: {error}" if op in _WHOLE else str(error), span)
@@ -83,7 +83,7 @@ def check_literal(
         check_pattern(item, span, report)
 
 
-def check_sides(test: s.Test, left: Facet | None, right: Facet | None, report: Report) -> None:
+def check_sides(test: s.Test, left: Facet | None, right: Facet | None, report: DiagnosticReport) -> None:
     """Reports a comparison of what two facets give, or one and none, that can only ever be maybe."""
     if test.op not in _WHOLE:
         return
@@ -95,13 +95,13 @@ def check_sides(test: s.Test, left: Facet | None, right: Facet | None, report: R
             return
 
 
-def check_directory(statement: s.Workdir | s.Home, report: Report) -> str | None:
+def check_directory(statement: s.Workdir | s.Home, report: DiagnosticReport) -> str | None:
     """The directory that `workdir` or `home` names; None, after a finding, where it is no absolute path."""
     word, text = type(statement).__name__.lower(), str(statement.path.value)
-    path = registry.facet("path")
+    path = registry.find_facet("path")
     try:
         if path is not None:
-            path.literal(text, Surroundings())
+            path.literal(text, PathContext())
         if text.startswith("/"):
             return text
         reason = f"the path `{text}` does not begin at the root"

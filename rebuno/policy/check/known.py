@@ -1,15 +1,15 @@
 """Whether the sources of a `known` can bear evidence."""
 
 from rebuno.policy.check.facets import check_chain
-from rebuno.policy.check.names import Names, sort_of
-from rebuno.policy.check.tests import IN_KNOWN, Tests, check_subject
+from rebuno.policy.check.names import DefinedNames, sort_of
+from rebuno.policy.check.tests import IN_KNOWN, ExpressionChecker, check_subject
 from rebuno.policy.check.values import check_list
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.keywords import did_you_mean
 
 
-def check_known(known: s.Known, names: Names, tests: Tests, report: Report) -> None:
+def check_known(known: s.Known, names: DefinedNames, tests: ExpressionChecker, report: DiagnosticReport) -> None:
     """Checks every source of a `known`."""
     for source in known.sources:
         match source:
@@ -28,14 +28,14 @@ def check_known(known: s.Known, names: Names, tests: Tests, report: Report) -> N
                 _ats(ats, "approved", source.span, report)
 
 
-def _input(path: s.Path, report: Report) -> None:
+def _input(path: s.Path, report: DiagnosticReport) -> None:
     if path.root != "input":
         message = f"`{path.root}` is no source of known values"
         help = "a source is `input`, a list, `result of …` or `approved …`"
         report.error(Code.BAD_SOURCE, message, path.span, help)
 
 
-def _list(value: s.ListLiteral | s.Literal | s.Name, names: Names, report: Report) -> None:
+def _list(value: s.ListLiteral | s.Literal | s.Name, names: DefinedNames, report: DiagnosticReport) -> None:
     if isinstance(value, s.ListLiteral):
         check_list(value, report)
     elif isinstance(value, s.Name):
@@ -49,7 +49,7 @@ def _list(value: s.ListLiteral | s.Literal | s.Name, names: Names, report: Repor
             report.error(Code.WRONG_SORT, message, value.span, "repeat its sources here, or name a `let`")
 
 
-def _evidence(subject: s.Subject, report: Report) -> None:
+def _evidence(subject: s.Subject, report: DiagnosticReport) -> None:
     if not subject.groups:
         message = "`any step` takes in the model's own words"
         report.error(Code.BAD_SOURCE, message, subject.span, 'name the tools: `result of tool "…"`')
@@ -59,7 +59,7 @@ def _evidence(subject: s.Subject, report: Report) -> None:
             report.error(Code.BAD_SOURCE, message, group.span, 'only tools bear evidence: `result of tool "…"`')
 
 
-def _ats(ats: tuple[s.At, ...], word: str, span: s.Span, report: Report) -> None:
+def _ats(ats: tuple[s.At, ...], word: str, span: s.Span, report: DiagnosticReport) -> None:
     if not ats:
         help = "add `at` and the path: a result may repeat what the step was asked for"
         help = help if word == "result" else "add `at` and the argument's path"

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.analysis.glob_sets import overlap
-from rebuno.policy.matcher.index import Pattern, patterns
+from rebuno.policy.matcher.index import SubjectPattern, subject_patterns
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Report, ordered
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
 
 
 def check_layers(bundle: s.Bundle, layers: Sequence[s.Bundle]) -> list[Diagnostic]:
     """Warnings about the rules of a linked bundle that another layer's default makes pointless: what they allow or ask
     about is denied there, since no rule of that layer lets any of it through. No bundle has an error."""
-    report = Report(bundle.path)
+    report = DiagnosticReport(bundle.path)
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
     formulas = Formulas(bundle)
     for layer in layers:
@@ -38,12 +38,12 @@ def _default(layer: s.Bundle) -> str:
     return next((line.verdict for line in layer.statements if isinstance(line, s.Default)), "deny")
 
 
-def _patterns(rule: s.Rule, formulas: Formulas) -> tuple[Pattern, ...]:
+def _patterns(rule: s.Rule, formulas: Formulas) -> tuple[SubjectPattern, ...]:
     lists = {name: value if isinstance(value, list) else [value] for name, value in formulas.values.items()}
-    return patterns(rule.subject, lists)
+    return subject_patterns(rule.subject, lists)
 
 
-def _passes(one: Pattern, passing: Sequence[Pattern]) -> bool:
+def _passes(one: SubjectPattern, passing: Sequence[SubjectPattern]) -> bool:
     # What is local no default denies.
     if one.kind in (None, "local"):
         return True

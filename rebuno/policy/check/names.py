@@ -1,8 +1,8 @@
 """The names of a bundle: who defines them, of what sort they are, who uses them, and which conditions go in circles."""
 
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Report, line_of
-from rebuno.policy.syntax.keywords import FIXED_IDS, RESERVED, did_you_mean
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport, line_of
+from rebuno.policy.syntax.keywords import FIXED_IDS, RESERVED_WORDS, did_you_mean
 
 Definition = s.Let | s.Known | s.Condition
 
@@ -19,10 +19,10 @@ def sort_of(definition: Definition) -> str:
     return "a list"
 
 
-class Names:
+class DefinedNames:
     """The namespace that `let`, `known` and `condition` share."""
 
-    def __init__(self, bundle: s.Bundle, report: Report) -> None:
+    def __init__(self, bundle: s.Bundle, report: DiagnosticReport) -> None:
         self._report = report
         self._defined: dict[str, Definition] = {}
         self._used: set[str] = set()
@@ -43,7 +43,7 @@ class Names:
         if first is not statement:
             message = f"the name `{name.text}` is defined twice; first at {line_of(first.name.span, name.span)}"
             self._report.error(Code.DUPLICATE_NAME, message, name.span, "rename or remove one of the two")
-        elif name.text in RESERVED:
+        elif name.text in RESERVED_WORDS:
             message = f"`{name.text}` is a word of the language"
             self._used.add(name.text)
             self._report.error(Code.RESERVED_NAME, message, name.span, f"call it `{name.text}_` or `my_{name.text}`")
@@ -111,7 +111,7 @@ class Names:
         )
 
 
-def check_ids(rules: list[s.Rule], report: Report) -> None:
+def check_ids(rules: list[s.Rule], report: DiagnosticReport) -> None:
     """Reports rule ids that occur twice or that the kernel keeps for itself."""
     first: dict[str, s.Name] = {}
     for rule in rules:

@@ -7,37 +7,37 @@ from typing import Any, Final
 
 from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.analysis.glob_sets import overlap, within
-from rebuno.policy.analysis.implication import Asked, implied
-from rebuno.policy.facets.reading import Surroundings
-from rebuno.policy.matcher.index import Pattern, patterns
+from rebuno.policy.analysis.implication import CountedCondition, implied
+from rebuno.policy.facets.reading import PathContext
+from rebuno.policy.matcher.index import SubjectPattern, subject_patterns
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Report, line_of
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport, line_of
 
 # Earlier rules that a pattern of a rule is compared with: the nearest ones, and all without a condition.
 _MOST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class _Ruling:
+class _ReachedRule:
     """A rule with its patterns and what it asks; `always` where it asks nothing."""
 
     at: int
     rule: s.Rule
-    patterns: tuple[Pattern, ...]
-    asked: Asked
+    patterns: tuple[SubjectPattern, ...]
+    asked: CountedCondition
     always: bool
 
 
-def check_reach(bundle: s.Bundle, formulas: Formulas, report: Report, *, warn: bool = True) -> None:
+def check_reach(bundle: s.Bundle, formulas: Formulas, report: DiagnosticReport, *, warn: bool = True) -> None:
     """Reports rules that never decide, and with `warn` exceptions that stand on the wrong side of what they except.
 
     The bundle has no error so far.
     """
-    earlier = _Shelves(_Earlier(), _Earlier())
+    earlier = _RulesSoFar(_EarlierRules(), _EarlierRules())
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
     for at, rule in enumerate(rules):
         ruling = _ruling(at, rule, formulas)
-        hiding = _hiding(ruling, earlier, formulas.around)
+        hiding = _hiding(ruling, earlier, formulas.context)
         if hiding is not None:
             _unreachable(ruling, hiding, report)
         elif warn:
@@ -45,30 +45,30 @@ def check_reach(bundle: s.Bundle, formulas: Formulas, report: Report, *, warn: b
         (earlier.always if ruling.always else earlier.asking).add(ruling)
 
 
-def _ruling(at: int, rule: s.Rule, formulas: Formulas) -> _Ruling:
+def _ruling(at: int, rule: s.Rule, formulas: Formulas) -> _ReachedRule:
     always = not any(isinstance(clause, s.When | s.Unless) for clause in rule.clauses)
-    asked = Asked(formulas.rule(rule), sure=rule.verdict == "allow")
-    return _Ruling(at, rule, patterns(rule.subject, _lists(formulas.values)), asked, always)
+    asked = CountedCondition(formulas.rule(rule), sure=rule.verdict == "allow")
+    return _ReachedRule(at, rule, subject_patterns(rule.subject, _lists(formulas.values)), asked, always)
 
 
 def _lists(values: Mapping[str, Any]) -> Mapping[str, Sequence[object]]:
     return {name: value if isinstance(value, list) else [value] for name, value in values.items()}
 
 
-class _Earlier:
+class _EarlierRules:
     """Some of the rules so far, found by what their patterns begin with."""
 
     __slots__ = ("_globs", "_lengths", "_literals", "_prefixes", "_texts")
 
     def __init__(self) -> None:
-        self._literals: dict[str, list[tuple[Pattern, _Ruling]]] = {}
-        self._globs: dict[str, list[tuple[Pattern, _Ruling]]] = {}
+        self._literals: dict[str, list[tuple[SubjectPattern, _ReachedRule]]] = {}
+        self._globs: dict[str, list[tuple[SubjectPattern, _ReachedRule]]] = {}
         self._lengths: list[int] = []
         # The keys in order: those that begin alike stand together.
         self._texts: list[str] = []
         self._prefixes: list[str] = []
 
-    def add(self, ruling: _Ruling) -> None:
+    def add(self, ruling: _ReachedRule) -> None:
         """Takes in the next rule."""
         for pattern in ruling.patterns:
             key = pattern.glob.prefix
@@ -82,7 +82,7 @@ class _Earlier:
                     self._lengths = sorted({*self._lengths, len(key)})
                 self._globs.setdefault(key, []).append((pattern, ruling))
 
-    def covering(self, pattern: Pattern) -> list[_Ruling]:
+    def covering(self, pattern: SubjectPattern) -> list[_ReachedRule]:
         """The nearest rules that are about everything that the pattern means, in the order of the file."""
         prefix = pattern.glob.prefix
         found = self._literals.get(prefix, [])[-_MOST:] if pattern.glob.literal is not None else []
@@ -92,7 +92,7 @@ class _Earlier:
         covering = [one for other, one in found if _covers(other, pattern)]
         return sorted(covering, key=lambda one: one.at)[-_MOST:]
 
-    def overlapping(self, pattern: Pattern) -> Iterator[_Ruling]:
+    def overlapping(self, pattern: SubjectPattern) -> Iterator[_ReachedRule]:
         """The nearest rules that are about something that the pattern means, too."""
         prefix = pattern.glob.prefix
         groups = [self._globs.get(prefix[:length], []) for length in self._lengths if length < len(prefix)]
@@ -114,41 +114,41 @@ def _beginning(ordered: list[str], prefix: str) -> Iterator[str]:
         yield ordered[at]
 
 
-def _same_kind(one: Pattern, other: Pattern) -> bool:
+def _same_kind(one: SubjectPattern, other: SubjectPattern) -> bool:
     return one.kind is None or other.kind is None or one.kind == other.kind
 
 
-def _covers(outer: Pattern, inner: Pattern) -> bool:
+def _covers(outer: SubjectPattern, inner: SubjectPattern) -> bool:
     return outer.kind in (None, inner.kind) and within(inner.glob.pattern, outer.glob.pattern)
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelves:
+class _RulesSoFar:
     """The rules so far: those without a condition and the others."""
 
-    always: _Earlier
-    asking: _Earlier
+    always: _EarlierRules
+    asking: _EarlierRules
 
 
 # ---------------------------------------------------------------- rules that never decide
 
 
-def _hiding(ruling: _Ruling, earlier: _Shelves, around: Surroundings) -> list[_Ruling] | None:
+def _hiding(ruling: _ReachedRule, earlier: _RulesSoFar, context: PathContext) -> list[_ReachedRule] | None:
     """The earlier rules that between them decide whatever the rule would; None where there are none for sure."""
-    hiding: dict[int, _Ruling] = {}
+    hiding: dict[int, _ReachedRule] = {}
     for pattern in ruling.patterns:
         if always := earlier.always.covering(pattern):
             hiding[always[0].at] = always[0]
             continue
         asking = earlier.asking.covering(pattern)
-        used = implied(ruling.asked, [one.asked for one in asking], around)
+        used = implied(ruling.asked, [one.asked for one in asking], context)
         if used is None:
             return None
         hiding.update((asking[at].at, asking[at]) for at in used)
     return [hiding[at] for at in sorted(hiding)] or None
 
 
-def _unreachable(ruling: _Ruling, hiding: Sequence[_Ruling], report: Report) -> None:
+def _unreachable(ruling: _ReachedRule, hiding: Sequence[_ReachedRule], report: DiagnosticReport) -> None:
     rule, span = ruling.rule, ruling.rule.head_span
     named = " and ".join(f"`{one.rule.id.text}` ({line_of(one.rule.span, span)})" for one in hiding)
     if len(hiding) > 1:
@@ -165,13 +165,13 @@ def _unreachable(ruling: _Ruling, hiding: Sequence[_Ruling], report: Report) -> 
 # ---------------------------------------------------------------- rules whose order may surprise
 
 
-def _order(ruling: _Ruling, earlier: _Shelves, formulas: Formulas, report: Report) -> None:
+def _order(ruling: _ReachedRule, earlier: _RulesSoFar, formulas: Formulas, report: DiagnosticReport) -> None:
     rule, span = ruling.rule, ruling.rule.head_span
     if rule.verdict == "allow":
         return
     asks = rule.verdict == "require_approval"
     seen: set[int] = set()
-    never = None if ruling.always else Asked(formulas.rule(rule, negated=True), sure=True)
+    never = None if ruling.always else CountedCondition(formulas.rule(rule, negated=True), sure=True)
     for pattern in ruling.patterns:
         for one in (*earlier.always.overlapping(pattern), *earlier.asking.overlapping(pattern)):
             if one.rule.verdict == "deny" or one.at in seen or (asks and one.rule.verdict != "allow"):
@@ -179,7 +179,7 @@ def _order(ruling: _Ruling, earlier: _Shelves, formulas: Formulas, report: Repor
             seen.add(one.at)
             if len(seen) > _MOST:
                 return
-            if _otherwise(ruling, one) or _exclusive(one, never, formulas.around):
+            if _otherwise(ruling, one) or _exclusive(one, never, formulas.context):
                 continue
             # A rule that asks about all of its subject is what the rules above it leave over, unless one is wider.
             if asks and ruling.always and not any(_covers(outer, pattern) for outer in one.patterns):
@@ -198,11 +198,11 @@ def _order(ruling: _Ruling, earlier: _Shelves, formulas: Formulas, report: Repor
             return
 
 
-def _otherwise(ruling: _Ruling, one: _Ruling) -> bool:
+def _otherwise(ruling: _ReachedRule, one: _ReachedRule) -> bool:
     # A deny for all that a rule above it leaves over is its `else`.
     return ruling.always and all(any(_covers(outer, inner) for outer in ruling.patterns) for inner in one.patterns)
 
 
-def _exclusive(one: _Ruling, never: Asked | None, around: Surroundings) -> bool:
+def _exclusive(one: _ReachedRule, never: CountedCondition | None, context: PathContext) -> bool:
     # Wherever the upper rule decides, the answer to the deny rule's condition is no.
-    return never is not None and not one.always and implied(one.asked, [never], around) is not None
+    return never is not None and not one.always and implied(one.asked, [never], context) is not None

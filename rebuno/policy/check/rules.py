@@ -2,21 +2,22 @@
 
 from typing import Final, assert_never
 
-from rebuno.policy.check.names import Names
-from rebuno.policy.check.tests import IN_RULE, Tests, check_subject
+from rebuno.policy.check.names import DefinedNames
+from rebuno.policy.check.tests import IN_RULE, ExpressionChecker, check_subject
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import Op
 
 _ASKING: Final = (s.Approvers, s.Quorum, s.Expires, s.Message)
 
 
-def check_rule(rule: s.Rule, names: Names, tests: Tests, report: Report) -> None:
+def check_rule(rule: s.Rule, names: DefinedNames, tests: ExpressionChecker, report: DiagnosticReport) -> None:
     """Checks one rule: its subject, its clauses and its tests."""
     check_subject(rule.subject, names, report)
     _duplicates(rule, report)
     asks = rule.verdict == "require_approval" or any(
-        isinstance(clause, s.Limit | s.Budget) and clause.otherwise == "require approval" for clause in rule.clauses
+        isinstance(clause, s.LimitClause | s.BudgetClause) and clause.otherwise == "require approval"
+        for clause in rule.clauses
     )
     for clause in rule.clauses:
         _misplaced(rule, clause, asks, report)
@@ -30,7 +31,7 @@ def clause_word(clause: s.Clause) -> str:
     return type(clause).__name__.lower()
 
 
-def _duplicates(rule: s.Rule, report: Report) -> None:
+def _duplicates(rule: s.Rule, report: DiagnosticReport) -> None:
     first: dict[str, s.Clause] = {}
     for clause in rule.clauses:
         word = clause_word(clause)
@@ -41,30 +42,30 @@ def _duplicates(rule: s.Rule, report: Report) -> None:
             report.error(Code.DUPLICATE_CLAUSE, message, clause.span, help)
 
 
-def _misplaced(rule: s.Rule, clause: s.Clause, asks: bool, report: Report) -> None:
+def _misplaced(rule: s.Rule, clause: s.Clause, asks: bool, report: DiagnosticReport) -> None:
     word = clause_word(clause)
     if isinstance(clause, _ASKING) and not asks:
         message = f"`{word}` means nothing where no person is asked"
         help = "write `require approval for`, or `else require approval` after a limit"
-    elif isinstance(clause, s.Limit | s.Budget) and rule.verdict == "deny":
+    elif isinstance(clause, s.LimitClause | s.BudgetClause) and rule.verdict == "deny":
         message, help = f"`{word}` means nothing on a deny rule", "put it on the rule that allows"
-    elif isinstance(clause, s.Budget) and rule.verdict != "allow":
+    elif isinstance(clause, s.BudgetClause) and rule.verdict != "allow":
         message, help = "`budget` means nothing on a rule that asks", "put it on the rule that allows"
-    elif isinstance(clause, s.Limit) and rule.verdict != "allow" and clause.otherwise == "require approval":
+    elif isinstance(clause, s.LimitClause) and rule.verdict != "allow" and clause.otherwise == "require approval":
         message = "`else require approval` means nothing on a rule that asks anyway"
         help = "write `else deny`, or leave it out"
-    elif isinstance(clause, s.Budget) and clause.otherwise == "wait":
+    elif isinstance(clause, s.BudgetClause) and clause.otherwise == "wait":
         message, help = "a budget never refills, so waiting is no use", "write `else deny` or `else require approval`"
     else:
         return
     report.error(Code.MISPLACED_CLAUSE, message, clause.span, help)
 
 
-def _body(clause: s.Clause, tests: Tests, report: Report) -> None:
+def _body(clause: s.Clause, tests: ExpressionChecker, report: DiagnosticReport) -> None:
     match clause:
         case s.When(expr) | s.Unless(expr):
             tests.expr(expr, IN_RULE)
-        case s.Limit(number) | s.Budget(number):
+        case s.LimitClause(number) | s.BudgetClause(number):
             if number < 1:
                 message = f"`{clause_word(clause)} 0` never lets anything pass"
                 report.error(Code.BAD_LIMIT, message, clause.span, "write a `deny` rule")
@@ -81,7 +82,7 @@ def _body(clause: s.Clause, tests: Tests, report: Report) -> None:
             assert_never(clause)
 
 
-def _quorum(rule: s.Rule, report: Report) -> None:
+def _quorum(rule: s.Rule, report: DiagnosticReport) -> None:
     names = {name.value for clause in rule.clauses if isinstance(clause, s.Approvers) for name in clause.names}
     for clause in rule.clauses:
         if isinstance(clause, s.Quorum) and names and clause.number > len(names):
@@ -89,7 +90,7 @@ def _quorum(rule: s.Rule, report: Report) -> None:
             report.error(Code.BAD_QUORUM, message, clause.span, "name more approvers, or lower the quorum")
 
 
-def _warnings(rule: s.Rule, report: Report) -> None:
+def _warnings(rule: s.Rule, report: DiagnosticReport) -> None:
     bodies = {clause_word(clause): clause for clause in rule.clauses}
     if rule.verdict != "allow" and "because" not in bodies:
         message = f"the rule `{rule.id.text}` gives no reason"
@@ -108,7 +109,7 @@ def _everything(subject: s.Subject) -> bool:
     )
 
 
-def _optional(rule: s.Rule, report: Report) -> None:
+def _optional(rule: s.Rule, report: DiagnosticReport) -> None:
     tests = [test for clause in rule.clauses if isinstance(clause, s.When | s.Unless) for test in _tests(clause.expr)]
     asked = {path for test in tests if test.op in (Op.GIVEN, Op.MISSING) for path in test.operand.paths}
     # Where `when` tests the value, the rule needs it anyway.

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from rebuno.policy.facets.reading import Surroundings
-from rebuno.policy.matcher.conditions import Names, TooLargeError
+from rebuno.policy.facets.reading import PathContext
+from rebuno.policy.matcher.conditions import BundleNames, ConditionTooLargeError
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 
-def check_size(bundle: s.Bundle, order: Iterable[str], report: Report) -> None:
+def check_size(bundle: s.Bundle, order: Iterable[str], report: DiagnosticReport) -> None:
     """Reports them in a bundle whose names are all defined and go in no circle.
 
     `order` holds names of conditions, each behind those that it names, so that only the first that grows too large is
@@ -16,7 +16,7 @@ def check_size(bundle: s.Bundle, order: Iterable[str], report: Report) -> None:
     """
     own = {line.name.text: line for line in bundle.statements if isinstance(line, s.Condition)}
     trees = {name: condition.expr for name, condition in own.items()}
-    names = Names({}, lambda name, fold, facet: None, Surroundings(), conditions=trees)
+    names = BundleNames({}, lambda name, fold, facet: None, PathContext(), conditions=trees)
     for name in dict.fromkeys([*order, *own]):
         if name in own and not _fits(own[name].expr, names, report):
             names.leave_out(name)
@@ -25,10 +25,10 @@ def check_size(bundle: s.Bundle, order: Iterable[str], report: Report) -> None:
             _fits(expr, names, report)
 
 
-def _fits(expr: s.Expr, names: Names, report: Report) -> bool:
+def _fits(expr: s.Expr, names: BundleNames, report: DiagnosticReport) -> bool:
     try:
         names.measure(expr)
-    except TooLargeError as error:
+    except ConditionTooLargeError as error:
         report.error(Code.TOO_DEEP, str(error), error.span, "split it")
         return False
     return True

@@ -4,18 +4,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from rebuno.policy.check.facets import ORDER, check_chain, check_literal, check_predicate, check_sides
-from rebuno.policy.check.names import Names, sort_of
+from rebuno.policy.check.names import DefinedNames, sort_of
 from rebuno.policy.check.values import check_list, check_pattern, check_regex, check_schedule
-from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.matcher.operands import Block, inherited, lens
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Report
-from rebuno.policy.syntax.keywords import ROOTS, TYPES, did_you_mean
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
+from rebuno.policy.syntax.keywords import ROOT_WORDS, TYPE_WORDS, did_you_mean
 from rebuno.policy.syntax.tree import Op
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ExpressionScope:
     """Where an expression stands: which roots its paths may have, and whether it may look beyond the step it judges."""
 
     called: str
@@ -24,16 +24,18 @@ class Place:
     knowns: bool  # `known` sets may be asked
     block: Block | None = None  # the `has (…)` around it
 
-    def within_block(self, facet: Facet | None) -> "Place":
+    def within_block(self, facet: Facet | None) -> "ExpressionScope":
         """The same place inside `has (…)`, whose `it` was read by a facet."""
         roots = self.roots if "it" in self.roots else (*self.roots, "it")
         return replace(self, roots=roots, block=Block(facet))
 
 
 _FACTS: Final = ("args", "input", "target", "agent")
-IN_RULE: Final = Place("a rule", _FACTS, free=True, knowns=True)
-IN_KNOWN: Final = Place("the `where` of a `known`", (*_FACTS, "item", "result"), free=False, knowns=False)
-IN_HISTORY: Final = Place("the `where` of a test on history", (*_FACTS, "result", "this"), free=False, knowns=True)
+IN_RULE: Final = ExpressionScope("a rule", _FACTS, free=True, knowns=True)
+IN_KNOWN: Final = ExpressionScope("the `where` of a `known`", (*_FACTS, "item", "result"), free=False, knowns=False)
+IN_HISTORY: Final = ExpressionScope(
+    "the `where` of a test on history", (*_FACTS, "result", "this"), free=False, knowns=True
+)
 
 _HOME_OF: Final = {
     "it": "`it` stands inside `has (…)`",
@@ -46,16 +48,16 @@ _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CON
 _VALUE: Final = {"string": "a string", "number": "a number"}
 
 
-class Tests:
-    """Checks expressions. `owner` is the `condition` that is being read, if any; `around` is where paths start."""
+class ExpressionChecker:
+    """Checks expressions. `owner` is the `condition` that is being read, if any; `context` is where paths start."""
 
-    def __init__(self, names: Names, report: Report, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, names: DefinedNames, report: DiagnosticReport, context: PathContext) -> None:
+        self._context = context
         self._names = names
         self._report = report
         self.owner = ""
 
-    def expr(self, expr: s.Expr, place: Place) -> None:
+    def expr(self, expr: s.Expr, place: ExpressionScope) -> None:
         """Checks an expression and everything inside it."""
         match expr:
             case s.And(items) | s.Or(items):
@@ -79,14 +81,14 @@ class Tests:
 
     # ------------------------------------------------------------ names and history
 
-    def _reference(self, name: s.Name, place: Place) -> None:
-        if name.text in ROOTS:
+    def _reference(self, name: s.Name, place: ExpressionScope) -> None:
+        if name.text in ROOT_WORDS:
             message = f"`{name.text}` is a path, not a test"
             self._report.error(Code.WRONG_SORT, message, name.span, f"say what it must be, as in `{name.text} given`")
             return
         if not name.text:
             return  # too deep, which is reported already
-        found = self._names.find(name, did_you_mean(name.text, ROOTS))
+        found = self._names.find(name, did_you_mean(name.text, ROOT_WORDS))
         if found is None:
             return
         if not isinstance(found, s.Condition):
@@ -98,7 +100,7 @@ class Tests:
         elif self.owner:
             self._names.mention(self.owner, name)
 
-    def _history(self, word: str, span: s.Span, place: Place) -> None:
+    def _history(self, word: str, span: s.Span, place: ExpressionScope) -> None:
         if not place.free:
             message = f"`{word}` may not stand in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, span, "ask for it beside the test, with `and`")
@@ -110,7 +112,7 @@ class Tests:
 
     # ------------------------------------------------------------ one test
 
-    def _test(self, test: s.Test, place: Place) -> None:
+    def _test(self, test: s.Test, place: ExpressionScope) -> None:
         chain = check_chain(test.operand.facets, self._report)
         for path in test.operand.paths:
             self._path(path, place)
@@ -150,9 +152,9 @@ class Tests:
             return
         self._report.error(Code.MISSING_QUANTIFIER, f"{why}", operand.span, "begin with `any`, `every` or `no`")
 
-    def _path(self, path: s.Path, place: Place) -> None:
+    def _path(self, path: s.Path, place: ExpressionScope) -> None:
         root = path.root
-        if root not in ROOTS:
+        if root not in ROOT_WORDS:
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
@@ -170,14 +172,14 @@ class Tests:
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
 
     def _type(self, test: s.Test) -> None:
-        if isinstance(test.right, s.Literal) and str(test.right.value) not in TYPES:
+        if isinstance(test.right, s.Literal) and str(test.right.value) not in TYPE_WORDS:
             word = str(test.right.value)
-            help = did_you_mean(word, TYPES) or f"there are {', '.join(TYPES)}"
+            help = did_you_mean(word, TYPE_WORDS) or f"there are {', '.join(TYPE_WORDS)}"
             self._report.error(Code.UNKNOWN_TYPE, f"there is no type `{word}`", test.right.span, help)
 
     # ------------------------------------------------------------ the right side
 
-    def _right(self, test: s.Test, place: Place, facet: Facet | None, *, usable: bool) -> None:
+    def _right(self, test: s.Test, place: ExpressionScope, facet: Facet | None, *, usable: bool) -> None:
         right, span = test.right, test.right.span if test.right else test.span
         if isinstance(right, s.Name):
             found = self._names.find(right, did_you_mean(right.text, place.roots))
@@ -198,7 +200,7 @@ class Tests:
             self._constant(test, right, span, facet, usable=usable)
 
     def _path_on_the_right(
-        self, test: s.Test, right: s.Operand, place: Place, facet: Facet | None, *, usable: bool
+        self, test: s.Test, right: s.Operand, place: ExpressionScope, facet: Facet | None, *, usable: bool
     ) -> None:
         chain = check_chain(right.facets, self._report)
         for path in right.paths:
@@ -212,7 +214,7 @@ class Tests:
             other = chain[0] if chain else inherited(right, place.block)
             check_sides(test, facet, other, self._report)
 
-    def _known(self, op: Op, name: s.Name, known: s.Known, place: Place) -> None:
+    def _known(self, op: Op, name: s.Name, known: s.Known, place: ExpressionScope) -> None:
         if op is Op.CONTAINS_ANY and any(isinstance(source, s.InputSource) for source in known.sources):
             message = f"`{name.text}` takes in `input`, which `contains any` cannot look for"
             self._report.error(Code.BAD_SOURCE, message, name.span, "make a `known` without `input`")
@@ -253,7 +255,7 @@ class Tests:
             if isinstance(item, s.Literal) and usable:
                 place = item.span if isinstance(test.right, s.ListLiteral) else span
                 if facet is not None:
-                    check_literal(test, facet, item, self._around, place, self._report)
+                    check_literal(test, facet, item, self._context, place, self._report)
                 if facet is None or op is Op.MATCHES:
                     self._value(test, item, place)
 
@@ -282,7 +284,7 @@ def _words(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-def check_subject(subject: s.Subject, names: Names, report: Report) -> None:
+def check_subject(subject: s.Subject, names: DefinedNames, report: DiagnosticReport) -> None:
     """Checks the patterns of a subject, and the lists that it names."""
     for group in subject.groups:
         for pattern in group.patterns:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
-from rebuno.policy.analysis.tool_schemas import Argument, Tool, argument, names_at, optional
+from rebuno.policy.analysis.tool_schemas import ArgumentSchema, ToolSchema, argument_schema, names_at, optional
 from rebuno.policy.check.rules import shown_path
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Report, ordered
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
 from rebuno.policy.syntax.keywords import did_you_mean
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.globs import glob
@@ -23,11 +23,11 @@ _NAMED: Final = 3
 _WORD: Final = {"array": "a list", "object": "an object", "integer": "an integer", "null": "null"}
 
 
-def check_tools(bundle: s.Bundle, tools: Sequence[Tool]) -> list[Diagnostic]:
+def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnostic]:
     """Findings about a linked bundle without errors, in the order of the file: unknown tools (of a deny rule an error,
     since it stops nothing), unknown arguments, optional arguments that an allow rule does not look at, and tests that
     no value of an argument can fulfil. Where the schemas leave something open nothing is said of it."""
-    report = Report(bundle.path)
+    report = DiagnosticReport(bundle.path)
     formulas = Formulas(bundle)
     for statement in bundle.statements:
         for subject in _subjects(statement):
@@ -74,7 +74,9 @@ def _texts(pattern: s.Literal | s.Name, formulas: Formulas) -> list[str]:
     return [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
 
 
-def _patterns(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool], report: Report, *, dead: bool) -> None:
+def _patterns(
+    subject: s.Subject, formulas: Formulas, tools: Sequence[ToolSchema], report: DiagnosticReport, *, dead: bool
+) -> None:
     for group in subject.groups:
         for pattern in group.patterns if group.kind == "tool" else ():
             for text in _texts(pattern, formulas):
@@ -90,7 +92,7 @@ def _patterns(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool], rep
                     report.warning(Code.UNKNOWN_TOOL, message, pattern.span, help)
 
 
-def _meant(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool]) -> list[Tool]:
+def _meant(subject: s.Subject, formulas: Formulas, tools: Sequence[ToolSchema]) -> list[ToolSchema]:
     # Empty where the rule is about other things than tools too, whose arguments nobody describes.
     if any(group.kind != "tool" for group in subject.groups) or not subject.groups:
         return []
@@ -98,7 +100,7 @@ def _meant(subject: s.Subject, formulas: Formulas, tools: Sequence[Tool]) -> lis
     return [tool for tool in tools if any(glob(text).matches(tool.name) for text in texts)]
 
 
-def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[Tool], report: Report) -> None:
+def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[ToolSchema], report: DiagnosticReport) -> None:
     """Warns of optional arguments that an allow rule does not look at although it looks at others."""
     paths = [path for atom in asked for test in _tests(atom) for path in test.operand.paths if path.root == "args"]
     looked = {path.parts[0].name for path in paths if path.parts and isinstance(path.parts[0], s.Key)}
@@ -123,15 +125,15 @@ def _tests(atom: Atom) -> Iterator[s.Test]:
             yield from _tests(inner)
 
 
-def _test(atom: Atom, tools: Sequence[Tool], report: Report) -> None:
+def _test(atom: Atom, tools: Sequence[ToolSchema], report: DiagnosticReport) -> None:
     if not isinstance(atom.test, s.Test):
         return
     paths = atom.test.operand.paths
-    found: list[Argument] = []
+    found: list[ArgumentSchema] = []
     for path in paths:
         if path.root != "args" or not path.parts or not tools:
             return
-        about = [argument(tool, path.parts, apart=atom.every is not None) for tool in tools]
+        about = [argument_schema(tool, path.parts, apart=atom.every is not None) for tool in tools]
         missing = [one for one in about if isinstance(one, str)]
         if len(missing) == len(about):
             named = f"`{tools[0].name}` has no" if len(tools) == 1 else f"none of these {len(tools)} tools has"
@@ -139,14 +141,14 @@ def _test(atom: Atom, tools: Sequence[Tool], report: Report) -> None:
             names = [name for tool in tools for name in names_at(tool, path.parts)]
             report.warning(Code.UNKNOWN_ARGUMENT, message, path.span, did_you_mean(missing[0], names))
             return
-        told = [one for one in about if isinstance(one, Argument)]
+        told = [one for one in about if isinstance(one, ArgumentSchema)]
         if len(told) < len(about) - len(missing):
             return
         found += told
     _fits(atom, atom.test, found, report)
 
 
-def _fits(atom: Atom, test: s.Test, arguments: Sequence[Argument], report: Report) -> None:
+def _fits(atom: Atom, test: s.Test, arguments: Sequence[ArgumentSchema], report: DiagnosticReport) -> None:
     types = frozenset().union(*(one.types for one in arguments))
     shown = ", ".join(shown_path(path) for path in test.operand.paths)
     if test.operand.facets:
@@ -173,7 +175,7 @@ def _fits(atom: Atom, test: s.Test, arguments: Sequence[Argument], report: Repor
                 report.warning(Code.NEVER_FITS, message, test.span, did_you_mean(strange[0], _strings(options)))
 
 
-def _closest(atom: Atom, arguments: Sequence[Argument]) -> str:
+def _closest(atom: Atom, arguments: Sequence[ArgumentSchema]) -> str:
     options = _strings([value for one in arguments for value in one.options or ()])
     return did_you_mean(atom.right, options) if isinstance(atom.right, str) else ""
 

@@ -2,14 +2,14 @@
 
 import re2
 
-from rebuno.policy.matcher.schedule import ScheduleError, schedule
-from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.matcher.schedule import ScheduleError, parse_schedule
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import ListLiteral, Literal, NullLiteral, Span
 from rebuno.policy.values.globs import GlobError, glob
 from rebuno.policy.values.regexes import regex
 
 
-def check_list(value: ListLiteral, report: Report) -> None:
+def check_list(value: ListLiteral, report: DiagnosticReport) -> None:
     """Reports a list that is empty or holds null."""
     if not value.items:
         report.error(Code.BAD_LIST, "the list is empty, so nothing is in it", value.span, "name at least one value")
@@ -19,7 +19,7 @@ def check_list(value: ListLiteral, report: Report) -> None:
             report.error(Code.BAD_LIST, "no value is found in a list by null", item.span, help)
 
 
-def check_pattern(pattern: Literal, span: Span, report: Report, *, target: bool = False) -> None:
+def check_pattern(pattern: Literal, span: Span, report: DiagnosticReport, *, target: bool = False) -> None:
     """Reports a glob that cannot be read; as the pattern of a target it may not be empty either."""
     text = str(pattern.value)
     if target and not text:
@@ -31,7 +31,7 @@ def check_pattern(pattern: Literal, span: Span, report: Report, *, target: bool 
         report.error(Code.BAD_GLOB, f"cannot read the pattern `{text}`", span, str(error))
 
 
-def check_regex(pattern: Literal, span: Span, report: Report) -> None:
+def check_regex(pattern: Literal, span: Span, report: DiagnosticReport) -> None:
     """Reports a regular expression that RE2 cannot read."""
     text = str(pattern.value)
     try:
@@ -45,9 +45,9 @@ def check_regex(pattern: Literal, span: Span, report: Report) -> None:
         report.error(Code.BAD_REGEX, f"cannot read the regular expression `{text}`", span, help)
 
 
-def check_schedule(times: Literal, report: Report) -> None:
+def check_schedule(times: Literal, report: DiagnosticReport) -> None:
     """Reports a schedule that cannot be read, or whose time zone is not there."""
     try:
-        schedule(str(times.value))
+        parse_schedule(str(times.value))
     except ScheduleError as error:
         report.error(Code.BAD_SCHEDULE, str(error), times.span, error.help)

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
-from rebuno.policy.analysis.implication import Asked
+from rebuno.policy.analysis.implication import CountedCondition
 from rebuno.policy.check.weak_tests import check_allow, check_deny, warn_plain
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import Op
 
 _POSITIVE: Final = (Op.HAS, Op.EQ, Op.IN, Op.LIKE, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS)
 
 
-def check_warnings(bundle: s.Bundle, formulas: Formulas, report: Report, *, placed: bool) -> None:
+def check_warnings(bundle: s.Bundle, formulas: Formulas, report: DiagnosticReport, *, placed: bool) -> None:
     """Warns of conditions that never hold or that guard less than they seem to. The bundle has no error; `placed` tells
     whether relative paths have a place to start from."""
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
@@ -44,28 +44,28 @@ def check_warnings(bundle: s.Bundle, formulas: Formulas, report: Report, *, plac
                 _relative(rule, asked, report)
 
 
-def _rule(rule: s.Rule, formulas: Formulas, report: Report) -> None:
+def _rule(rule: s.Rule, formulas: Formulas, report: DiagnosticReport) -> None:
     clauses = [clause for clause in rule.clauses if isinstance(clause, s.When | s.Unless)]
     # A condition on its own that never holds is told of where it stands.
     if clauses and not any(isinstance(clause.expr, s.ConditionRef) for clause in clauses):
         place = clauses[0].span.to(clauses[-1].span) if len(clauses) > 1 else clauses[0].span
-        if Asked(formulas.rule(rule), sure=True).never():
+        if CountedCondition(formulas.rule(rule), sure=True).never():
             _say_never(f"the condition of the rule `{rule.id.text}`", place, report)
 
 
-def _never(expr: s.Expr, formulas: Formulas, what: str, report: Report) -> None:
-    if Asked(formulas.condition(expr), sure=True).never():
+def _never(expr: s.Expr, formulas: Formulas, what: str, report: DiagnosticReport) -> None:
+    if CountedCondition(formulas.condition(expr), sure=True).never():
         _say_never(what, expr.span, report)
 
 
-def _say_never(what: str, span: s.Span, report: Report) -> None:
+def _say_never(what: str, span: s.Span, report: DiagnosticReport) -> None:
     report.warning(Code.NEVER_HOLDS, f"{what} is never yes: its tests contradict each other", span, "is `or` meant?")
 
 
 # ---------------------------------------------------------------- single tests
 
 
-def _tests(expr: s.Expr, inputs: set[str], report: Report) -> None:
+def _tests(expr: s.Expr, inputs: set[str], report: DiagnosticReport) -> None:
     for test in _written(expr):
         facets = [facet.text for facet in test.operand.facets]
         if test.op is Op.MATCHES and not facets:
@@ -82,7 +82,7 @@ def _from_input(test: s.Test, inputs: set[str]) -> bool:
     return isinstance(test.right, s.Operand) and any(path.root == "input" for path in test.right.paths)
 
 
-def _regex(test: s.Test, report: Report) -> None:
+def _regex(test: s.Test, report: DiagnosticReport) -> None:
     items = test.right.items if isinstance(test.right, s.ListLiteral) else (test.right,)
     warn_plain(test, Op.MATCHES, [str(item.value) for item in items if isinstance(item, s.Literal)], report)
 
@@ -90,7 +90,7 @@ def _regex(test: s.Test, report: Report) -> None:
 # ---------------------------------------------------------------- deny rules
 
 
-def _programs(rule: s.Rule, asked: list[Atom], report: Report) -> None:
+def _programs(rule: s.Rule, asked: list[Atom], report: DiagnosticReport) -> None:
     for atom in asked:
         if _reads(atom, "program", "command") and atom.op in _POSITIVE and not atom.negated:
             message = f"the rule `{rule.id.text}` denies some programs, and `default allow` lets every other one run"
@@ -99,7 +99,7 @@ def _programs(rule: s.Rule, asked: list[Atom], report: Report) -> None:
             return
 
 
-def _relative(rule: s.Rule, asked: list[Atom], report: Report) -> None:
+def _relative(rule: s.Rule, asked: list[Atom], report: DiagnosticReport) -> None:
     for atom in asked:
         if _reads(atom, "path") and atom.op in (Op.UNDER, Op.LIKE):
             message = f"the rule `{rule.id.text}` looks at paths, and nothing says where relative ones start"

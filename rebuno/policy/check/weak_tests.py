@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from rebuno.policy.analysis.formulas import AllOf, AnyOf, Atom, Formula, Formulas, atoms, plain
-from rebuno.policy.analysis.implication import Asked
+from rebuno.policy.analysis.implication import CountedCondition
 from rebuno.policy.check.rules import shown_path
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Code, Report
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import Op
 
 # Tests of a text as it stands, which no reader has taken apart.
@@ -67,7 +67,7 @@ _NO_ADDRESS: Final = re.compile(r"(?:\\.|[^a-z@])*", re.DOTALL)
 _ENDLESS: Final = ("program", "command", "host", "domain", "email", "link", "path", "table", "statement")
 
 
-def check_allow(rule: s.Rule, formulas: Formulas, report: Report) -> None:
+def check_allow(rule: s.Rule, formulas: Formulas, report: DiagnosticReport) -> None:
     """Warns of tests in an allow rule that let through more than they seem to."""
     formula = formulas.rule(rule)
     found = atoms(formula)
@@ -82,11 +82,11 @@ def check_allow(rule: s.Rule, formulas: Formulas, report: Report) -> None:
     for atom in found:
         _any(atom, found, report)
     clauses = [clause for clause in rule.clauses if isinstance(clause, s.When | s.Unless)]
-    if clauses and (_always(formula) or Asked(formulas.rule(rule, negated=True), sure=True).never()):
+    if clauses and (_always(formula) or CountedCondition(formulas.rule(rule, negated=True), sure=True).never()):
         _holds(rule, clauses[0].span.to(clauses[-1].span), report)
 
 
-def check_deny(atom: Atom, report: Report) -> None:
+def check_deny(atom: Atom, report: DiagnosticReport) -> None:
     """Warns of a test of a deny rule that another spelling gets past, under `default allow`."""
     _text(atom, report, (*_OF_TEXT, Op.EQ, Op.IN))
 
@@ -105,7 +105,7 @@ def _read(atom: Atom) -> tuple[s.Path, ...]:
     return _paths(atom) if reads or (atom.op is Op.UNDER and not atom.negated) else ()
 
 
-def _text(atom: Atom, report: Report, ops: Sequence[Op] = _OF_TEXT) -> None:
+def _text(atom: Atom, report: DiagnosticReport, ops: Sequence[Op] = _OF_TEXT) -> None:
     test = atom.test
     if not isinstance(test, s.Test) or atom.facet is not None or test.operand.facets:
         return
@@ -113,7 +113,7 @@ def _text(atom: Atom, report: Report, ops: Sequence[Op] = _OF_TEXT) -> None:
         warn_plain(test, atom.op, _strings(atom.raw), report)
 
 
-def _but(atom: Atom, report: Report) -> None:
+def _but(atom: Atom, report: DiagnosticReport) -> None:
     test = atom.test
     if not isinstance(test, s.Test) or not _only_not(atom):
         return
@@ -130,7 +130,7 @@ def _only_not(atom: Atom) -> bool:
     return atom.negated and atom.op not in (None, Op.GIVEN, Op.IS)
 
 
-def warn_plain(test: s.Test, op: Op, texts: Sequence[str], report: Report) -> None:
+def warn_plain(test: s.Test, op: Op, texts: Sequence[str], report: DiagnosticReport) -> None:
     """Warns where a test of plain text looks at something that a facet reads. `texts` is what it asks for."""
     texts = [text for text in texts if text and (op is not Op.LIKE or _WILD.search(text))]
     what = _kind(test.operand.paths, texts) if texts else None
@@ -163,7 +163,7 @@ def _strings(raw: object) -> list[str]:
     return [text for text in (raw if isinstance(raw, list) else [raw]) if isinstance(text, str)]
 
 
-def _named(atom: Atom, report: Report) -> None:
+def _named(atom: Atom, report: DiagnosticReport) -> None:
     test = atom.test
     if not isinstance(test, s.Test) or not test.operand.facets or atom.op not in _OF_TEXT or atom.negated:
         return
@@ -180,7 +180,7 @@ def _named(atom: Atom, report: Report) -> None:
 # ---------------------------------------------------------------- one of many
 
 
-def _any(atom: Atom, others: Sequence[Atom], report: Report) -> None:
+def _any(atom: Atom, others: Sequence[Atom], report: DiagnosticReport) -> None:
     test = atom.test
     if not isinstance(test, s.Test) or atom.every is not False:
         return
@@ -197,7 +197,7 @@ def _any(atom: Atom, others: Sequence[Atom], report: Report) -> None:
 # ---------------------------------------------------------------- tests that say nothing
 
 
-def _whole(atom: Atom, report: Report) -> None:
+def _whole(atom: Atom, report: DiagnosticReport) -> None:
     test = atom.test
     if not isinstance(test, s.Test) or atom.negated or atom.op not in (Op.UNDER, *_OF_TEXT):
         return
@@ -232,6 +232,6 @@ def _always(formula: Formula) -> bool:
             return any(map(_always, items)) or any((*what, not negated) in asked for *what, negated in asked)
 
 
-def _holds(rule: s.Rule, span: s.Span, report: Report) -> None:
+def _holds(rule: s.Rule, span: s.Span, report: DiagnosticReport) -> None:
     message = f"the condition of the rule `{rule.id.text}` always holds: the rule allows whatever its subject names"
     report.warning(Code.ALWAYS_HOLDS, message, span, "is `and` meant?")

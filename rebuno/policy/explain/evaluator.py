@@ -3,32 +3,32 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rebuno.policy.explain.history import told_history, told_time
+from rebuno.policy.explain.history import explain_history, explain_time
 from rebuno.policy.explain.provenance import KnownReader
-from rebuno.policy.explain.trace import Answer, Node
+from rebuno.policy.explain.trace import TraceAnswer, TraceNode
 from rebuno.policy.explain.wording import MAX_SEEN, absence, note, one_line, short, state, unreadable, verb, visible
 from rebuno.policy.facets.predicates import ANY_OF, predicate
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.operands import (
     Block,
     Lens,
+    is_given,
     lens,
     literal,
-    met,
+    normal_operand,
     normal_right,
+    path_context,
     right_of,
-    surroundings,
-    there,
     values_of,
     weight,
 )
-from rebuno.policy.matcher.tests import MAX_TESTS
+from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op, Quantifier
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, has_type, invert
 
-ANSWERS = {True: Answer.YES, False: Answer.NO, None: Answer.MAYBE}
-_TRI = {Answer.YES: True, Answer.NO: False, Answer.MAYBE: None}
+ANSWERS = {True: TraceAnswer.YES, False: TraceAnswer.NO, None: TraceAnswer.MAYBE}
+_TRI = {TraceAnswer.YES: True, TraceAnswer.NO: False, TraceAnswer.MAYBE: None}
 
 # Whether every element must pass, and whether each is asked the opposite.
 _SIGNS = {
@@ -39,10 +39,10 @@ _SIGNS = {
     (Quantifier.NO, False): (True, True),
     (Quantifier.NO, True): (False, False),
 }
-_TOO_MANY = f"has too many elements: the bound is {MAX_TESTS:,} element tests a decision"
+_TOO_MANY = f"has too many elements: the bound is {MAX_ELEMENT_TESTS:,} element tests a decision"
 
 
-def answer_of(node: Node) -> Tri:
+def answer_of(node: TraceNode) -> Tri:
     """A node's answer as True, False or None."""
     return _TRI[node.answer]
 
@@ -62,8 +62,10 @@ class Evaluator:
                 self.conditions[statement.name.text] = statement.expr
             elif isinstance(statement, tree.Known):
                 self.known[statement.name.text] = statement
-        self.around = surroundings(bundle)
-        self.reader = KnownReader(bundle, self.values, self.around, lambda expr, item: answer_of(self.node(expr, item)))
+        self.context = path_context(bundle)
+        self.reader = KnownReader(
+            bundle, self.values, self.context, lambda expr, item: answer_of(self.node(expr, item))
+        )
 
     def node(
         self,
@@ -72,7 +74,7 @@ class Evaluator:
         negated: bool = False,
         counted: bool = True,
         block: Block | None = None,
-    ) -> Node:
+    ) -> TraceNode:
         """What `expr`, or with `negated` `not expr`, comes to. `counted` is False where it no longer matters, and
         `block` is the one that it stands in."""
         if isinstance(expr, tree.Not):
@@ -84,29 +86,29 @@ class Evaluator:
             children = in_turn(makers, facts, both, counted)
             answer, why = combined([answer_of(child) for child in children], both)
             label = "and" if both else "or"
-            return Node(text, expr.span.line, ANSWERS[answer], why, (), label, tuple(children), counted)
+            return TraceNode(text, expr.span.line, ANSWERS[answer], why, (), label, tuple(children), counted)
         if isinstance(expr, tree.ConditionRef):
             name = expr.name.text
             inner = self.node(self.conditions[name], facts, negated, counted, Block(None) if block else None)
             why = f"`{name}` is {ANSWERS[invert(answer_of(inner))] if negated else inner.answer}"
-            return Node(text, expr.span.line, inner.answer, why, (), f"condition {name}", (inner,), counted)
+            return TraceNode(text, expr.span.line, inner.answer, why, (), f"condition {name}", (inner,), counted)
         if isinstance(expr, tree.Test):
             if expr.block is not None:
                 return self._block(expr, expr.block, facts, negated, counted, block)
             answer, why, seen = self._test(expr, facts, negated, block)
-            return Node(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
+            return TraceNode(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
         if isinstance(expr, tree.During):
-            answer, why, seen = told_time(expr, facts, negated)
+            answer, why, seen = explain_time(expr, facts, negated)
         elif isinstance(expr, tree.After | tree.Count):
-            answer, why, seen = told_history(expr, facts, self.values, self._where, negated)
+            answer, why, seen = explain_history(expr, facts, self.values, self._where, negated)
         else:
             raise AssertionError(f"no evaluation for {type(expr).__name__}")
-        return Node(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
+        return TraceNode(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
 
     def _where(self, expr: tree.Expr, past: Facts, negated: bool, block: Block | None) -> Tri:
         return answer_of(self.node(expr, past, negated, block=block))
 
-    def _maker(self, expr: tree.Expr, facts: Facts, negated: bool, block: Block | None) -> Callable[[bool], Node]:
+    def _maker(self, expr: tree.Expr, facts: Facts, negated: bool, block: Block | None) -> Callable[[bool], TraceNode]:
         return lambda counted: self.node(expr, facts, negated, counted, block)
 
     # ------------------------------------------------------------ tests
@@ -114,10 +116,10 @@ class Evaluator:
     def _test(self, test: tree.Test, facts: Facts, negated: bool, block: Block | None) -> tuple[Tri, str, list[Any]]:
         name = f"`{short(self._name(test.operand))}`"
         quantifier = test.operand.quantifier
-        if facts.tests > MAX_TESTS and (block is not None or quantifier is not None):
+        if facts.tests > MAX_ELEMENT_TESTS and (block is not None or quantifier is not None):
             return None, f"{name} {_TOO_MANY}", []
         look = lens(test.operand, test.op, block)
-        values = values_of(test.operand, look.chain, facts, self.around, apart=quantifier is not None)
+        values = values_of(test.operand, look.chain, facts, self.context, apart=quantifier is not None)
         if test.op in (Op.GIVEN, Op.MISSING) and quantifier is None:
             facts.tests += 0 if block is None else len(values)
             return self._given(test, values, name, negated)
@@ -126,13 +128,13 @@ class Evaluator:
         if block is not None:
             facts.tests += sum(weight(value) for value in values) + weight(right)
         if quantifier is None:
-            if block is not None and facts.tests > MAX_TESTS:
+            if block is not None and facts.tests > MAX_ELEMENT_TESTS:
                 return None, f"{name} {_TOO_MANY}", seen
             answer, why = self._element(test, name, values[0], right, look, facts, negated)
             return answer, why, seen
         every, flipped = _SIGNS[quantifier, negated]
         facts.tests += len(values) * self._weight(test, right)
-        if facts.tests > MAX_TESTS:
+        if facts.tests > MAX_ELEMENT_TESTS:
             return None, f"{name} {_TOO_MANY}", seen
         found = [self._element(test, "the element", value, right, look, facts, flipped) for value in values]
         answer, _ = combined([one for one, _ in found], every)
@@ -141,20 +143,22 @@ class Evaluator:
 
     def _block(
         self, test: tree.Test, inner: tree.Expr, facts: Facts, negated: bool, counted: bool, block: Block | None
-    ) -> Node:
+    ) -> TraceNode:
         name = f"`{short(self._name(test.operand))}`"
         text = _negated(one_line(self.bundle, test.span), negated)
-        if facts.tests > MAX_TESTS or test.operand.quantifier is None:
-            return Node(text, test.span.line, Answer.MAYBE, f"{name} {_TOO_MANY}", counted=counted)
+        if facts.tests > MAX_ELEMENT_TESTS or test.operand.quantifier is None:
+            return TraceNode(text, test.span.line, TraceAnswer.MAYBE, f"{name} {_TOO_MANY}", counted=counted)
         look = lens(test.operand, test.op, block)
-        values = values_of(test.operand, look.chain, facts, self.around, apart=True, block=True)
+        values = values_of(test.operand, look.chain, facts, self.context, apart=True, block=True)
         facts.tests += len(values)
-        if facts.tests > MAX_TESTS:
-            return Node(text, test.span.line, Answer.MAYBE, f"{name} {_TOO_MANY}", visible(values), counted=counted)
+        if facts.tests > MAX_ELEMENT_TESTS:
+            return TraceNode(
+                text, test.span.line, TraceAnswer.MAYBE, f"{name} {_TOO_MANY}", visible(values), counted=counted
+            )
         every, flipped = _SIGNS[test.operand.quantifier, negated]
         outer = facts.it if block is not None else None
         # The first few are shown, and the one that settles the answer.
-        shown: list[Node] = []
+        shown: list[TraceNode] = []
         answer: Tri = every
         why = ""
         for value in values:
@@ -170,7 +174,7 @@ class Evaluator:
                 break
         facts.it = outer
         why = f"{name} {_count(len(values))}{why}"
-        return Node(text, test.span.line, ANSWERS[answer], why, visible(values), "has", tuple(shown), counted)
+        return TraceNode(text, test.span.line, ANSWERS[answer], why, visible(values), "has", tuple(shown), counted)
 
     def _weight(self, test: tree.Test, right: Any) -> int:
         # Against a list that the submission brought along every element is tested with every other.
@@ -179,7 +183,7 @@ class Evaluator:
         return 1
 
     def _given(self, test: tree.Test, values: list[Any], name: str, negated: bool) -> tuple[Tri, str, list[Any]]:
-        answers = [there(value) for value in values]
+        answers = [is_given(value) for value in values]
         found, _ = combined(answers, False)
         why = {True: "is given", False: "is absent", None: "may be there: it cannot be read"}[found]
         flip = negated is not (test.op is Op.MISSING)
@@ -191,8 +195,8 @@ class Evaluator:
         if test.op is Op.IS:
             return literal(test.right, self.values)
         if isinstance(test.right, tree.Operand):
-            return met(look.facet, test.op, right_of(test.right, facts, self.around), self.around)
-        return normal_right(look.facet, test.op, literal(test.right, self.values), self.around)
+            return normal_operand(look.facet, test.op, right_of(test.right, facts, self.context), self.context)
+        return normal_right(look.facet, test.op, literal(test.right, self.values), self.context)
 
     def _element(
         self, test: tree.Test, name: str, value: Any, right: Any, look: Lens, facts: Facts, negated: bool
@@ -200,7 +204,7 @@ class Evaluator:
         # The answer for one element, with every negation of the test counted in.
         inverted = (test.negated + negated + (test.op in (Op.NE, Op.MISSING))) % 2 == 1
         if test.op in (Op.GIVEN, Op.MISSING):
-            found = there(value)
+            found = is_given(value)
             why = f"is {state(value)}"
         elif value is MISSING or (absent(value) and test.op is not Op.IS):
             return None if inverted else False, f"{name} is {absence(value, inverted)}"
@@ -238,13 +242,13 @@ class Evaluator:
         return short(one_line(self.bundle, right.span)) if right is not None else ""
 
 
-def in_turn(makers: Sequence[Callable[[bool], Node]], facts: Facts, both: bool, counted: bool) -> list[Node]:
+def in_turn(makers: Sequence[Callable[[bool], TraceNode]], facts: Facts, both: bool, counted: bool) -> list[TraceNode]:
     """The parts of an `and` (`both`) or an `or`, in order.
 
     INVARIANT: what stands after the part that settles the answer is shown, but leaves the count of tests alone, as
     `decide` never looks at it.
     """
-    nodes: list[Node] = []
+    nodes: list[TraceNode] = []
     settled = False
     for make in makers:
         before = facts.tests
@@ -252,7 +256,7 @@ def in_turn(makers: Sequence[Callable[[bool], Node]], facts: Facts, both: bool, 
         if settled:
             facts.tests = before
         nodes.append(node)
-        settled = settled or (answer_of(node) is not both and node.answer is not Answer.MAYBE)
+        settled = settled or (answer_of(node) is not both and node.answer is not TraceAnswer.MAYBE)
     return nodes
 
 

@@ -6,23 +6,23 @@ from typing import Any
 from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE, Decision, Verdict
 from rebuno.model.step import Kind
 from rebuno.policy.explain.evaluator import ANSWERS, Evaluator, answer_of, combined, in_turn
-from rebuno.policy.explain.trace import Node, Outcome, RuleTrace, Trace
+from rebuno.policy.explain.trace import RuleOutcome, RuleTrace, Trace, TraceNode
 from rebuno.policy.explain.wording import one_line
-from rebuno.policy.facets.reading import failures
+from rebuno.policy.facets.reading import reader_failures
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.matcher.index import about, patterns
+from rebuno.policy.matcher.index import matches_any, subject_patterns
 from rebuno.policy.matcher.obligations import obligation_of
 from rebuno.policy.matcher.policy import Layer, Policy, strictest
 from rebuno.policy.syntax import tree
 
 
-def explain(policy: Policy, facts: Facts) -> Trace:
+def explain_decision(policy: Policy, facts: Facts) -> Trace:
     """The decision that `policy.decide(facts)` gives, with every rule and test that led to it.
 
     Rules after the deciding one are listed as not reached. It counts in `facts.tests` exactly what `decide` counts. Of
     several layers the trace is that of the one whose verdict wins, with all of them in `layers`.
     """
-    failures().clear()
+    reader_failures().clear()
     traces = [_layer(layer, facts) for layer in policy.layers]
     if len(traces) == 1:
         return traces[0]
@@ -58,7 +58,7 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
         if isinstance(rule, tree.Rule):
             trace = _rule(rule, facts, evaluator, reached=decision is None)
             traces.append(trace)
-            if trace.outcome is Outcome.DECIDED:
+            if trace.outcome is RuleOutcome.DECIDED:
                 decision = _decided(rule, policy)
     if decision is None:
         decision = _otherwise(bundle, facts, policy)
@@ -71,18 +71,18 @@ def _rule(rule: tree.Rule, facts: Facts, evaluator: Evaluator, *, reached: bool)
     subject = one_line(evaluator.bundle, rule.subject.span)
     start = (rule.id.text, rule.verdict, rule.span.line)
     if not reached:
-        return RuleTrace(*start, Outcome.NOT_REACHED, subject)
-    if not about(patterns(rule.subject, evaluator.values), facts.kind, facts.target):
-        return RuleTrace(*start, Outcome.OTHER_SUBJECT, subject)
+        return RuleTrace(*start, RuleOutcome.NOT_REACHED, subject)
+    if not matches_any(subject_patterns(rule.subject, evaluator.values), facts.kind, facts.target):
+        return RuleTrace(*start, RuleOutcome.OTHER_SUBJECT, subject)
     clauses = [clause for clause in rule.clauses if isinstance(clause, tree.When | tree.Unless)]
     nodes = in_turn([_maker(clause, facts, evaluator) for clause in clauses], facts, True, True)
     answer, _ = combined([answer_of(node) for node in nodes], True)
     matched = answer is True or (answer is None and rule.verdict != Verdict.ALLOW)
-    outcome = Outcome.DECIDED if matched else Outcome.NO_MATCH
+    outcome = RuleOutcome.DECIDED if matched else RuleOutcome.NO_MATCH
     return RuleTrace(*start, outcome, subject, ANSWERS[answer], tuple(nodes))
 
 
-def _maker(clause: tree.When | tree.Unless, facts: Facts, evaluator: Evaluator) -> Callable[[bool], Node]:
+def _maker(clause: tree.When | tree.Unless, facts: Facts, evaluator: Evaluator) -> Callable[[bool], TraceNode]:
     negated = isinstance(clause, tree.Unless)
     return lambda counted: evaluator.node(clause.expr, facts, negated, counted)
 

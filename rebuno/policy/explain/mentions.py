@@ -14,7 +14,7 @@ from rebuno.policy.matcher.mentions import (
     SHORTEST_HIDDEN,
     forms,
     searchable,
-    spelt,
+    spelling_of,
 )
 from rebuno.policy.values.json_values import Tri, shown
 from rebuno.policy.values.readings import readings
@@ -25,7 +25,7 @@ _Values = dict[str | Decimal, tuple[Any, bool]]
 _NOT_A_WORD = "not as a whole word"
 
 
-def told_mentions(known: str, given: Iterable[tuple[Any, bool]], text: Any, place: str) -> tuple[Tri, str]:
+def explain_mentions(known: str, given: Iterable[tuple[Any, bool]], text: Any, place: str) -> tuple[Tri, str]:
     """Whether the text at `place`, which is there, holds one of the values that are given, each for sure or perhaps;
     and the whole sentence that says why. `known` is the set's name."""
     is_text = f"{place} is {state(text)},"
@@ -61,7 +61,7 @@ def _gathered(given: Iterable[tuple[Any, bool]]) -> tuple[_Values, bool]:
     values: _Values = {}
     doubt = False
     for one, sure in given:
-        spelling = spelt(one)
+        spelling = spelling_of(one)
         doubt = doubt or isinstance(one, Reading)
         if spelling is None:
             continue

@@ -4,37 +4,37 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.policy.explain.mentions import told_mentions
+from rebuno.policy.explain.mentions import explain_mentions
 from rebuno.policy.explain.wording import one_line, short
-from rebuno.policy.facets.reading import Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext, Reading
 from rebuno.policy.matcher.facts import Evidence, Facts
-from rebuno.policy.matcher.index import about, patterns
+from rebuno.policy.matcher.index import matches_any, subject_patterns
 from rebuno.policy.matcher.operands import chain_of, literal, through
 from rebuno.policy.matcher.paths import many
 from rebuno.policy.matcher.provenance import (
-    FAILED,
-    MAX_VALUES,
-    Held,
-    Item,
+    MAX_KNOWN_VALUES,
+    READER_FAILED,
+    KeyedValues,
     Keys,
+    SourceItem,
     as_listed,
-    filed,
-    foreign,
     in_texts,
-    meant,
-    sought,
+    incomparable,
+    index_keys,
+    lookup_keys,
+    normalised,
 )
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import Tri, absent, key_of, shown
-from rebuno.policy.values.tokens import Texts
+from rebuno.policy.values.tokens import SearchableTexts
 
-Where = Callable[[tree.Expr, Item], Tri]
+Where = Callable[[tree.Expr, SourceItem], Tri]
 
 MAX_LISTED: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenValue:
     """One value that an earlier step gave: which source took it, from which step, whether for sure, and the facet that
     the source reads it by."""
 
@@ -48,17 +48,17 @@ class Given:
 class KnownReader:
     """Reads the `known` sets of one bundle for one submission. `where` evaluates a condition on an item."""
 
-    def __init__(self, bundle: tree.Bundle, values: Mapping[str, Any], around: Surroundings, where: Where) -> None:
+    def __init__(self, bundle: tree.Bundle, values: Mapping[str, Any], context: PathContext, where: Where) -> None:
         self._bundle = bundle
         self._values = values
-        self._around = around
+        self._context = context
         self._where = where
 
     def contains(
         self, known: tree.Known, value: Any, facts: Facts, fold: bool, facet: Facet | None = None
     ) -> tuple[Tri, str]:
         """Whether the value, which is there and was read by `facet`, is in the set, and why."""
-        keys = sought(value, fold)
+        keys = lookup_keys(value, fold)
         if not keys:
             return None, "which no set of single values can be asked for"
         answer: Tri = False
@@ -75,7 +75,9 @@ class KnownReader:
                 doubts.append(f"which {why} {text}")
         if full:
             answer = None
-            doubts.append(f"and `{known.name.text}` holds more than {MAX_VALUES:,} values, or some of another kind")
+            doubts.append(
+                f"and `{known.name.text}` holds more than {MAX_KNOWN_VALUES:,} values, or some of another kind"
+            )
         if answer is None:
             return None, "; ".join(doubts)
         return False, f"which occurs in {self._nowhere(known)}"
@@ -84,12 +86,12 @@ class KnownReader:
         looked = [self._text(source) for source in known.sources]
         return f"{looked[0]} not at all" if len(looked) == 1 else f"neither {' nor '.join(looked)}"
 
-    def _text(self, source: tree.Source) -> str:
+    def _text(self, source: tree.KnownSource) -> str:
         return f"`{short(one_line(self._bundle, source.span))}`"
 
     def _from(
         self,
-        source: tree.Source,
+        source: tree.KnownSource,
         value: Any,
         keys: Keys,
         facts: Facts,
@@ -100,11 +102,11 @@ class KnownReader:
         match source:
             case tree.ListSource(listed):
                 options = _as_list(literal(listed, self._values))
-                held = Held((one for option in options for one in as_listed(option, facet, self._around)), fold)
+                held = KeyedValues((one for option in options for one in as_listed(option, facet, self._context)), fold)
                 found = held.find(keys)
                 return found, "is in the list" if found else "may be in the list"
             case tree.InputSource(path):
-                texts = Texts([item for item in many(facts.input, path.parts) if not absent(item)])
+                texts = SearchableTexts([item for item in many(facts.input, path.parts) if not absent(item)])
                 found, why = self._in_input(value, keys, texts, fold, facet)
                 if found and facts.parent:
                     return None, f"{why} what another execution passed on, and so perhaps not the user, as"
@@ -115,9 +117,11 @@ class KnownReader:
         perhaps = any(key == one for key, _, _ in given for one, _ in keys)
         return (None, "may have been given to") if perhaps else (False, "")
 
-    def _in_input(self, value: Any, keys: Keys, texts: Texts, fold: bool, facet: Facet | None) -> tuple[Tri, str]:
+    def _in_input(
+        self, value: Any, keys: Keys, texts: SearchableTexts, fold: bool, facet: Facet | None
+    ) -> tuple[Tri, str]:
         if facet is not None and facet.find is not None:
-            found = Held(in_texts(texts, facet, self._around), fold, partial=texts.partial).find(keys)
+            found = KeyedValues(in_texts(texts, facet, self._context), fold, partial=texts.partial).find(keys)
             return found, f"a `{facet.name}` {'is' if found else 'may be'} found in"
         if type(value) is bool or isinstance(value, Reading):
             what = "a truth value" if type(value) is bool else "a value of this kind"
@@ -129,7 +133,7 @@ class KnownReader:
 
     def mentions(self, known: tree.Known, value: Any, facts: Facts, place: str) -> tuple[Tri, str]:
         """Whether a text, which is there, holds a value of the set, and why; `place` says where the text stands."""
-        return told_mentions(known.name.text, self._told(known, facts), value, place)
+        return explain_mentions(known.name.text, self._told(known, facts), value, place)
 
     def _told(self, known: tree.Known, facts: Facts) -> Iterator[tuple[Any, bool]]:
         # The values that can be told one by one, each with whether it is in the set for sure.
@@ -140,15 +144,15 @@ class KnownReader:
         for given in self._given(known, facts):
             yield given.value, given.sure
 
-    def _given(self, known: tree.Known, facts: Facts) -> Iterator[Given]:
+    def _given(self, known: tree.Known, facts: Facts) -> Iterator[GivenValue]:
         # What counts as of the submission.
         for step in facts.history.evidence if facts.history else ():
             if facts.as_of is not None and step.seq >= facts.as_of:
                 break
-            item = Item(step, facts)
+            item = SourceItem(step, facts)
             for position, source in enumerate(known.sources):
                 for value, sure, by in self._values_of(source, step, item):
-                    yield Given(value, position, step, sure, by)
+                    yield GivenValue(value, position, step, sure, by)
 
     def _filed(
         self, known: tree.Known, facts: Facts, fold: bool, facet: Facet | None
@@ -158,20 +162,22 @@ class KnownReader:
         keys: set[Any] = set()
         full = False
         for given in self._given(known, facts):
-            if foreign(given.value, given.by, facet):
+            if incomparable(given.value, given.by, facet):
                 full = True
                 continue
-            for value in meant(given.value, given.by, facet, self._around):
-                full |= value is FAILED
-                for key, certain in filed(value, fold):
-                    if key not in keys and len(keys) >= MAX_VALUES:
+            for value in normalised(given.value, given.by, facet, self._context):
+                full |= value is READER_FAILED
+                for key, certain in index_keys(value, fold):
+                    if key not in keys and len(keys) >= MAX_KNOWN_VALUES:
                         full = True
                         continue
                     keys.add(key)
                     found.append((key, given.sure and certain, given.step, given.source))
         return found, full
 
-    def _values_of(self, source: tree.Source, step: Evidence, item: Item) -> Iterator[tuple[Any, bool, Facet | None]]:
+    def _values_of(
+        self, source: tree.KnownSource, step: Evidence, item: SourceItem
+    ) -> Iterator[tuple[Any, bool, Facet | None]]:
         where: tree.Expr | None = None
         match source:
             case tree.ResultSource(subject, ats, where) if step.succeeded:
@@ -180,13 +186,13 @@ class KnownReader:
                 root = step.args
             case _:
                 return
-        if not about(patterns(subject, self._values), step.kind, step.target):
+        if not matches_any(subject_patterns(subject, self._values), step.kind, step.target):
             return
         for at in ats:
             chain = chain_of(at.facets)
             for element, value in _with_items(root, at.path.parts):
-                for one in through(chain, [value], self._around):
-                    if filed(one, False):
+                for one in through(chain, [value], self._context):
+                    if index_keys(one, False):
                         item.look_at(element)
                         answer = True if where is None else self._where(where, item)
                         if answer is not False:

@@ -11,7 +11,7 @@ from rebuno.model.decision import Decision
 from rebuno.model.obligation import Obligation
 
 
-class Answer(StrEnum):
+class TraceAnswer(StrEnum):
     """The three values of a test."""
 
     YES = "yes"
@@ -20,7 +20,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TraceNode:
     """One test, or a connective over others.
 
     `text` is the source as written (one line), `line` where it stands. `answer` is what it came to; `why` says so in
@@ -32,11 +32,11 @@ class Node:
 
     text: str
     line: int
-    answer: Answer
+    answer: TraceAnswer
     why: str
     seen: tuple[Any, ...] = ()
     label: str = ""
-    children: tuple["Node", ...] = ()
+    children: tuple["TraceNode", ...] = ()
     counted: bool = True
 
     def to_json(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Node:
         return out
 
 
-class Outcome(StrEnum):
+class RuleOutcome(StrEnum):
     """What became of a rule."""
 
     DECIDED = "decided"
@@ -70,10 +70,10 @@ class RuleTrace:
     rule_id: str
     verdict: str
     line: int
-    outcome: Outcome
+    outcome: RuleOutcome
     subject: str
-    answer: Answer | None = None
-    tests: tuple[Node, ...] = ()
+    answer: TraceAnswer | None = None
+    tests: tuple[TraceNode, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The rule as JSON data."""

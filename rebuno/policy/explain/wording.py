@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Facet, Reading, failures
+from rebuno.policy.facets.reading import Facet, Reading, reader_failures
 from rebuno.policy.syntax.tree import Bundle, Op, Span
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, is_json, shown
 
@@ -73,8 +73,8 @@ def unreadable(chain: Sequence[Facet]) -> str:
     """Why a value that no facet could read is maybe."""
     if chain:
         for facet in chain:
-            if facet.name in failures():
-                error = failures()[facet.name]
+            if facet.name in reader_failures():
+                error = reader_failures()[facet.name]
                 return f"was not read: the reader of `{facet.name} of` failed ({error}), which is no fault of the value"
         return f"cannot be read: `{chain[-1].name} of` takes {chain[-1].of}"
     return f"is {state(UNREADABLE)}"

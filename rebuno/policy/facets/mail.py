@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 from unicodedata import category
 
-from rebuno.policy.facets.reading import Doubtful, Facet, Surroundings, Unsure
+from rebuno.policy.facets.reading import Facet, PathContext, UncertainText, UncertainValue
 from rebuno.policy.facets.url.hosts import domain_literal, read_host, under_domain
 from rebuno.policy.facets.url.markup import as_markup
 from rebuno.policy.values.json_values import UNREADABLE, Tri, type_name, valid
-from rebuno.policy.values.tokens import MAX_TEXT
+from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
 from rebuno.policy.values.word_edges import cut_after, cut_before
 
 _LONGEST: Final = 320
@@ -51,20 +51,20 @@ def read_address(value: Any) -> Address | None:
     return None if host is None or host.ip else Address(f"{local}@{host.text}", host.text)
 
 
-def find_addresses(text: str) -> list[str | Unsure] | None:
+def find_addresses(text: str) -> list[str | UncertainText] | None:
     """The mail addresses in `text`, in order, each once, with its domain as `read_address` gives it; None beyond
     1,048,576 characters and where the text is not valid Unicode.
 
     One that programs read differently is unsure; so is one that only a reader of markup sees (`ana&#64;corp.example`),
     which comes last. Linear in the text.
     """
-    if len(text) > MAX_TEXT or not valid(text):
+    if len(text) > MAX_SEARCHED_TEXT or not valid(text):
         return None
     found = dict.fromkeys(_usual(address) for address in _written(text))
     markup = as_markup(text)
-    if markup != text and not any(isinstance(address, Unsure) for address in found):
+    if markup != text and not any(isinstance(address, UncertainText) for address in found):
         hidden = next((address for address in _written(markup) if _usual(address) not in found), "")
-        found |= {Unsure(hidden): None} if hidden else {}
+        found |= {UncertainText(hidden): None} if hidden else {}
     return list(found)
 
 
@@ -81,9 +81,9 @@ def _written(text: str) -> dict[str, bool]:
     return written
 
 
-def _usual(written: str) -> str | Unsure:
+def _usual(written: str) -> str | UncertainText:
     address = read_address(written)
-    return address.text if address else Unsure(written)
+    return address.text if address else UncertainText(written)
 
 
 def _addresses(token: str, before: str, after: str) -> Iterator[tuple[str, int, int]]:
@@ -114,32 +114,32 @@ def _named(domain: str) -> bool:
 # ---------------------------------------------------------------- the facets
 
 
-def _read_domain(value: Any, around: Surroundings) -> Any:
+def _read_domain(value: Any, context: PathContext) -> Any:
     address = read_address(value)
     return address.domain if address else UNREADABLE
 
 
-def _read_emails(value: Any, around: Surroundings) -> Any:
+def _read_emails(value: Any, context: PathContext) -> Any:
     addresses = find_addresses(value) if type(value) is str else None
     return UNREADABLE if addresses is None else addresses
 
 
-def _found(text: str, part: Callable[[Address], str]) -> Iterator[str | Doubtful]:
-    if len(text) > MAX_TEXT or not valid(text):
+def _found(text: str, part: Callable[[Address], str]) -> Iterator[str | UncertainValue]:
+    if len(text) > MAX_SEARCHED_TEXT or not valid(text):
         return
     for written, sure in _written(text).items():
         address = read_address(written)
         if address:
-            yield part(address) if sure else Doubtful(part(address))
+            yield part(address) if sure else UncertainValue(part(address))
 
 
-def _domain_literal(value: Any, around: Surroundings) -> str:
+def _domain_literal(value: Any, context: PathContext) -> str:
     if type(value) is not str:
         raise ValueError(f'a {type_name(value)} is no domain; write `"corp.example"`')
     return domain_literal(value)
 
 
-def _email_literal(value: Any, around: Surroundings) -> str:
+def _email_literal(value: Any, context: PathContext) -> str:
     address = read_address(value)
     if address is None:
         found = f"`{value}`" if type(value) is str else f"a {type_name(value)}"
@@ -163,7 +163,7 @@ FACETS: Final[tuple[Facet, ...]] = (
         lower=True,
         network=_domain_literal,
         under=under_domain,
-        find=lambda text, around: _found(text, lambda address: address.domain),
+        find=lambda text, context: _found(text, lambda address: address.domain),
     ),
     Facet(
         name="email",
@@ -175,6 +175,6 @@ FACETS: Final[tuple[Facet, ...]] = (
         many=True,
         network=_domain_literal,
         under=_email_under,
-        find=lambda text, around: _found(text, lambda address: address.text),
+        find=lambda text, context: _found(text, lambda address: address.text),
     ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.values import tokens
 from rebuno.policy.values.json_values import UNREADABLE, is_number, shown
 
@@ -20,7 +20,7 @@ _CODE: Final = (
 _AMOUNT: Final = re.compile(rf"(?:{_CODE}\s)?(?P<number>\S+)(?:\s{_CODE})?")
 
 
-def read(value: Any, _: Surroundings) -> Any:
+def read(value: Any, _: PathContext) -> Any:
     """A number as it is; of a string the number that is all it says, but for a currency's sign or code.
 
     Signs and thousands separators are read (`-1,100` is -1100). A number among other words is `UNREADABLE`, for words
@@ -44,15 +44,15 @@ def _plain(number: Decimal) -> Any:
     return real if Decimal(repr(real)) == number else UNREADABLE
 
 
-def _literal(value: Any, around: Surroundings) -> int | float:
-    number = read(value, around)
+def _literal(value: Any, context: PathContext) -> int | float:
+    number = read(value, context)
     if number is UNREADABLE:
         raise ValueError(f"`{shown(value)}` is no number; write it in digits, such as `1100` or `-0.5`")
     found: int | float = number
     return found
 
 
-def find(text: str, _: Surroundings) -> Iterable[int | float]:
+def find(text: str, _: PathContext) -> Iterable[int | float]:
     """The numbers that stand in a text as whole tokens; those of more than 1,000 digits are left out."""
     for number in tokens.numbers(text):
         if len(number.as_tuple().digits) <= MAX_TEXT:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import re2
 
-from rebuno.policy.facets.reading import Either, Facet, Reading
+from rebuno.policy.facets.reading import Facet, Reading, UncertainReading
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.globs import GlobError, glob
 from rebuno.policy.values.json_values import UNREADABLE, Tri, equal, is_number, type_name, valid
@@ -31,7 +31,7 @@ def predicate(op: Op, fold: bool, facet: Facet | None = None) -> Predicate:
     def answer(value: Any, right: Any) -> Tri:
         if not isinstance(value, Reading):
             return plain(value, right)
-        if type(value) is Either:
+        if type(value) is UncertainReading:
             return value.agreed(lambda one: answer(one, right))
         return asked(value, right)
 
@@ -89,7 +89,7 @@ def _among(value: Reading, right: Any, fold: bool) -> Tri:
     if type(right) is not list:
         return None
     # What could not be read, or may be one of several, keeps a miss from being a no.
-    alike = [item for item in right if item is UNREADABLE or type(item) in (type(value), Either)]
+    alike = [item for item in right if item is UNREADABLE or type(item) in (type(value), UncertainReading)]
     return _some(alike, lambda item: _same(value, item, fold)) if alike or not right else None
 
 

@@ -10,32 +10,32 @@ from rebuno.policy.values.json_values import UNREADABLE, Tri
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PathContext:
     """What a bundle says about where it stands: `workdir` and `home`, absolute paths, or None where it does not."""
 
     workdir: str | None = None
     home: str | None = None
 
 
-NOWHERE: Final = Surroundings()
+NO_CONTEXT: Final = PathContext()
 
 
-class _Failures(threading.local):
+class _ReaderFailures(threading.local):
     def __init__(self) -> None:
         self.by_facet: dict[str, str] = {}
 
 
-_FAILURES: Final = _Failures()
+_FAILURES: Final = _ReaderFailures()
 
 
-def failed(facet: str, error: str) -> Any:
+def reader_failed(facet: str, error: str) -> Any:
     """What a reader gives that failed on a value: nothing that can be read. An explanation says that it was the
     reader's fault; `error` is the name of the exception, which the caller has logged."""
     _FAILURES.by_facet[facet] = error
     return UNREADABLE
 
 
-def failures() -> dict[str, str]:
+def reader_failures() -> dict[str, str]:
     """The facets whose readers failed in this thread since this was last cleared, each with the exception's name."""
     return _FAILURES.by_facet
 
@@ -73,16 +73,16 @@ class Reading:
         """`under right`."""
         return None
 
-    def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def index_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """What a `known` files this value under: hashable keys, each with whether it is this value for sure (True) or
         only under one of two readings (False). Two readings are the same for sure where they share a sure key, maybe
         where they share any other. Empty: it cannot be in a set, the answer is maybe."""
         return ()
 
-    def sought(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def lookup_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """What this value is looked up under, where that is not what it is filed under: `January 11` is found where
         `2025-01-11` is filed, and the other way about, but not another year's `January 11`."""
-        return self.keys(fold)
+        return self.index_keys(fold)
 
     def elements(self) -> Sequence[Any] | None:
         """What `any it …` goes through and `it[0]` reaches: the words of a command, `values.UNREADABLE` for one that
@@ -94,7 +94,7 @@ class Reading:
         return str(self)
 
 
-class Either(Reading):
+class UncertainReading(Reading):
     """One of several readings, texts or numbers, all of one facet; which one is not known.
 
     A test has an answer where all of them give the same one; else it is maybe.
@@ -135,14 +135,14 @@ class Either(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class Doubtful:
+class UncertainValue:
     """A value that `find` saw in a text and that may not be what the text means: in a set it stands perhaps."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Unsure(Reading):
+class UncertainText(Reading):
     """A link or an address in a text that programs read differently, or end at different places: whatever is asked of
     it is maybe. `text` is what was found."""
 
@@ -179,7 +179,7 @@ class Facet:
     string or a number, while a `Reading` answers for itself.
 
     `find` gives the values of this facet that stand in a free text, for `FACET of … in` a `known` with `input`; None
-    where the facet cannot be looked for in a text. A value that may be another one comes as `Doubtful`.
+    where the facet cannot be looked for in a text. A value that may be another one comes as `UncertainValue`.
 
     `ahead` is for a facet that takes milliseconds for a long text: it reads one in any thread and keeps what it finds,
     so that `read` of the same text soon after takes none.
@@ -189,14 +189,14 @@ class Facet:
     of: str
     gives: str
     value: str
-    read: Callable[[Any, Surroundings], Any]
-    literal: Callable[[Any, Surroundings], Any]
+    read: Callable[[Any, PathContext], Any]
+    literal: Callable[[Any, PathContext], Any]
     many: bool = False
     sees_empty: bool = False
     lower: bool = False
     placed: bool = False
-    pattern: Callable[[str, Surroundings], Any] | None = None
-    network: Callable[[str, Surroundings], Any] | None = None
+    pattern: Callable[[str, PathContext], Any] | None = None
+    network: Callable[[str, PathContext], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None
-    find: Callable[[str, Surroundings], Iterable[Any]] | None = None
+    find: Callable[[str, PathContext], Iterable[Any]] | None = None
     ahead: Callable[[str], object] | None = None

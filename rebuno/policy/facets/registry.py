@@ -13,18 +13,18 @@ from typing import Final
 
 from rebuno.packaged import install
 from rebuno.policy.facets.reading import Facet
-from rebuno.policy.syntax.keywords import FACETS
+from rebuno.policy.syntax.keywords import FACET_MODULES
 
 GROUP: Final = "rebuno.facets"
 
 # The facets of the language itself; those that installed packages add are not in it.
-OWN: Final = FACETS
+BUILT_IN_FACETS: Final = FACET_MODULES
 # Modules that give nothing without a package, and the extra that has it.
 _EXTRAS: Final = {"sql.facets": ("sql", "sqlglot")}
 
 
 @dataclass(frozen=True, slots=True)
-class Packaged:
+class PackagedFacet:
     """A facet of an installed package; `package` is the distribution's name and version."""
 
     package: str
@@ -43,39 +43,42 @@ class FacetError(Exception):
 
 
 @cache
-def packaged() -> tuple[Packaged, ...]:
+def packaged_facets() -> tuple[PackagedFacet, ...]:
     """What installed packages add, in the order of names and packages. It is looked up once for each process."""
     found = [
-        Packaged(f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown", entry)
+        PackagedFacet(f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown", entry)
         for entry in entry_points(group=GROUP)
     ]
     return tuple(sorted(found, key=lambda one: (one.entry.name, one.package)))
 
 
-def names() -> tuple[str, ...]:
+def facet_names() -> tuple[str, ...]:
     """The names of all facets: our own first."""
-    return (*OWN, *dict.fromkeys(one.entry.name for one in packaged() if one.entry.name not in OWN))
+    return (
+        *BUILT_IN_FACETS,
+        *dict.fromkeys(one.entry.name for one in packaged_facets() if one.entry.name not in BUILT_IN_FACETS),
+    )
 
 
 @cache
-def facet(name: str) -> Facet | None:
+def find_facet(name: str) -> Facet | None:
     """The facet of that name; None where nobody has one.
 
     Raises:
         FacetError: it needs an extra that is not installed, two packages claim the name, a package claims one of our
             own, or the package does not give a facet.
     """
-    claims = [one for one in packaged() if one.entry.name == name]
-    if len(claims) > 1 or (claims and name in OWN):
-        givers = [*(["rebuno itself"] if name in OWN else []), *(f"`{one.package}`" for one in claims)]
+    claims = [one for one in packaged_facets() if one.entry.name == name]
+    if len(claims) > 1 or (claims and name in BUILT_IN_FACETS):
+        givers = [*(["rebuno itself"] if name in BUILT_IN_FACETS else []), *(f"`{one.package}`" for one in claims)]
         raise FacetError(f"`{name} of` is claimed by {' and by '.join(givers)}", "uninstall all but one of them")
-    if name in OWN:
+    if name in BUILT_IN_FACETS:
         return _own(name)
     return _load(claims[0]) if claims else None
 
 
 def _own(name: str) -> Facet:
-    module = OWN[name]
+    module = BUILT_IN_FACETS[name]
     facets: tuple[Facet, ...] = import_module(f"rebuno.policy.facets.{module}").FACETS
     for found in facets:
         if found.name == name:
@@ -85,7 +88,7 @@ def _own(name: str) -> Facet:
     raise FacetError(f"`{name} of` needs the package `{package}`", help, missing=True)
 
 
-def _load(one: Packaged) -> Facet:
+def _load(one: PackagedFacet) -> Facet:
     name = one.entry.name
     try:
         found = one.entry.load()
@@ -98,7 +101,7 @@ def _load(one: Packaged) -> Facet:
     return found
 
 
-def packages(used: Iterable[str]) -> tuple[str, ...]:
+def facet_packages(used: Iterable[str]) -> tuple[str, ...]:
     """The packages that the facets of these names come from, each as its name and version, sorted."""
     wanted = set(used)
-    return tuple(sorted({one.package for one in packaged() if one.entry.name in wanted}))
+    return tuple(sorted({one.package for one in packaged_facets() if one.entry.name in wanted}))

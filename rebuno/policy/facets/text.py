@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.values.json_values import UNREADABLE, is_json, is_number, shown, valid
 
 # Beyond either bound the texts of a value are maybe.
@@ -10,7 +10,7 @@ MAX_NODES: Final = 100_000  # scalars, keys, lists and objects together
 MAX_BITS: Final = 10_000  # of an integer; Python writes out no more than 4,300 digits
 
 
-def texts(value: Any, _: Surroundings) -> Any:
+def texts(value: Any, _: PathContext) -> Any:
     """The JSON text without quotes of a scalar; of every scalar and key inside a list or an object, in order.
 
     `UNREADABLE` where something inside is no strict JSON, beyond 100,000 scalars, keys, lists and objects, and for an
@@ -55,21 +55,21 @@ def _text(item: Any) -> str | None:
     return repr(item)
 
 
-def _text_literal(value: Any, _: Surroundings) -> str:
+def _text_literal(value: Any, _: PathContext) -> str:
     text = None if value is None or type(value) in (list, dict) else _text(value)
     if text is None:
         raise ValueError(f"`{shown(value)}` has no text; write a string, a number, `true` or `false`")
     return text
 
 
-def size(value: Any, _: Surroundings) -> Any:
+def size(value: Any, _: PathContext) -> Any:
     """The number of characters (code points) of a string, of elements of a list, of keys of an object."""
     if type(value) is list or type(value) is dict:
         return len(value)
     return len(value) if type(value) is str and valid(value) else UNREADABLE
 
 
-def _size_literal(value: Any, _: Surroundings) -> int | float:
+def _size_literal(value: Any, _: PathContext) -> int | float:
     if not is_number(value):
         raise ValueError(f"`{shown(value)}` is no size; write a number")
     number: int | float = value

@@ -5,14 +5,14 @@ from typing import Final
 
 from rebuno.errors import BundleError
 from rebuno.policy.format.groups import group
-from rebuno.policy.format.layout import STEP, Group, layout
-from rebuno.policy.format.tokens import BLANK, Token, tokens, within
+from rebuno.policy.format.layout import STEP, TokenGroup, layout
+from rebuno.policy.format.tokens import BLANK, SourceToken, source_tokens, within
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 
 # The order of a rule's clauses: when it matches, what it grants, who is asked, what is told.
-ORDER: Final = (s.When, s.Unless, s.Limit, s.Budget, s.Approvers, s.Quorum, s.Expires, s.Message, s.Because)
+ORDER: Final = (s.When, s.Unless, s.LimitClause, s.BudgetClause, s.Approvers, s.Quorum, s.Expires, s.Message, s.Because)
 
 
 def format_bundle(source: Source) -> str:
@@ -24,15 +24,15 @@ def format_bundle(source: Source) -> str:
     Raises:
         BundleError: the text has syntax errors.
     """
-    bundle, found = parse(source)
+    bundle, found = parse_bundle(source)
     if found:
         raise BundleError(found)
-    words = tokens(bundle)
+    words = source_tokens(bundle)
     lines: list[str] = []
     previous: s.Statement | None = None
     taken = 0
     for statement in bundle.statements:
-        parts: list[Token] = []
+        parts: list[SourceToken] = []
         while words[taken].start < statement.span.end:
             parts.append(words[taken])
             taken += 1
@@ -56,7 +56,7 @@ def _above(before: tuple[str, ...], *, apart: bool, first: bool) -> list[str]:
     return lines
 
 
-def _line(statement: s.Statement, parts: Sequence[Token]) -> Group:
+def _line(statement: s.Statement, parts: Sequence[SourceToken]) -> TokenGroup:
     match statement:
         case s.Known():
             return group(parts, 3, each_line=True)
@@ -66,18 +66,18 @@ def _line(statement: s.Statement, parts: Sequence[Token]) -> Group:
             return group(parts)
 
 
-def _rule(rule: s.Rule, parts: Sequence[Token]) -> list[str]:
+def _rule(rule: s.Rule, parts: Sequence[SourceToken]) -> list[str]:
     closed = parts[-1]
     head = within(parts, rule.head_span)
-    lines = layout(Group(token for token in parts if token.start < head[0].start), 0)
+    lines = layout(TokenGroup(token for token in parts if token.start < head[0].start), 0)
     lines += layout(group(head, 3 if rule.verdict == "require_approval" else 1, of_kinds=True), STEP)
     for clause in sorted(rule.clauses, key=lambda clause: ORDER.index(type(clause))):
         lines += layout(_clause(clause, within(parts, clause.span)), STEP)
     lines += [" " * STEP + comment for comment in closed.comments]
-    return [*lines, *layout(Group([closed.bare()]), 0)]
+    return [*lines, *layout(TokenGroup([closed.bare()]), 0)]
 
 
-def _clause(clause: s.Clause, parts: Sequence[Token]) -> Group:
+def _clause(clause: s.Clause, parts: Sequence[SourceToken]) -> TokenGroup:
     match clause:
         case s.When() | s.Unless():
             return group(parts, 1)

@@ -3,17 +3,22 @@
 from collections.abc import Sequence
 from typing import Final
 
-from rebuno.policy.format.layout import STEP, Break, Group, Item
-from rebuno.policy.format.tokens import Token
-from rebuno.policy.syntax.keywords import KINDS
+from rebuno.policy.format.layout import STEP, Item, LineBreak, TokenGroup
+from rebuno.policy.format.tokens import SourceToken
+from rebuno.policy.syntax.keywords import KIND_WORDS
 
 _CONNECTIVES: Final = ("and", "or")
 _PARTS: Final = ("at", "where", "else", "if", "because")  # what a long test, source or clause goes on with
 
 
 def group(
-    tokens: Sequence[Token], lead: int = 0, *, of_kinds: bool = False, each_line: bool = False, list_of: bool = False
-) -> Group:
+    tokens: Sequence[SourceToken],
+    lead: int = 0,
+    *,
+    of_kinds: bool = False,
+    each_line: bool = False,
+    list_of: bool = False,
+) -> TokenGroup:
     """The tokens of one statement or clause.
 
     What follows the first `lead` tokens stands aligned at the column where it begins. With `of_kinds` an `or` parts
@@ -21,11 +26,11 @@ def group(
     commas part what is aligned.
     """
     if not lead:
-        return Group(tokens) if len(tokens) < 2 else _body(tokens, of_kinds, each_line, list_of, hung=False)
-    return Group([*tokens[:lead], _body(tokens[lead:], of_kinds, each_line, list_of, hung=True)])
+        return TokenGroup(tokens) if len(tokens) < 2 else _body(tokens, of_kinds, each_line, list_of, hung=False)
+    return TokenGroup([*tokens[:lead], _body(tokens[lead:], of_kinds, each_line, list_of, hung=True)])
 
 
-class _Frame:
+class _GroupFrame:
     """What stands between two parentheses, or outside of all: sections, parted by connectives."""
 
     def __init__(self, comma: int) -> None:
@@ -33,16 +38,20 @@ class _Frame:
         self.parts: list[Item] = []
         self.section: list[Item] = []
 
-    def next_section(self, connective: Token, offset: int, hard: bool) -> None:
-        self.parts += [Group(self.section), Break(offset, hard), connective]
+    def next_section(self, connective: SourceToken, offset: int, hard: bool) -> None:
+        self.parts += [TokenGroup(self.section), LineBreak(offset, hard), connective]
         self.section = []
 
-    def done(self, hung: bool) -> Group:
-        return Group([*self.parts, Group(self.section)], hung=hung) if self.parts else Group(self.section, hung=hung)
+    def done(self, hung: bool) -> TokenGroup:
+        return (
+            TokenGroup([*self.parts, TokenGroup(self.section)], hung=hung)
+            if self.parts
+            else TokenGroup(self.section, hung=hung)
+        )
 
 
-def _body(tokens: Sequence[Token], of_kinds: bool, each_line: bool, list_of: bool, hung: bool) -> Group:
-    frames = [_Frame(0 if list_of else STEP)]
+def _body(tokens: Sequence[SourceToken], of_kinds: bool, each_line: bool, list_of: bool, hung: bool) -> TokenGroup:
+    frames = [_GroupFrame(0 if list_of else STEP)]
     at = 0
     while at < len(tokens):
         token, frame = tokens[at], frames[-1]
@@ -54,46 +63,46 @@ def _body(tokens: Sequence[Token], of_kinds: bool, each_line: bool, list_of: boo
             frame.section += _SHAPES[token.shape](tokens[begin:at])
         elif token.text == "(":
             frame.section.append(token)
-            frames.append(_Frame(0))
+            frames.append(_GroupFrame(0))
         elif token.text == ")" and len(frames) > 1:
             inner = frames.pop().done(hung=True)
             frames[-1].section += [inner, token]
-        elif token.text in _CONNECTIVES and (of_kinds or following not in KINDS):
+        elif token.text in _CONNECTIVES and (of_kinds or following not in KIND_WORDS):
             outer = len(frames) == 1
             # Outside of parentheses the operands stand below each other, inside the connectives do.
             offset = -len(token.text) - 1 if outer and hung else 0
             frame.next_section(token, offset, each_line and outer)
         elif token.text == ",":
-            frame.section += [token, Break(frame.comma)]
+            frame.section += [token, LineBreak(frame.comma)]
         elif token.text in _PARTS and frame.section and not each_line:
-            frame.section += [Break(STEP), token]
+            frame.section += [LineBreak(STEP), token]
         else:
             frame.section.append(token)
     return frames[0].done(hung)
 
 
-def _path(tokens: Sequence[Token]) -> list[Item]:
+def _path(tokens: Sequence[SourceToken]) -> list[Item]:
     return [*tokens]
 
 
-def _list(tokens: Sequence[Token]) -> list[Item]:
+def _list(tokens: Sequence[SourceToken]) -> list[Item]:
     opened, *items, closed = tokens
     if not items:
         return [opened, closed]
-    parts: list[Item] = [opened, Break(STEP)]
+    parts: list[Item] = [opened, LineBreak(STEP)]
     for token in items:
-        parts += [token, Break(STEP)] if token.text == "," else [token]
+        parts += [token, LineBreak(STEP)] if token.text == "," else [token]
     if closed.comments:
         # They belong to the items.
-        parts += [Break(STEP), Token("", closed.start, closed.before, tight=True)]
-    return [Group([*parts, Break(), closed.bare()])]
+        parts += [LineBreak(STEP), SourceToken("", closed.start, closed.before, tight=True)]
+    return [TokenGroup([*parts, LineBreak(), closed.bare()])]
 
 
-def _kind(tokens: Sequence[Token]) -> list[Item]:
+def _kind(tokens: Sequence[SourceToken]) -> list[Item]:
     parts: list[Item] = []
     for token in tokens[1:]:
-        parts += [token, Break()] if token.text == "," else [token]
-    return [tokens[0], Group(parts, hung=True)]
+        parts += [token, LineBreak()] if token.text == "," else [token]
+    return [tokens[0], TokenGroup(parts, hung=True)]
 
 
 _SHAPES: Final = {"path": _path, "list": _list, "kind": _kind}

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from rebuno.policy.format.tokens import Token
+from rebuno.policy.format.tokens import SourceToken
 
 WIDTH: Final = 100  # characters
 STEP: Final = 2  # by which a line that goes on is indented
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
+class LineBreak:
     """A place where a line may end; the next one then begins `offset` columns right of the group's edge. A `hard` one
     is always taken."""
 
@@ -19,7 +19,7 @@ class Break:
     hard: bool = False
 
 
-class Group:
+class TokenGroup:
     """Tokens, breaks and groups that are laid out together.
 
     Its edge is that of the group around it or, where it is `hung`, the column at which it begins. `forced` tells that
@@ -38,11 +38,11 @@ class Group:
         self.comment_before = self.comment_after = False
         seen = broken = False
         for item in self.items:
-            if isinstance(item, Break):
+            if isinstance(item, LineBreak):
                 self.forced |= item.hard
                 broken = True
                 continue
-            part = item if isinstance(item, Group) else Group.of(item)
+            part = item if isinstance(item, TokenGroup) else TokenGroup.of(item)
             self.forced |= part.forced or (seen and (part.comment_before or self.comment_after))
             if not seen:
                 self.tight, self.comment_before = part.tight, part.comment_before
@@ -54,29 +54,29 @@ class Group:
             seen = True
 
     @staticmethod
-    def of(token: Token) -> "Group":
+    def of(token: SourceToken) -> "TokenGroup":
         """A group of one token."""
-        group = Group(())
+        group = TokenGroup(())
         group.tight = token.tight
         group.width = group.lead = len(token.text) + (not token.tight)
         group.comment_before, group.comment_after = bool(token.comments), bool(token.after)
         return group
 
 
-Item: TypeAlias = Token | Break | Group
+Item: TypeAlias = SourceToken | LineBreak | TokenGroup
 
 
-def layout(group: Group, edge: int) -> list[str]:
+def layout(group: TokenGroup, edge: int) -> list[str]:
     """The lines of a group that begins on a new line at the column `edge`."""
     page = _Page(edge)
     # What is left, the next item last: with the edge of its group, and whether that group's breaks are taken.
     left: list[tuple[Item, int, bool]] = [(group, edge, False)]
     while left:
         item, edge, taken = left.pop()
-        if isinstance(item, Break):
+        if isinstance(item, LineBreak):
             if item.hard or taken:
                 page.line(max(0, edge + item.offset))
-        elif isinstance(item, Token):
+        elif isinstance(item, SourceToken):
             page.clear(edge + STEP, above=bool(item.comments))
             page.token(item)
         else:
@@ -92,11 +92,11 @@ def _tail(left: list[tuple[Item, int, bool]]) -> int:
     # The width of what follows up to the next break that is taken.
     width = 0
     for item, _, taken in reversed(left):
-        if width > WIDTH or (isinstance(item, Break) and (item.hard or taken)):
+        if width > WIDTH or (isinstance(item, LineBreak) and (item.hard or taken)):
             break
-        if isinstance(item, Token):
+        if isinstance(item, SourceToken):
             width += len(item.text) + (not item.tight)
-        elif isinstance(item, Group):
+        elif isinstance(item, TokenGroup):
             width += item.lead
             if item.lead < item.width:
                 break
@@ -127,7 +127,7 @@ class _Page:
         if self._full or (above and self._text):
             self.line(indent)
 
-    def token(self, token: Token) -> None:
+    def token(self, token: SourceToken) -> None:
         self._lines += [" " * self._indent + comment for comment in token.comments]
         self._text += token.text if token.tight or not self._text else f" {token.text}"
         if token.after:

@@ -19,7 +19,7 @@ BLANK: Final = ""  # in `before`: a blank line
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SourceToken:
     """One word, string, number or sign, character for character; an empty one ends the file.
 
     `before` holds the comments on lines of their own that stand above it, and `BLANK` where a blank line does; `after`
@@ -40,15 +40,15 @@ class Token:
         """The comments above it, without blank lines."""
         return tuple(line for line in self.before if line != BLANK)
 
-    def bare(self) -> "Token":
+    def bare(self) -> "SourceToken":
         """The token without what stands above it."""
         return replace(self, before=())
 
 
-def tokens(bundle: s.Bundle) -> list[Token]:
+def source_tokens(bundle: s.Bundle) -> list[SourceToken]:
     """The tokens of a bundle without syntax errors, in the order of its text, the end of the file last."""
     shapes = dict(_shapes(bundle))
-    found: list[Token] = []
+    found: list[SourceToken] = []
     before: list[str] = []
     last = 0  # where the text before ends
     path = 0  # where the last path ends
@@ -62,21 +62,21 @@ def tokens(bundle: s.Bundle) -> list[Token]:
             shape, ends = shapes.get(start, ("", 0))
             tight = start < path or _tight(found[-1] if found else None, match[0])
             path = ends if shape == "path" else path
-            found.append(Token(match[0], start, tuple(before), "", tight, shape, ends))
+            found.append(SourceToken(match[0], start, tuple(before), "", tight, shape, ends))
             before = []
         elif lines or not found:
             before.append(match[0].rstrip())
         else:
             found[-1] = replace(found[-1], after=match[0].rstrip())
-    return [*found, Token("", len(bundle.text), tuple(before))]
+    return [*found, SourceToken("", len(bundle.text), tuple(before))]
 
 
-def within(found: Sequence[Token], span: s.Span) -> list[Token]:
+def within(found: Sequence[SourceToken], span: s.Span) -> list[SourceToken]:
     """The tokens inside a place."""
     return [token for token in found if span.start <= token.start < span.end]
 
 
-def _tight(previous: Token | None, text: str) -> bool:
+def _tight(previous: SourceToken | None, text: str) -> bool:
     if text in (")", "]", ","):
         return True
     if previous is None:

@@ -9,7 +9,7 @@ from rebuno.policy.syntax.tree import Bundle
 
 
 @dataclass(frozen=True, slots=True)
-class Differences:
+class BundleDiff:
     """What is in the new bundle and not in the old one, the other way round, and what is in both under one name and
     says something else: rules by their ids, other statements as people call them (``known `payees` ``, `default`).
     `moved` names the rules that stand before one that they stood behind; the first that matches decides."""
@@ -32,11 +32,11 @@ class Differences:
         }
 
 
-def differences(old: Bundle, new: Bundle) -> Differences:
+def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
     """What tells two linked bundles apart."""
     then, now = _named(old), _named(new)
     rules = [name for name, statement in now.items() if isinstance(statement, tree.Rule)]
-    return Differences(
+    return BundleDiff(
         tuple(name for name in now if name not in then),
         tuple(name for name in then if name not in now),
         tuple(name for name in now if name in then and then[name] != now[name]),

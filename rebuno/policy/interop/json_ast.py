@@ -9,21 +9,23 @@ from typing import Any, Final, NoReturn, get_args, get_type_hints
 from rebuno.errors import ValidationError
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.keywords import did_you_mean
-from rebuno.policy.syntax.parse import DEEPEST
+from rebuno.policy.syntax.parse import DEEPEST_TREE
 
 VERSION: Final = 1
 
 # Of a bundle, what a reader of one file does not need: its text, and how far reading it got.
 _LEFT_OUT: Final = frozenset({"text", "whole", "broken", "files"})
 _PLACES: Final = ("line", "column", "end_line", "end_column", "start", "end")
+# Nodes whose name in JSON is older than the name of their class.
+_NAMES: Final[dict[str, str]] = {"BudgetClause": "Budget", "LimitClause": "Limit"}
 _NODES: Final[dict[str, type]] = {
-    name: node
+    _NAMES.get(name, name): node
     for name, node in vars(s).items()
     if isinstance(node, type) and is_dataclass(node) and node not in (s.Span, s.File)
 }
 
 
-def dump(bundle: s.Bundle) -> dict[str, Any]:
+def dump_ast(bundle: s.Bundle) -> dict[str, Any]:
     """`{"version": 1, "bundle": NODE}` as JSON data.
 
     A NODE is `{"node": NAME, FIELD: …}` with the names and fields of `rebuno.policy.syntax.tree`; a place is the list
@@ -33,8 +35,8 @@ def dump(bundle: s.Bundle) -> dict[str, Any]:
     left: list[tuple[Any, dict[str, Any]]] = [(bundle, top)]
     while left:
         node, out = left.pop()
-        out["node"] = type(node).__name__
-        for name in _FIELDS[type(node).__name__]:
+        out["node"] = _name(node)
+        for name in _FIELDS[out["node"]]:
             value = getattr(node, name)
             if isinstance(value, s.Span):
                 out[name] = [getattr(value, place) for place in _PLACES]
@@ -49,7 +51,7 @@ def dump(bundle: s.Bundle) -> dict[str, Any]:
     return {"version": VERSION, "bundle": top}
 
 
-def load(text: str) -> s.Bundle:
+def load_ast(text: str) -> s.Bundle:
     """The tree of a JSON text that `dump` made; equal to the one that was dumped, places included.
 
     Raises:
@@ -72,6 +74,11 @@ def load(text: str) -> s.Bundle:
         raise ValidationError("`bundle` holds no node `Bundle`")
     _shallow(bundle)
     return bundle
+
+
+def _name(node: Any) -> str:
+    name = type(node).__name__
+    return _NAMES.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,7 @@ def _whole(text: str) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = f"a `{type(value).__name__}`" if is_dataclass(value) else f"`{json.dumps(value, default=repr)}`"
+    text = f"a `{_name(value)}`" if is_dataclass(value) else f"`{json.dumps(value, default=repr)}`"
     return text if len(text) <= 80 else "of that shape"
 
 
@@ -163,10 +170,10 @@ def _shallow(bundle: s.Bundle) -> None:
     left: list[tuple[Any, int]] = [(bundle, 0)]
     while left:
         node, depth = left.pop()
-        if depth > 2 * DEEPEST + 3:
+        if depth > 2 * DEEPEST_TREE + 3:
             raise ValidationError("the tree nests too deeply")
         if isinstance(node, tuple):
             left += [(item, depth) for item in node]
-        elif type(node).__name__ in _FIELDS:
+        elif _name(node) in _FIELDS:
             depth += isinstance(node, s.Not | s.And | s.Or | s.Test | s.After | s.Count)
-            left += [(getattr(node, name), depth) for name in _FIELDS[type(node).__name__]]
+            left += [(getattr(node, name), depth) for name in _FIELDS[_name(node)]]

@@ -12,12 +12,12 @@ import re2
 
 from rebuno.errors import BundleError
 from rebuno.policy.interop.yaml_notations import UnreadableError, glob, seconds
-from rebuno.policy.syntax.diagnostics import MOST, Code, Diagnostic, Report, Severity, ordered
+from rebuno.policy.syntax.diagnostics import MOST, Code, Diagnostic, DiagnosticReport, Severity, ordered
 from rebuno.policy.syntax.keywords import did_you_mean
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.text import Lines, refused
 from rebuno.policy.syntax.tree import Span
-from rebuno.policy.syntax.yaml import Node, comments_of, read_yaml
+from rebuno.policy.syntax.yaml import YamlNode, comments_of, read_yaml
 from rebuno.policy.values.json_values import shown
 from rebuno.policy.values.regexes import regex
 
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class YamlArgument:
     """What the text of one argument must fulfil, all of it; None where it asks for nothing.
 
     `key` is the name of an argument. With dots in it, it is also a way into nested objects; `steps` are the names on
@@ -55,7 +55,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class RateLimit:
+class YamlRateLimit:
     """At most `max_calls` in `window` seconds; over it a step waits at most `max_wait` seconds, 0 for not at all."""
 
     max_calls: int
@@ -66,7 +66,7 @@ class RateLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class YamlBudget:
     """At most so many tokens; `on_exceed` is `deny` or `require_approval`."""
 
     max_tokens: int
@@ -74,7 +74,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
+class YamlApproval:
     """Who is asked, for how many seconds (0: the kernel's default), and with which words."""
 
     approvers: tuple[str, ...]
@@ -83,7 +83,7 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class YamlRule:
     """One rule. Of each group of `targets` (globs as they are written) and `agents` one must match, all `arguments`
     must; `kind` is empty for steps of every kind. `judged`: there a model decides, here a person does."""
 
@@ -92,25 +92,25 @@ class Rule:
     targets: tuple[tuple[str, ...], ...]
     agents: tuple[tuple[str, ...], ...]
     kind: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[YamlArgument, ...]
     decision: str
     judged: bool
     reason: str
-    approval: Approval | None
-    rate_limit: RateLimit | None
-    budget: Budget | None
+    approval: YamlApproval | None
+    rate_limit: YamlRateLimit | None
+    budget: YamlBudget | None
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class YamlBundle:
     """A YAML bundle; `rules` stand in the order in which they are tried, `warnings` in the order of the file."""
 
     default: str
-    rules: tuple[Rule, ...]
+    rules: tuple[YamlRule, ...]
     warnings: tuple[Diagnostic, ...] = ()
 
 
-def read_bundle(source: Source) -> Bundle:
+def read_yaml_bundle(source: Source) -> YamlBundle:
     """The bundle of a YAML text.
 
     Raises:
@@ -122,7 +122,7 @@ def read_bundle(source: Source) -> Bundle:
     if unseen:
         raise BundleError(ordered(unseen))
     root = read_yaml(Source(text, source.path), Code.YAML_BUNDLE, "write `rules:` and a list of rules", times=_TIMES)
-    reader = _Reader(text, source.path)
+    reader = _BundleReader(text, source.path)
     bundle = reader.bundle(root)
     found = ordered(reader.report.findings)
     if reader.report.failed:
@@ -134,14 +134,14 @@ def _brief(text: str) -> str:
     return shown(text)[1:-1]
 
 
-class _Reader:
+class _BundleReader:
     def __init__(self, text: str, path: str) -> None:
         self.text_read = text
-        self.report = Report(path)
+        self.report = DiagnosticReport(path)
 
     # ------------------------------------------------------------ the parts of a bundle
 
-    def bundle(self, root: Node) -> Bundle:
+    def bundle(self, root: YamlNode) -> YamlBundle:
         keys = self.keys(root, "a bundle", ("default_action", "rules"))
         default = self.choice(keys.get("default_action"), "default_action", ("allow", "deny"), "deny")
         nodes = self.items(keys["rules"], "rules") if "rules" in keys else []
@@ -156,17 +156,17 @@ class _Reader:
         if with_priority and len(with_priority) < len(found):
             self.error("some rules have a `priority` and some have none", root.span, "give it to all rules or to none")
         elif with_priority:
-            return Bundle(default, tuple(rule for _, rule in sorted(with_priority, key=lambda pair: pair[0])))
-        return Bundle(default, tuple(rule for rule, _ in found))
+            return YamlBundle(default, tuple(rule for _, rule in sorted(with_priority, key=lambda pair: pair[0])))
+        return YamlBundle(default, tuple(rule for rule, _ in found))
 
-    def rule(self, node: Node) -> tuple[Rule, int | None]:
+    def rule(self, node: YamlNode) -> tuple[YamlRule, int | None]:
         keys = self.keys(node, "a rule", ("id", "priority", "when", "then"), needed=("id", "then"))
         priority = self.number(keys["priority"], "priority", least=None) if "priority" in keys else None
         asked = ("target", "targets", "agent_id", "agent_ids", "step_kind", "arguments")
         when = self.optional(keys.get("when"), "`when`", asked)
         given = ("decision", "reason", "approval_config", "rate_limit", "budget", "judge")
         then = self.optional(keys.get("then"), "`then`", given, needed=("decision",))
-        arguments: dict[str, Node] = {}
+        arguments: dict[str, YamlNode] = {}
         if "arguments" in when:
             arguments = self.mapping(when["arguments"], "`arguments`")
         decision = self.choice(then.get("decision"), "decision", _DECISIONS, "deny")
@@ -176,7 +176,7 @@ class _Reader:
             self.report.warning(Code.YAML_BUNDLE, message, then["decision"].span, help)
         if "judge" in then:
             self.judge(then["judge"], decision)
-        rule = Rule(
+        rule = YamlRule(
             id=self.filled(keys["id"], "id") if "id" in keys else "",
             line=node.span.line,
             targets=self.groups(when, "target", "targets", self.pattern),
@@ -192,12 +192,12 @@ class _Reader:
         )
         return rule, priority
 
-    def argument(self, key: str, node: Node) -> Argument:
+    def argument(self, key: str, node: YamlNode) -> YamlArgument:
         keys = self.keys(node, f"the argument `{key}`", ("equals", "contains", "one_of", "regex"))
         if not keys and isinstance(node.value, dict):
             help = "write `equals`, `contains`, `one_of` or `regex`"
             self.error(f"the argument `{key}` is asked for nothing, so every value would do", node.span, help)
-        return Argument(
+        return YamlArgument(
             key,
             self.steps(key, node),
             self.filled(keys["equals"], "equals") if "equals" in keys else None,
@@ -206,7 +206,7 @@ class _Reader:
             self.expression(keys["regex"]) if "regex" in keys else None,
         )
 
-    def steps(self, key: str, node: Node) -> tuple[str, ...]:
+    def steps(self, key: str, node: YamlNode) -> tuple[str, ...]:
         steps = tuple(key.split("."))
         if key == "<<":
             help = "write the keys out, or give the whole value by an alias: `arguments: *name`"
@@ -218,16 +218,16 @@ class _Reader:
             self.error(f"the argument `{_brief(key)}` is no name", node.span, help)
         return steps if len(steps) > 1 else ()
 
-    def approval(self, node: Node) -> Approval:
+    def approval(self, node: YamlNode) -> YamlApproval:
         keys = self.keys(node, "`approval_config`", ("approvers", "timeout", "message"))
         approvers = keys.get("approvers")
-        return Approval(
+        return YamlApproval(
             tuple(self.filled(item, "approvers") for item in self.items(approvers, "approvers")) if approvers else (),
             self.duration(keys["timeout"], "timeout") if "timeout" in keys else 0,
             self.text(keys["message"], "message") if "message" in keys else "",
         )
 
-    def judge(self, node: Node, decision: str) -> None:
+    def judge(self, node: YamlNode, decision: str) -> None:
         # What the model is told has no effect where a person is asked, but is looked at as the rest is.
         if decision != "judge":
             self.error("`judge` stands beside `decision: judge` only", node.span)
@@ -239,10 +239,10 @@ class _Reader:
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
             self.error("`threshold` is no number from 0 to 1", keys["threshold"].span)
 
-    def rate_limit(self, node: Node) -> RateLimit:
+    def rate_limit(self, node: YamlNode) -> YamlRateLimit:
         known = ("max_calls", "window", "per_what", "max_wait", "on_limiter_error")
         keys = self.keys(node, "`rate_limit`", known, needed=("max_calls", "window"))
-        return RateLimit(
+        return YamlRateLimit(
             self.number(keys["max_calls"], "max_calls", least=1) if "max_calls" in keys else 1,
             self.duration(keys["window"], "window") if "window" in keys else 1,
             self.choice(keys.get("per_what"), "per_what", ("execution", "agent", "global"), "execution"),
@@ -250,24 +250,24 @@ class _Reader:
             self.choice(keys.get("on_limiter_error"), "on_limiter_error", ("allow", "deny"), "allow"),
         )
 
-    def budget(self, node: Node) -> Budget:
+    def budget(self, node: YamlNode) -> YamlBudget:
         keys = self.keys(node, "`budget`", ("max_tokens", "on_exceed", "scope"), needed=("max_tokens",))
         self.choice(keys.get("scope"), "scope", ("execution",), "execution")
         tokens = self.number(keys["max_tokens"], "max_tokens", least=1) if "max_tokens" in keys else 1
-        return Budget(tokens, self.choice(keys.get("on_exceed"), "on_exceed", ("deny", "require_approval"), "deny"))
+        return YamlBudget(tokens, self.choice(keys.get("on_exceed"), "on_exceed", ("deny", "require_approval"), "deny"))
 
     # ------------------------------------------------------------ values
 
     def error(self, message: str, span: Span, help: str = "") -> None:
         self.report.error(Code.YAML_BUNDLE, message, span, help)
 
-    def mapping(self, node: Node, what: str) -> dict[str, Node]:
+    def mapping(self, node: YamlNode, what: str) -> dict[str, YamlNode]:
         if isinstance(node.value, dict):
             return node.value
         self.error(f"{what} is no mapping", node.span, "write keys and values")
         return {}
 
-    def keys(self, node: Node, what: str, known: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Node]:
+    def keys(self, node: YamlNode, what: str, known: Sequence[str], needed: Sequence[str] = ()) -> dict[str, YamlNode]:
         found = self.mapping(node, what)
         for key in found:
             if key not in known:
@@ -279,11 +279,11 @@ class _Reader:
         return found
 
     def optional(
-        self, node: Node | None, what: str, known: Sequence[str], needed: Sequence[str] = ()
-    ) -> dict[str, Node]:
+        self, node: YamlNode | None, what: str, known: Sequence[str], needed: Sequence[str] = ()
+    ) -> dict[str, YamlNode]:
         return {} if node is None or (node.value is None and not needed) else self.keys(node, what, known, needed)
 
-    def text(self, node: Node, what: str) -> str:
+    def text(self, node: YamlNode, what: str) -> str:
         value = node.value
         if isinstance(value, str) and self.text_read[node.span.start : node.span.end] not in _NULLS:
             return value
@@ -292,31 +292,31 @@ class _Reader:
         self.error(f"`{what}` is no text", node.span, "write one value, in quotes where it is not plain")
         return ""
 
-    def filled(self, node: Node, what: str) -> str:
+    def filled(self, node: YamlNode, what: str) -> str:
         text = self.text(node, what)
         if node.value == "":
             self.error(f"an empty `{what}` would match anything", node.span, "leave the key out, or write a value")
         return text
 
-    def items(self, node: Node, what: str) -> list[Node]:
+    def items(self, node: YamlNode, what: str) -> list[YamlNode]:
         if isinstance(node.value, list):
             return node.value
         self.error(f"`{what}` is no list", node.span, "write `[…]`, or a line with `-` for each item")
         return []
 
-    def several(self, node: Node, what: str, read: Callable[[Node, str], str]) -> tuple[str, ...]:
+    def several(self, node: YamlNode, what: str, read: Callable[[YamlNode, str], str]) -> tuple[str, ...]:
         found = self.items(node, what)
         if node.value == []:
             self.error(f"an empty `{what}` would match anything", node.span, "leave the key out, or name something")
         return tuple(read(item, what) for item in found)
 
     def groups(
-        self, keys: dict[str, Node], one: str, many: str, read: Callable[[Node, str], str]
+        self, keys: dict[str, YamlNode], one: str, many: str, read: Callable[[YamlNode, str], str]
     ) -> tuple[tuple[str, ...], ...]:
         single = [(read(keys[one], one),)] if one in keys else []
         return (*single, *([self.several(keys[many], many, read)] if many in keys else []))
 
-    def choice(self, node: Node | None, what: str, options: Sequence[str], default: str) -> str:
+    def choice(self, node: YamlNode | None, what: str, options: Sequence[str], default: str) -> str:
         if node is None:
             return default
         text = self.text(node, what)
@@ -327,13 +327,13 @@ class _Reader:
         self.error(f"`{what}` cannot be `{_brief(text)}`", node.span, help)
         return default
 
-    def number(self, node: Node, what: str, least: int | None) -> int:
+    def number(self, node: YamlNode, what: str, least: int | None) -> int:
         if type(node.value) is int and (least is None or node.value >= least):
             return node.value
         self.error(f"`{what}` is no whole number{'' if least is None else f' from {least} on'}", node.span)
         return least or 0
 
-    def converted(self, node: Node, what: str, convert: Callable[[str], _T], otherwise: _T) -> _T:
+    def converted(self, node: YamlNode, what: str, convert: Callable[[str], _T], otherwise: _T) -> _T:
         text = self.filled(node, what)
         try:
             return convert(text) if text else otherwise
@@ -341,14 +341,14 @@ class _Reader:
             self.error(f"`{what}`: {error}", node.span, error.help)
             return otherwise
 
-    def duration(self, node: Node, what: str) -> int:
+    def duration(self, node: YamlNode, what: str) -> int:
         return self.converted(node, what, seconds, 1)
 
-    def pattern(self, node: Node, what: str) -> str:
+    def pattern(self, node: YamlNode, what: str) -> str:
         self.converted(node, what, glob, "")
         return self.text(node, what)
 
-    def expression(self, node: Node) -> str:
+    def expression(self, node: YamlNode) -> str:
         text = self.filled(node, "regex")
         try:
             regex(text)

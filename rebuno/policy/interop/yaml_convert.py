@@ -13,7 +13,7 @@ import re
 from typing import Final
 
 from rebuno.policy.format.format import format_bundle
-from rebuno.policy.interop.yaml_bundle import SUFFIXES, Argument, Bundle, Rule, read_bundle
+from rebuno.policy.interop.yaml_bundle import SUFFIXES, YamlArgument, YamlBundle, YamlRule, read_yaml_bundle
 from rebuno.policy.interop.yaml_notations import duration, glob
 from rebuno.policy.syntax.converted import CONVERTED
 from rebuno.policy.syntax.keywords import FIXED_IDS
@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _ODD_ID: Final = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 
 
-def as_rules(source: Source) -> Source:
+def rules_source(source: Source) -> Source:
     """The bundle as rules of our language, not laid out: converted where its path ends in `.yaml` or `.yml`, else as it
     is.
 
@@ -38,7 +38,7 @@ def as_rules(source: Source) -> Source:
     return _converted(source) if source.path.endswith(SUFFIXES) else source
 
 
-def to_rbp(source: Source) -> Source:
+def convert_yaml_bundle(source: Source) -> Source:
     """A YAML bundle as the text of an `.rbp` bundle of the same name. A comment at each rule names the rule it is from,
     and says what is left out because it has no effect.
 
@@ -50,7 +50,7 @@ def to_rbp(source: Source) -> Source:
 
 
 def _converted(source: Source) -> Source:
-    bundle = read_bundle(source)
+    bundle = read_yaml_bundle(source)
     ids = _Ids()
     head = f"# From a YAML bundle.\nbundle {_Ids().give(source.stem)}\ndefault {bundle.default}\n"
     later = _later(bundle)
@@ -79,7 +79,7 @@ class _Ids:
         return found
 
 
-def _later(bundle: Bundle) -> list[set[int]]:
+def _later(bundle: YamlBundle) -> list[set[int]]:
     """How strict what comes after each rule may be."""
     found: list[set[int]] = []
     decisions: set[int] = set()
@@ -94,7 +94,7 @@ def _later(bundle: Bundle) -> list[set[int]]:
     return found[::-1]
 
 
-def _rule(rule: Rule, later: set[int], ids: _Ids) -> str:
+def _rule(rule: YamlRule, later: set[int], ids: _Ids) -> str:
     name = ids.give(rule.id)
     place = f"# Rule {_quoted(rule.id)}, line {rule.line}."
     odd = [_odd(argument) for argument in rule.arguments]
@@ -124,7 +124,7 @@ def _rule(rule: Rule, later: set[int], ids: _Ids) -> str:
     return guarded + "\n".join(lines) + "\n}\n"
 
 
-def _guard(rule: Rule, name: str, place: str) -> str:
+def _guard(rule: YamlRule, name: str, place: str) -> str:
     # What the rule would say of such a value is not known, and something stricter may come after it.
     odd = [_odd(argument) for argument in rule.arguments]
     tests = [_matched(argument, rule.decision, True) for argument in rule.arguments]
@@ -138,7 +138,7 @@ def _guard(rule: Rule, name: str, place: str) -> str:
 _UNREADABLE: Final = "an argument that must be a string, a number or a truth value is none"
 
 
-def _subject(rule: Rule) -> str:
+def _subject(rule: YamlRule) -> str:
     if not rule.targets:
         return f'{_KINDS[rule.kind]} "*"' if rule.kind else "any step"
     patterns = ", ".join(_quoted(glob(pattern)) for pattern in rule.targets[0])
@@ -146,14 +146,14 @@ def _subject(rule: Rule) -> str:
     return " or ".join(f"{kind} {patterns}" for kind in kinds)
 
 
-def _conditions(rule: Rule) -> list[str]:
+def _conditions(rule: YamlRule) -> list[str]:
     found = [f"target like {_list(tuple(map(glob, patterns)))}" for patterns in rule.targets[1:]]
     for names in rule.agents:
         found.append(f"agent == {_quoted(names[0])}" if len(names) == 1 else f"agent in {_list(names)}")
     return found
 
 
-def _matched(argument: Argument, decision: str, doubted: bool) -> str:
+def _matched(argument: YamlArgument, decision: str, doubted: bool) -> str:
     """Whether an argument is as a rule wants it. `doubted`: so is one that cannot be compared."""
     ways = [_name(argument.key), *([_way(argument.steps)] if argument.steps else [])]
     if doubted:
@@ -172,7 +172,7 @@ def _matched(argument: Argument, decision: str, doubted: bool) -> str:
     return f"(({unnamed} and {way}) or ({name} and ({no_way} or ({way}))))"
 
 
-def _tests(argument: Argument, way: str) -> list[str]:
+def _tests(argument: YamlArgument, way: str) -> list[str]:
     text = f"any text of {way}"
     found = []
     if argument.equals is not None:
@@ -190,7 +190,7 @@ def _all(tests: list[str]) -> str:
     return tests[0] if len(tests) == 1 else f"({' and '.join(tests)})"
 
 
-def _odd(argument: Argument) -> str:
+def _odd(argument: YamlArgument) -> str:
     ways = [_name(argument.key), *([_way(argument.steps)] if argument.steps else [])]
     return " or ".join(f"{way} is list or {way} is object or {way} is null" for way in ways)
 
@@ -203,7 +203,7 @@ def _way(steps: tuple[str, ...]) -> str:
     return "args" + "".join(f".{step}" if _NAME.fullmatch(step) else f"[{_quoted(step)}]" for step in steps)
 
 
-def _clauses(rule: Rule) -> tuple[list[str], list[str]]:
+def _clauses(rule: YamlRule) -> tuple[list[str], list[str]]:
     comments: list[str] = []
     clauses: list[str] = []
     asks = rule.decision == "require_approval"

@@ -7,18 +7,19 @@ from typing import Any
 from rebuno.errors import BundleError
 from rebuno.model.decision import DEFAULT, LOCAL, Decision, Verdict
 from rebuno.model.step import Kind
-from rebuno.policy.facets.reading import Facet, Surroundings
-from rebuno.policy.facets.registry import packaged, packages
-from rebuno.policy.matcher.conditions import Names, TooLargeError, all_of, compile_expr
+from rebuno.policy.facets.reading import Facet, PathContext
+from rebuno.policy.facets.registry import facet_packages, packaged_facets
+from rebuno.policy.matcher.conditions import BundleNames, ConditionTooLargeError, all_of, compile_expr
 from rebuno.policy.matcher.fast_tests import Check
-from rebuno.policy.matcher.index import Index, Pattern, Row, patterns
+from rebuno.policy.matcher.index import IndexedRule, RuleIndex, SubjectPattern
+from rebuno.policy.matcher.index import subject_patterns as patterns
 from rebuno.policy.matcher.obligations import obligation_of
-from rebuno.policy.matcher.operands import chain_of, literal, surroundings
+from rebuno.policy.matcher.operands import chain_of, literal, path_context
 from rebuno.policy.matcher.paths import Parts
 from rebuno.policy.matcher.policy import Layer, Ruling
-from rebuno.policy.matcher.provenance import FromInput, FromSteps, Known
+from rebuno.policy.matcher.provenance import FromInput, FromSteps, KnownSet
 from rebuno.policy.matcher.read_ahead import facets_in
-from rebuno.policy.matcher.tables import Guard, guard_of
+from rebuno.policy.matcher.tables import LiteralTest, first_literal_test
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic
 from rebuno.policy.syntax.source import Source
@@ -26,7 +27,7 @@ from rebuno.policy.syntax.source import Source
 LANGUAGE = "rbp 1"
 
 
-def digest(layers: Sequence[tuple[Source, Sequence[tree.File]]], packages: Sequence[str] = ()) -> str:
+def policy_digest(layers: Sequence[tuple[Source, Sequence[tree.File]]], packages: Sequence[str] = ()) -> str:
     """The hex SHA-256 of the language's version, of the packages whose facets are used, and of what each layer was
     compiled from.
 
@@ -47,9 +48,9 @@ def digest(layers: Sequence[tuple[Source, Sequence[tree.File]]], packages: Seque
 
 def packages_of(bundles: Iterable[tree.Bundle]) -> tuple[str, ...]:
     """The packages, by name and version, that the facets in these trees come from."""
-    if not packaged():
+    if not packaged_facets():
         return ()
-    return packages(facets_in(bundles))
+    return facet_packages(facets_in(bundles))
 
 
 def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
@@ -59,16 +60,16 @@ def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
     Raises:
         BundleError: a condition is too large to be evaluated.
     """
-    stamp = stamp or digest([(source, bundle.files)], packages_of([bundle]))
+    stamp = stamp or policy_digest([(source, bundle.files)], packages_of([bundle]))
     names = names_of(bundle)
     rules = [s for s in bundle.statements if isinstance(s, tree.Rule)]
     try:
         values = names.values
         ruled = [
-            (patterns(rule.subject, values), _ruling(rule, names, bundle.name, stamp), guard_of(rule, values))
+            (patterns(rule.subject, values), _ruling(rule, names, bundle.name, stamp), first_literal_test(rule, values))
             for rule in rules
         ]
-    except TooLargeError as error:
+    except ConditionTooLargeError as error:
         path = error.span.path or bundle.path
         raise BundleError([Diagnostic(Code.TOO_DEEP, str(error), error.span, path, "split the rule")]) from None
     local = Decision(Verdict.ALLOW, LOCAL, bundle=bundle.name, digest=stamp)
@@ -81,13 +82,15 @@ def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
     return Layer(bundle.name, stamp, sources, (bundle,), kinds, _index("", ruled, default))
 
 
-def _index(kind: str, ruled: Sequence[tuple[Sequence[Pattern], Ruling, Guard | None]], last: Decision) -> Index[Ruling]:
+def _index(
+    kind: str, ruled: Sequence[tuple[Sequence[SubjectPattern], Ruling, LiteralTest | None]], last: Decision
+) -> RuleIndex[Ruling]:
     rows = []
     for subject, ruling, guard in ruled:
         mine = [pattern for pattern in subject if pattern.kind in (None, kind)]
         if mine:
-            rows.append(Row(mine, ruling, ruling[0] is None, guard))
-    return Index(rows, (None, True, last))
+            rows.append(IndexedRule(mine, ruling, ruling[0] is None, guard))
+    return RuleIndex(rows, (None, True, last))
 
 
 def _default(bundle: tree.Bundle, stamp: str) -> Decision:
@@ -100,7 +103,7 @@ def _default(bundle: tree.Bundle, stamp: str) -> Decision:
     return Decision(Verdict.DENY, DEFAULT, bundle=bundle.name, digest=stamp)
 
 
-def _ruling(rule: tree.Rule, names: Names, bundle: str, stamp: str) -> Ruling:
+def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Ruling:
     checks: list[Check] = []
     reason = message = ""
     for clause in rule.clauses:
@@ -132,10 +135,10 @@ def _ruling(rule: tree.Rule, names: Names, bundle: str, stamp: str) -> Ruling:
 # ---------------------------------------------------------------- names
 
 
-def names_of(bundle: tree.Bundle) -> Names:
+def names_of(bundle: tree.Bundle) -> BundleNames:
     """What the names of a bundle mean, for its conditions."""
     values: dict[str, Any] = {}
-    around = surroundings(bundle)
+    context = path_context(bundle)
     conditions: dict[str, tree.Expr] = {}
     sets: dict[str, tree.Known] = {}
     for statement in bundle.statements:
@@ -146,27 +149,27 @@ def names_of(bundle: tree.Bundle) -> Names:
                 conditions[name.text] = expr
             case tree.Known(name):
                 sets[name.text] = statement
-    compiled: dict[tuple[str, bool, str], Known] = {}
+    compiled: dict[tuple[str, bool, str], KnownSet] = {}
 
-    def known(name: str, fold: bool, facet: Facet | None) -> Known | None:
+    def known(name: str, fold: bool, facet: Facet | None) -> KnownSet | None:
         if name not in sets:
             return None
         key = (name, fold, facet.name if facet else "")
         if key not in compiled:
-            compiled[key] = _known(sets[name], values, around, fold, facet)
+            compiled[key] = _known(sets[name], values, context, fold, facet)
         return compiled[key]
 
-    return Names(values, known, around, conditions=conditions)
+    return BundleNames(values, known, context, conditions=conditions)
 
 
 def _known(
-    known: tree.Known, values: Mapping[str, Any], around: Surroundings, fold: bool, facet: Facet | None
-) -> Known:
+    known: tree.Known, values: Mapping[str, Any], context: PathContext, fold: bool, facet: Facet | None
+) -> KnownSet:
     listed: list[Any] = []
     inputs: list[FromInput] = []
     steps: list[FromSteps] = []
     # A `where` sees the lists of the bundle, but neither its conditions nor its `known` sets.
-    names = Names(values, lambda name, fold, facet: None, around)
+    names = BundleNames(values, lambda name, fold, facet: None, context)
     for source in known.sources:
         match source:
             case tree.ListSource(value):
@@ -177,11 +180,11 @@ def _known(
             case tree.ResultSource(subject, ats, where):
                 condition = compile_expr(where, names) if where else None
                 subject_patterns = patterns(subject, values)
-                steps.append(FromSteps(subject_patterns, _places(ats), around, approved=False, where=condition))
+                steps.append(FromSteps(subject_patterns, _places(ats), context, approved=False, where=condition))
             case tree.ApprovedSource(subject, ats):
-                steps.append(FromSteps(patterns(subject, values), _places(ats), around, approved=True))
+                steps.append(FromSteps(patterns(subject, values), _places(ats), context, approved=True))
     name = known.name.text
-    return Known(name, listed=listed, inputs=inputs, steps=steps, fold=fold, facet=facet, around=around)
+    return KnownSet(name, listed=listed, inputs=inputs, steps=steps, fold=fold, facet=facet, context=context)
 
 
 def _places(ats: Sequence[tree.At]) -> list[tuple[Parts, tuple[Facet, ...]]]:

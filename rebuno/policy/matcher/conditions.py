@@ -6,11 +6,11 @@ from typing import Final
 
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check
-from rebuno.policy.matcher.history import Anew, Settled, history_check
-from rebuno.policy.matcher.index import patterns
+from rebuno.policy.matcher.history import CachedStepCounter, FreshStepCounter, history_check
+from rebuno.policy.matcher.index import subject_patterns
 from rebuno.policy.matcher.operands import Block, lens
-from rebuno.policy.matcher.past_step import OF_THE_STEP, asks_anew, of_this
-from rebuno.policy.matcher.schedule import during
+from rebuno.policy.matcher.past_step import OF_THE_STEP, depends_on_submission, submission_paths
+from rebuno.policy.matcher.schedule import schedule_check
 from rebuno.policy.matcher.tests import Vocabulary, compile_block, compile_test, signs
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import Tri
@@ -20,7 +20,7 @@ MAX_NESTING: Final = 100
 MAX_SIZE: Final = 10_000
 
 
-class TooLargeError(Exception):
+class ConditionTooLargeError(Exception):
     """A condition with the named ones written out exceeds a bound; `span` is where it stands."""
 
     def __init__(self, span: tree.Span) -> None:
@@ -30,7 +30,7 @@ class TooLargeError(Exception):
 
 
 @dataclass(slots=True)
-class Names(Vocabulary):
+class BundleNames(Vocabulary):
     """All names of a bundle; `conditions` keep their trees."""
 
     conditions: Mapping[str, tree.Expr] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Names(Vocabulary):
             TooLargeError: more than `MAX_NESTING` or `MAX_SIZE`.
         """
         if depth > MAX_NESTING:
-            raise TooLargeError(expr.span)
+            raise ConditionTooLargeError(expr.span)
         height, size = 0, 1
         if isinstance(expr, tree.Not):
             height, size = self.measure(expr.item, depth + 1)
@@ -76,11 +76,11 @@ class Names(Vocabulary):
                 self._sizes[name] = self.measure(self.conditions[name], depth + 1)
             height, size = self._sizes[name]
         if depth + height >= MAX_NESTING or size > MAX_SIZE:
-            raise TooLargeError(expr.span)
+            raise ConditionTooLargeError(expr.span)
         return height + 1, size
 
 
-def compile_expr(expr: tree.Expr, names: Names, negated: bool = False) -> Check:
+def compile_expr(expr: tree.Expr, names: BundleNames, negated: bool = False) -> Check:
     """The check that answers `expr`, or with `negated` `not expr`.
 
     Raises:
@@ -90,7 +90,7 @@ def compile_expr(expr: tree.Expr, names: Names, negated: bool = False) -> Check:
     return _compiled(expr, names, negated)
 
 
-def _compiled(expr: tree.Expr, names: Names, negated: bool, block: Block | None = None) -> Check:
+def _compiled(expr: tree.Expr, names: BundleNames, negated: bool, block: Block | None = None) -> Check:
     if isinstance(expr, tree.Not):
         return _compiled(expr.item, names, not negated, block)
     if isinstance(expr, tree.And | tree.Or):
@@ -107,18 +107,18 @@ def _compiled(expr: tree.Expr, names: Names, negated: bool, block: Block | None 
         return compile_block(expr, inner, every is True, names, block)
     if isinstance(expr, tree.After | tree.Count):
         return history_check(expr, _steps(expr, names), negated)
-    return during(str(expr.schedule.value), negated)
+    return schedule_check(str(expr.schedule.value), negated)
 
 
-def _steps(expr: tree.After | tree.Count, names: Names) -> Anew | Settled:
-    subject = patterns(expr.subject, names.values)
+def _steps(expr: tree.After | tree.Count, names: BundleNames) -> FreshStepCounter | CachedStepCounter:
+    subject = subject_patterns(expr.subject, names.values)
     if expr.where is None:
-        return Settled(subject, None)
-    if asks_anew(expr.where, names.values):
+        return CachedStepCounter(subject, None)
+    if depends_on_submission(expr.where, names.values):
         inner = replace(names, changing=OF_THE_STEP)
         where, otherwise = (_compiled(expr.where, inner, negated, Block(None)) for negated in (False, True))
-        return Anew(subject, where, otherwise, of_this(expr.where))
-    return Settled(subject, _compiled(expr.where, names, False))
+        return FreshStepCounter(subject, where, otherwise, submission_paths(expr.where))
+    return CachedStepCounter(subject, _compiled(expr.where, names, False))
 
 
 def all_of(checks: Sequence[Check]) -> Check:

@@ -6,12 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from rebuno.policy.matcher.build import names_of
-from rebuno.policy.matcher.index import Pattern, about, patterns
+from rebuno.policy.matcher.index import SubjectPattern, matches_any, subject_patterns
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax import tree
 
 
-class LooksBack:
+class HistoryDependencies:
     """What the tests of a policy on history are about: `policy.decide` says the same of any history whether or not it
     holds what this is not about."""
 
@@ -32,20 +32,20 @@ class LooksBack:
         key = (kind, target)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = about(self._subjects, kind, target)
+            found = self._known[key] = matches_any(self._subjects, kind, target)
         return found
 
 
 # A policy is made for many executions, and walking through a hundred rules takes as long as a hundred steps.
 @lru_cache(maxsize=16)
-def _patterns(policy: Policy) -> list[Pattern]:
-    found: list[Pattern] = []
+def _patterns(policy: Policy) -> list[SubjectPattern]:
+    found: list[SubjectPattern] = []
     for bundle in policy.bundles:
         subjects = list(_subjects(bundle.statements))
         if subjects:
             values = names_of(bundle).values
             for subject in subjects:
-                found += patterns(subject, values)
+                found += subject_patterns(subject, values)
     return found
 
 

@@ -14,7 +14,7 @@ from rebuno.policy.values.regexes import regex
 _ORDER: Final[dict[Op, Callable[[Any, Any], bool]]] = {Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 
 
-def prepared(op: Op, right: Any, fold: bool) -> Predicate:
+def constant_predicate(op: Op, right: Any, fold: bool) -> Predicate:
     """The predicate of `op` against the constant `right`.
 
     Raises:
@@ -58,7 +58,7 @@ def _texts(matchers: list[Matcher], fold: bool) -> Predicate:
 Check = Callable[[Facts], Tri]
 
 
-def quick(operand: Operand, op: Op, right: Any, negated: bool, slow: Check) -> Check:
+def fast_test(operand: Operand, op: Op, right: Any, negated: bool, slow: Check) -> Check:
     """A short cut for `args.key` against a string, a number or a list; `slow` answers whatever is not plain."""
     path = operand.paths[0]
     if path.root != "args" or len(path.parts) != 1 or not isinstance(path.parts[0], Key):

@@ -6,29 +6,29 @@ from typing import Final, Protocol
 
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.fast_tests import Check
-from rebuno.policy.matcher.index import Pattern, about
-from rebuno.policy.matcher.past_step import Past, left_out
-from rebuno.policy.matcher.tests import MAX_TESTS
+from rebuno.policy.matcher.index import SubjectPattern, matches_any
+from rebuno.policy.matcher.past_step import PastStep, leaves_out
+from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import Tri
 
 _OPPOSITE: Final = {Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE, Op.EQ: Op.NE, Op.NE: Op.EQ}
 
-Where = Callable[[Past], Tri]
+Where = Callable[[PastStep], Tri]
 # How many steps are meant for sure, how many at most, and how many at most where the submission leaves out what `where`
 # asks of it and may stand for any value. None: beyond the bound.
-Numbers = tuple[int, int, int] | None
+StepCounts = tuple[int, int, int] | None
 
 
-class Meant(Protocol):
+class StepCounter(Protocol):
     """`SUBJECT [where (E)]`."""
 
-    def numbers(self, facts: Facts) -> Numbers:
+    def numbers(self, facts: Facts) -> StepCounts:
         """How many steps before the submission are meant."""
 
 
-class _Counted:
+class _CachedCounts:
     """What one history gave so far, as numbers of events that never fall: of those that made a step count for sure,
     that made one count perhaps, and that showed of such a one that it is not meant."""
 
@@ -64,27 +64,27 @@ class _Counted:
         return bisect_left(self.sure, before), bisect_left(self.perhaps, before) - bisect_left(self.not_meant, before)
 
 
-class Settled:
+class CachedStepCounter:
     """Steps about which the answer stays: counted as the history grows. `where` is asked about each when it starts and
     when it has succeeded, with a count of element tests of its own."""
 
     __slots__ = ("subject", "where")
 
-    def __init__(self, subject: Sequence[Pattern], where: Where | None) -> None:
+    def __init__(self, subject: Sequence[SubjectPattern], where: Where | None) -> None:
         self.subject = tuple(subject)
         self.where = where
 
-    def numbers(self, facts: Facts) -> Numbers:
+    def numbers(self, facts: Facts) -> StepCounts:
         """How many steps before the submission are meant."""
         history = facts.history
         if history is None:
             return 0, 0, 0
-        counted: _Counted | None = history.indexes.get(self)
+        counted: _CachedCounts | None = history.indexes.get(self)
         # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
         if counted is None or counted.input is not facts.input or counted.agent != facts.agent:
-            counted = history.indexes[self] = _Counted(facts)
+            counted = history.indexes[self] = _CachedCounts(facts)
         for step in history.evidence[counted.read :]:
-            if meant(self.subject, step):
+            if counts_step(self.subject, step):
                 counted.add(step, self._answer(step, facts))
         counted.read = len(history.evidence)
         sure, perhaps = counted.numbers(facts.as_of)
@@ -93,7 +93,7 @@ class Settled:
     def _answer(self, step: Evidence, facts: Facts) -> Tri:
         if self.where is None:
             return True
-        past = Past(facts)
+        past = PastStep(facts)
         past.look_at(step)
         return self.where(past)
 
@@ -130,25 +130,27 @@ class _Runs:
             run.success = step
 
 
-class Anew:
+class FreshStepCounter:
     """Steps about which every submission asks anew. Each step counts as one element test, and what `where` tests of it
     counts as inside a block. `otherwise` is the negated `where`, `paths` are those into the submission."""
 
     __slots__ = ("otherwise", "paths", "subject", "where")
 
-    def __init__(self, subject: Sequence[Pattern], where: Where, otherwise: Where, paths: Sequence[tree.Path]) -> None:
+    def __init__(
+        self, subject: Sequence[SubjectPattern], where: Where, otherwise: Where, paths: Sequence[tree.Path]
+    ) -> None:
         self.subject = tuple(subject)
         self.where = where
         self.otherwise = otherwise
         self.paths = tuple(paths)
 
-    def numbers(self, facts: Facts) -> Numbers:
+    def numbers(self, facts: Facts) -> StepCounts:
         """How many steps before the submission are meant; None beyond the bound of element tests."""
         sure = perhaps = more = 0
         before = facts.as_of
-        past = Past(facts)
+        past = PastStep(facts)
         past.tests = facts.tests
-        open_question = left_out(self.paths, past)
+        open_question = leaves_out(self.paths, past)
         for run in self._runs(facts.history):
             if before is not None and run.first.seq >= before:
                 break
@@ -156,14 +158,14 @@ class Anew:
             done = success is not None and (before is None or success.seq < before)
             past.look_at(success if success is not None and done else run.first)
             past.tests += 1
-            answer = self.where(past) if past.tests <= MAX_TESTS else None
+            answer = self.where(past) if past.tests <= MAX_ELEMENT_TESTS else None
             if answer is not False:
                 perhaps += 1
                 sure += done and answer is True
             elif open_question and self.otherwise(past) is None:
                 more += 1
             facts.tests = past.tests
-            if facts.tests > MAX_TESTS:
+            if facts.tests > MAX_ELEMENT_TESTS:
                 return None
         return sure, perhaps, perhaps + more
 
@@ -174,18 +176,18 @@ class Anew:
         if runs is None:
             runs = history.indexes[self] = _Runs()
         for step in history.evidence[runs.read :]:
-            if meant(self.subject, step):
+            if counts_step(self.subject, step):
                 runs.add(step)
         runs.read = len(history.evidence)
         return runs.runs
 
 
-def meant(subject: Sequence[Pattern], step: Evidence) -> bool:
+def counts_step(subject: Sequence[SubjectPattern], step: Evidence) -> bool:
     """Whether something happened to a step that the subject is about; that a person approved it is nothing yet."""
-    return not step.approved and about(subject, step.kind, step.target)
+    return not step.approved and matches_any(subject, step.kind, step.target)
 
 
-def compared(numbers: Numbers, op: Op, number: int, negated: bool) -> Tri:
+def compare_counts(numbers: StepCounts, op: Op, number: int, negated: bool) -> Tri:
     """`count(…) OP N`, or its negation: maybe where the sure and the possible numbers disagree.
 
     INVARIANT: the negation of "at least" is "below", and what the submission leaves out may count there: no allow rule
@@ -229,12 +231,12 @@ def _either(one: Tri, other: Tri) -> Tri:
     return True if one or other else None if one is None or other is None else False
 
 
-def history_check(expr: tree.After | tree.Count, steps: Meant, negated: bool) -> Check:
+def history_check(expr: tree.After | tree.Count, steps: StepCounter, negated: bool) -> Check:
     """The check that answers a test on history, or its negation."""
-    op, number = bound(expr)
-    return lambda facts: compared(steps.numbers(facts), op, number, negated)
+    op, number = count_bound(expr)
+    return lambda facts: compare_counts(steps.numbers(facts), op, number, negated)
 
 
-def bound(expr: tree.After | tree.Count) -> tuple[Op, int]:
+def count_bound(expr: tree.After | tree.Count) -> tuple[Op, int]:
     """What the number of steps is compared with; `after` is at least one."""
     return (expr.op, expr.number) if isinstance(expr, tree.Count) else (Op.GE, 1)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from rebuno.model.step import Kind
-from rebuno.policy.matcher.tables import Guard, Guarded
+from rebuno.policy.matcher.tables import ArgumentTable, LiteralTest
 from rebuno.policy.syntax.tree import Literal, Name, Subject
 from rebuno.policy.values.globs import Glob, glob
 
@@ -13,12 +13,12 @@ KINDS: Final[dict[str, str]] = {"tool": Kind.TOOL.value, "llm": Kind.LLM.value, 
 # Targets, and choices by arguments, that are remembered for each kind.
 MAX_TARGETS: Final = 4096
 # Rules of one subject that ask the same argument: from this many on they are found by its value.
-LEAST_TOGETHER: Final = 8
+MIN_TABLE_RULES: Final = 8
 
 Lists = Mapping[str, Sequence[object]]
 
 
-class Pattern:
+class SubjectPattern:
     """One pattern of a subject: a kind and a glob. `kind` is a wire kind, or None for `any step`."""
 
     __slots__ = ("glob", "kind")
@@ -32,16 +32,16 @@ class Pattern:
         return self.kind in (None, kind) and self.glob.matches(target)
 
 
-def patterns(subject: Subject, lists: Lists) -> tuple[Pattern, ...]:
+def subject_patterns(subject: Subject, lists: Lists) -> tuple[SubjectPattern, ...]:
     """The patterns of a subject, the lists that it names written out.
 
     Raises:
         GlobError: a pattern cannot be read (`check` has refused it before).
     """
     if not subject.groups:
-        return (Pattern(None, glob("*")),)
+        return (SubjectPattern(None, glob("*")),)
     return tuple(
-        Pattern(KINDS[group.kind], glob(text))
+        SubjectPattern(KINDS[group.kind], glob(text))
         for group in subject.groups
         for item in group.patterns
         for text in _texts(item, lists)
@@ -54,7 +54,7 @@ def _texts(item: Literal | Name, lists: Lists) -> Iterator[str]:
             yield value
 
 
-def about(subject: Sequence[Pattern], kind: str, target: str) -> bool:
+def matches_any(subject: Sequence[SubjectPattern], kind: str, target: str) -> bool:
     """Whether one of the patterns means the step."""
     return any(pattern.matches(kind, target) for pattern in subject)
 
@@ -64,30 +64,30 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Row(NamedTuple, Generic[R]):
+class IndexedRule(NamedTuple, Generic[R]):
     """A rule as an index takes it: the patterns that count for the kind, the rule, whether it always matches once its
     subject does, and what its first test asks of an argument, if it is of that sort."""
 
-    subject: Sequence[Pattern]
+    subject: Sequence[SubjectPattern]
     rule: R
     final: bool
-    guard: Guard | None = None
+    guard: LiteralTest | None = None
 
 
-class _Open:
+class _OpenCandidates:
     """The candidates of a target before its arguments are known: those that any arguments leave, in order, and the
     tables that tell the others. Nothing from position `end` on is a candidate. `chosen` remembers the whole lists."""
 
     __slots__ = ("chosen", "end", "positions", "tables")
 
-    def __init__(self, positions: Sequence[int], tables: Sequence[Guarded], end: int) -> None:
+    def __init__(self, positions: Sequence[int], tables: Sequence[ArgumentTable], end: int) -> None:
         self.positions = positions
         self.tables = tables
         self.end = end
         self.chosen: dict[object, tuple[Any, ...]] = {}
 
 
-class Index(Generic[R]):
+class RuleIndex(Generic[R]):
     """The rules about steps of one kind, found by target and, where many rules ask one argument, by its value.
 
     `rows` are the rules in the order of the file; nothing after the first that always matches is a candidate. `last`
@@ -97,20 +97,20 @@ class Index(Generic[R]):
 
     __slots__ = ("_choices", "_exact", "_globs", "_lengths", "_open", "_rules", "_seen", "_tables", "last")
 
-    def __init__(self, rows: Sequence[Row[R]], last: R) -> None:
+    def __init__(self, rows: Sequence[IndexedRule[R]], last: R) -> None:
         self._rules = tuple((row.rule, row.final) for row in rows)
         self.last = last
         self._exact: dict[str, list[int]] = {}
         self._globs: dict[str, list[tuple[int, Glob]]] = {}
-        self._tables: list[tuple[Sequence[Pattern], Guarded]] = []
-        alike: dict[tuple[str, ...], list[tuple[int, Guard]]] = {}
+        self._tables: list[tuple[Sequence[SubjectPattern], ArgumentTable]] = []
+        alike: dict[tuple[str, ...], list[tuple[int, LiteralTest]]] = {}
         for position, row in enumerate(rows):
             if row.guard is not None:
-                alike.setdefault(_alike(row.subject, row.guard), []).append((position, row.guard))
+                alike.setdefault(_table_key(row.subject, row.guard), []).append((position, row.guard))
         together: set[int] = set()
         for group in alike.values():
-            if len(group) >= LEAST_TOGETHER:
-                self._tables.append((rows[group[0][0]].subject, Guarded(group[0][1].key, group)))
+            if len(group) >= MIN_TABLE_RULES:
+                self._tables.append((rows[group[0][0]].subject, ArgumentTable(group[0][1].key, group)))
                 together.update(position for position, _ in group)
         for position, row in enumerate(rows):
             for pattern in () if position in together else row.subject:
@@ -119,8 +119,8 @@ class Index(Generic[R]):
                 else:
                     self._globs.setdefault(pattern.glob.prefix, []).append((position, pattern.glob))
         self._lengths = sorted({len(prefix) for prefix in self._globs})
-        self._seen: dict[str, tuple[R, ...] | _Open] = {}
-        self._open: dict[tuple[int, ...], _Open] = {}
+        self._seen: dict[str, tuple[R, ...] | _OpenCandidates] = {}
+        self._open: dict[tuple[int, ...], _OpenCandidates] = {}
         self._choices = 0
 
     def candidates(self, target: str, args: Any) -> tuple[R, ...]:
@@ -138,7 +138,7 @@ class Index(Generic[R]):
         kept: tuple[R, ...] | None = found.chosen.get(key)
         return self._choose(found, args, key) if kept is None else kept
 
-    def _find(self, target: str) -> tuple[R, ...] | _Open:
+    def _find(self, target: str) -> tuple[R, ...] | _OpenCandidates:
         positions = set(self._exact.get(target, ()))
         for length in self._lengths:
             if length > len(target):
@@ -159,11 +159,11 @@ class Index(Generic[R]):
         key = (*ordered, -1, *(number for number, _ in tables))
         found = self._open.get(key)
         if found is None:
-            found = _Open(ordered, [table for _, table in tables], end)
+            found = _OpenCandidates(ordered, [table for _, table in tables], end)
             _keep(self._open, key, found)
         return found
 
-    def _choose(self, found: _Open, args: Any, key: object) -> tuple[R, ...]:
+    def _choose(self, found: _OpenCandidates, args: Any, key: object) -> tuple[R, ...]:
         others = {position for table in found.tables for position in table.find(args) if position < found.end}
         self._choices += 1
         if self._choices > MAX_TARGETS:
@@ -179,7 +179,7 @@ class Index(Generic[R]):
         return tuple(rules) if final else (*rules, self.last)
 
 
-def _alike(subject: Sequence[Pattern], guard: Guard) -> tuple[str, ...]:
+def _table_key(subject: Sequence[SubjectPattern], guard: LiteralTest) -> tuple[str, ...]:
     return (guard.key, *(pattern.glob.pattern for pattern in subject))
 
 

@@ -8,7 +8,7 @@ from rebuno.policy.facets.reading import Facet, Reading
 from rebuno.policy.matcher.facts import Evidence, Facts
 from rebuno.policy.values.json_values import Tri, is_number, valid
 from rebuno.policy.values.readings import readings
-from rebuno.policy.values.tokens import MAX_TEXT, found_numbers, occurs, pieces
+from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT, found_numbers, occurs, pieces
 
 # Shorter values are left out: they stand in every text.
 SHORTEST: Final = 3
@@ -23,10 +23,10 @@ MAX_VALUES: Final = 100_000
 _LITTLE: Final = 1 << 20
 
 # What one earlier step gives: values, whether for sure, and the facet that read them.
-Given = Callable[[Evidence, Facts], Iterator[tuple[Any, bool, Facet | None]]]
+StepValues = Callable[[Evidence, Facts], Iterator[tuple[Any, bool, Facet | None]]]
 
 
-def spelt(value: Any) -> str | Decimal | None:
+def spelling_of(value: Any) -> str | Decimal | None:
     """How a value is looked for: a text without regard to case, a number as a number; None for what is left out."""
     if type(value) is str:
         return value.casefold() if len(value) >= SHORTEST and value.strip() and valid(value) else None
@@ -42,14 +42,14 @@ def forms(spelling: str | Decimal) -> Collection[str]:
         written = format(spelling.copy_abs(), "f")
         written = written.rstrip("0").rstrip(".") if "." in written else written
         return [written] if len(written) >= SHORTEST_HIDDEN else []
-    if not SHORTEST_HIDDEN <= len(spelling) <= MAX_TEXT:
+    if not SHORTEST_HIDDEN <= len(spelling) <= MAX_SEARCHED_TEXT:
         return []
     return [form for form in readings(spelling) or (spelling,) if len(form) >= SHORTEST_HIDDEN]
 
 
 def searchable(text: Any) -> bool:
     """Whether it is a text that can be searched: valid Unicode of at most 1,048,576 characters."""
-    return type(text) is str and len(text) <= MAX_TEXT and valid(text)
+    return type(text) is str and len(text) <= MAX_SEARCHED_TEXT and valid(text)
 
 
 def fragments(text: str) -> set[str]:
@@ -57,7 +57,7 @@ def fragments(text: str) -> set[str]:
     return {text[at : at + SHORTEST_HIDDEN] for at in range(len(text) - SHORTEST_HIDDEN + 1)}
 
 
-class _Entry:
+class _MentionedValue:
     """One value: as it is spelt, its pieces, and the first events that gave it for sure and perhaps."""
 
     __slots__ = ("pieces", "possible", "spelt", "sure")
@@ -69,7 +69,7 @@ class _Entry:
         self.possible: int | None = None
 
 
-class _Index:
+class _MentionIndex:
     """The values of one history. Each is filed under the rarest of its pieces: a text without it does not hold it.
 
     `hidden` has the forms of all values with the first event that gave one, `filed` the same under the rarest of their
@@ -82,8 +82,8 @@ class _Index:
         self.agent = facts.agent
         self.input = facts.input
         self.read = 0
-        self.entries: dict[str | Decimal, _Entry] = {}
-        self.words: dict[str, list[_Entry]] = {}
+        self.entries: dict[str | Decimal, _MentionedValue] = {}
+        self.words: dict[str, list[_MentionedValue]] = {}
         self.hidden: dict[str, int] = {}
         self.filed: dict[str, list[str]] = {}
         self.numbers = False
@@ -95,7 +95,7 @@ class _Index:
         if isinstance(value, Reading):
             self._doubt(seq)
             return
-        spelling = spelt(value)
+        spelling = spelling_of(value)
         if spelling is None:
             return
         entry = self.entries.get(spelling)
@@ -103,14 +103,14 @@ class _Index:
             if len(self.entries) >= MAX_VALUES:
                 self._doubt(seq)
                 return
-            entry = self.entries[spelling] = _Entry(spelling)
+            entry = self.entries[spelling] = _MentionedValue(spelling)
             self._file(entry, seq)
         if sure and entry.sure is None:
             entry.sure = seq
         elif not sure and entry.possible is None:
             entry.possible = seq
 
-    def _file(self, entry: _Entry, seq: int) -> None:
+    def _file(self, entry: _MentionedValue, seq: int) -> None:
         if entry.pieces:
             rarest = min(entry.pieces, key=lambda piece: len(self.words.get(piece, ())))
             self.words.setdefault(rarest, []).append(entry)
@@ -187,11 +187,11 @@ class Mentions:
 
     __slots__ = ("_alone", "_given", "_listed")
 
-    def __init__(self, listed: Sequence[Any], given: Given) -> None:
+    def __init__(self, listed: Sequence[Any], given: StepValues) -> None:
         self._listed = tuple(listed)
         self._given = given
         # What is asked where nothing has happened yet.
-        self._alone: _Index | None = None
+        self._alone: _MentionIndex | None = None
 
     def find(self, text: Any, facts: Facts) -> Tri:
         """Whether the text holds one of the values, as of the submission: yes as a whole word, maybe anywhere else, as
@@ -201,12 +201,12 @@ class Mentions:
         """
         return self._index(facts).find(text, facts.as_of) if searchable(text) else None
 
-    def _index(self, facts: Facts) -> _Index:
+    def _index(self, facts: Facts) -> _MentionIndex:
         history = facts.history
         if history is None:
             self._alone = self._alone or self._of_lists(facts)
             return self._alone
-        index: _Index | None = history.indexes.get(self)
+        index: _MentionIndex | None = history.indexes.get(self)
         # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
         if index is None or index.input is not facts.input or index.agent != facts.agent:
             index = history.indexes[self] = self._of_lists(facts)
@@ -218,8 +218,8 @@ class Mentions:
             index.read += 1
         return index
 
-    def _of_lists(self, facts: Facts) -> _Index:
-        index = _Index(facts)
+    def _of_lists(self, facts: Facts) -> _MentionIndex:
+        index = _MentionIndex(facts)
         for value in self._listed:
             index.add(value, True, -1)
         return index

@@ -21,9 +21,9 @@ def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
     asks = False
     for clause in rule.clauses:
         match clause:
-            case s.Limit():
+            case s.LimitClause():
                 limit = _limit(clause)
-            case s.Budget(tokens, otherwise):
+            case s.BudgetClause(tokens, otherwise):
                 budget = Budget(tokens, _OTHERWISE.get(otherwise, Otherwise.DENY))
             case s.Approvers(names):
                 asks, approvers = True, tuple(dict.fromkeys(str(name.value) for name in names))
@@ -41,7 +41,7 @@ def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
     return Obligation(bundle, rule.id.text, limit, budget, asking)
 
 
-def _limit(clause: s.Limit) -> Limit:
+def _limit(clause: s.LimitClause) -> Limit:
     return Limit(
         clause.number,
         clause.window.seconds if clause.window else None,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rebuno.policy.facets import registry
 from rebuno.policy.facets.path.placed import Placed, unplaced
-from rebuno.policy.facets.reading import Facet, Reading, Surroundings, failed
+from rebuno.policy.facets.reading import Facet, PathContext, Reading, reader_failed
 from rebuno.policy.matcher.paths import elements, many, one
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
@@ -39,7 +39,7 @@ class Lens:
     facet: Facet | None
 
 
-def surroundings(bundle: tree.Bundle) -> Surroundings:
+def path_context(bundle: tree.Bundle) -> PathContext:
     """Where the relative paths of a bundle start, and what `~` is."""
     workdir = home = None
     for statement in bundle.statements:
@@ -47,14 +47,14 @@ def surroundings(bundle: tree.Bundle) -> Surroundings:
             workdir = str(statement.path.value)
         elif isinstance(statement, tree.Home):
             home = str(statement.path.value)
-    return Surroundings(workdir, home)
+    return PathContext(workdir, home)
 
 
 def chain_of(names: Sequence[tree.Name]) -> tuple[Facet, ...]:
     """The facets of a chain, outermost first (`check` has seen that there are such)."""
     if not names:
         return ()
-    found = [registry.facet(name.text) for name in names]
+    found = [registry.find_facet(name.text) for name in names]
     return tuple(facet for facet in found if facet is not None)
 
 
@@ -63,7 +63,7 @@ def lens(operand: tree.Operand, op: Op, block: Block | None) -> Lens:
     chain = chain_of(operand.facets)
     facet = chain[0] if chain else inherited(operand, block)
     if facet is None and op is Op.UNDER:
-        path = registry.facet("path")
+        path = registry.find_facet("path")
         return Lens((path,) if path else (), path)
     return Lens(chain, facet)
 
@@ -84,7 +84,7 @@ def inherited(operand: tree.Operand, block: Block | None) -> Facet | None:
 # ---------------------------------------------------------------- the left side
 
 
-def through(chain: Sequence[Facet], values: list[Any], around: Surroundings) -> list[Any]:
+def through(chain: Sequence[Facet], values: list[Any], context: PathContext) -> list[Any]:
     """The values as the facets read them: absent ones stay absent, unreadable ones unreadable, sets are taken apart.
 
     Of more than 100,000 values none is read.
@@ -102,11 +102,11 @@ def through(chain: Sequence[Facet], values: list[Any], around: Surroundings) -> 
                 found.append(MISSING)
             else:
                 try:
-                    read = facet.read(value, around)
+                    read = facet.read(value, context)
                 except Exception as error:
                     # INVARIANT: no input makes evaluation raise, no matter who wrote the facet.
                     logger.exception("the reader of `%s of` failed; what it was given counts as unreadable", facet.name)
-                    read = failed(facet.name, type(error).__name__)
+                    read = reader_failed(facet.name, type(error).__name__)
                 found.extend(read) if facet.many and type(read) is list else found.append(read)
         values = found
     return values
@@ -116,7 +116,7 @@ def values_of(
     operand: tree.Operand,
     chain: Sequence[Facet],
     facts: Any,
-    around: Surroundings,
+    context: PathContext,
     *,
     apart: bool,
     block: bool = False,
@@ -126,22 +126,22 @@ def values_of(
     roots = [getattr(facts, path.root) for path in operand.paths]
     found = elements(roots, [path.parts for path in operand.paths], apart=apart)
     if chain or block or all(path.root != "it" for path in operand.paths):
-        return through(chain, found, around)
+        return through(chain, found, context)
     return [unplaced(value) for value in found]
 
 
-def right_of(operand: tree.Operand, facts: Any, around: Surroundings) -> Any:
+def right_of(operand: tree.Operand, facts: Any, context: PathContext) -> Any:
     """The value of a path on the right side: of several values the list of those that are there."""
     path, chain = operand.paths[0], chain_of(operand.facets)
     root = getattr(facts, path.root)
     if path.many or any(facet.many for facet in chain):
-        found = through(chain, many(root, path.parts), around)
+        found = through(chain, many(root, path.parts), context)
         return [unplaced(value) for value in found if not absent(value)]
     value = one(root, path.parts)
-    return through(chain, [value], around)[0] if chain else unplaced(value)
+    return through(chain, [value], context)[0] if chain else unplaced(value)
 
 
-def there(value: Any) -> Tri:
+def is_given(value: Any) -> Tri:
     """`given`: whether a value is there; maybe where it cannot be read."""
     return True if isinstance(value, Reading) else given(value)
 
@@ -158,7 +158,7 @@ def weight(value: Any) -> int:
 
 
 @lru_cache(maxsize=4096, typed=True)
-def normal(facet: Facet | None, op: Op, value: Any, around: Surroundings) -> Any:
+def normal(facet: Facet | None, op: Op, value: Any, context: PathContext) -> Any:
     """A literal of the right side as the facet's values are written, so that both can be compared.
 
     Raises:
@@ -167,42 +167,42 @@ def normal(facet: Facet | None, op: Op, value: Any, around: Surroundings) -> Any
     if facet is None or value is None:
         return value
     if op in _WHOLE:
-        return facet.literal(value, around)
+        return facet.literal(value, context)
     if type(value) is not str:
         return value
     if op is Op.UNDER:
-        return facet.network(value, around) if facet.network else value
+        return facet.network(value, context) if facet.network else value
     if op is Op.LIKE and facet.pattern is not None:
-        return facet.pattern(value, around)
+        return facet.pattern(value, context)
     return value.lower() if facet.lower and op in _PARTS else value
 
 
-def normal_right(facet: Facet | None, op: Op, right: Any, around: Surroundings) -> Any:
+def normal_right(facet: Facet | None, op: Op, right: Any, context: PathContext) -> Any:
     """`normal` for a literal, or for each element of a list.
 
     Raises:
         ValueError: as `normal`.
     """
     if type(right) is list:
-        return [normal(facet, op, item, around) for item in right]
-    return normal(facet, op, right, around)
+        return [normal(facet, op, item, context) for item in right]
+    return normal(facet, op, right, context)
 
 
-def met(facet: Facet | None, op: Op, right: Any, around: Surroundings) -> Any:
+def normal_operand(facet: Facet | None, op: Op, right: Any, context: PathContext) -> Any:
     """What a path on the right side comes to for `under` and `like`, whose right sides are not values but places and
     patterns: `UNREADABLE` in place of what the facet cannot make one of. What is absent and everything else stays."""
     if facet is None or absent(right) or (op is not Op.UNDER and (op is not Op.LIKE or facet.pattern is None)):
         return right
     if type(right) is list:
-        return [_met(facet, op, item, around) for item in right]
-    return _met(facet, op, right, around)
+        return [_normal_operand(facet, op, item, context) for item in right]
+    return _normal_operand(facet, op, right, context)
 
 
-def _met(facet: Facet, op: Op, right: Any, around: Surroundings) -> Any:
+def _normal_operand(facet: Facet, op: Op, right: Any, context: PathContext) -> Any:
     if type(right) is not str:
         return right if isinstance(right, Reading) else UNREADABLE
     try:
-        return normal(facet, op, right, around)
+        return normal(facet, op, right, context)
     except ValueError:
         return UNREADABLE
 

@@ -12,7 +12,7 @@ from rebuno.policy.values.json_values import MISSING, UNREADABLE, absent
 OF_THE_STEP: Final = frozenset({"args", "result", "target", "it"})
 
 
-class Past(Facts):
+class PastStep(Facts):
     """What the `where` of a test on history looks at: the `args`, the `result` and the name of an earlier step, and
     `this`, the step being judged. Everything else is that step's."""
 
@@ -31,21 +31,21 @@ class Past(Facts):
         self.result = step.result if step.succeeded else UNREADABLE
 
 
-def asks_anew(where: tree.Expr, lists: Mapping[str, Any]) -> bool:
+def depends_on_submission(where: tree.Expr, lists: Mapping[str, Any]) -> bool:
     """Whether the answer about one and the same step depends on the submission: through `this`, or through a `known`,
     which grows. `lists` are the names that hold values."""
     tests = _tests(where)
     sets = [test.right for test in tests if isinstance(test.right, tree.Name) and test.right.text not in lists]
-    return bool(sets or of_this(where))
+    return bool(sets or submission_paths(where))
 
 
-def of_this(where: tree.Expr) -> list[tree.Path]:
+def submission_paths(where: tree.Expr) -> list[tree.Path]:
     """The paths of a `where` that lead into the step being judged."""
     sides = [side for test in _tests(where) for side in (test.operand, test.right)]
     return [path for side in sides if isinstance(side, tree.Operand) for path in side.paths if path.root == "this"]
 
 
-def left_out(paths: Sequence[tree.Path], past: Past) -> bool:
+def leaves_out(paths: Sequence[tree.Path], past: PastStep) -> bool:
     """Whether the submission leaves out something that these paths lead to."""
     return any(absent(value) for path in paths for value in many(past.this, path.parts))
 

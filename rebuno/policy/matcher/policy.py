@@ -8,7 +8,7 @@ from typing import Final
 from rebuno.model.decision import STRICTNESS, Decision, Verdict
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check
-from rebuno.policy.matcher.index import Index
+from rebuno.policy.matcher.index import RuleIndex
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.tree import Bundle
 
@@ -59,8 +59,8 @@ class Layer(Policy):
         digest: str,
         sources: Sequence[Source],
         bundles: Sequence[Bundle],
-        kinds: Mapping[str, Index[Ruling]],
-        other: Index[Ruling],
+        kinds: Mapping[str, RuleIndex[Ruling]],
+        other: RuleIndex[Ruling],
     ) -> None:
         super().__init__(name, digest, sources, bundles, (self,))
         self._kinds = dict(kinds)

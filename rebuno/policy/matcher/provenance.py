@@ -5,27 +5,27 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import NOWHERE, Doubtful, Facet, Reading, Surroundings, failed
+from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext, Reading, UncertainValue, reader_failed
 from rebuno.policy.matcher.facts import Evidence, Facts, History
-from rebuno.policy.matcher.index import Pattern, about
+from rebuno.policy.matcher.index import SubjectPattern, matches_any
 from rebuno.policy.matcher.mentions import Mentions
 from rebuno.policy.matcher.operands import through
 from rebuno.policy.matcher.paths import Parts, many, one, split_at_each
 from rebuno.policy.values.json_values import Marker, Tri, absent, key_of
-from rebuno.policy.values.tokens import Texts
+from rebuno.policy.values.tokens import SearchableTexts
 
 # Beyond it, what is not found is maybe.
-MAX_VALUES: Final = 100_000
+MAX_KNOWN_VALUES: Final = 100_000
 
 # Stands among what a facet found in a text in which it failed.
-FAILED: Final = Marker("failed")
+READER_FAILED: Final = Marker("failed")
 logger: Final = logging.getLogger("rebuno.policy.facets")
 
 # What a value is filed and sought under: keys, each with whether it stands for the value for sure.
 Keys = Sequence[tuple[Any, bool]]
 
 
-class Item(Facts):
+class SourceItem(Facts):
     """What a `where` looks at: an earlier step's `kind`, `target` and `args`, its whole `result`, and the `item` on
     the path. `agent` and `input` are the execution's. It counts its element tests for itself, a step at a time."""
 
@@ -42,48 +42,48 @@ class Item(Facts):
         self.readings = None
 
 
-Where = Callable[[Item], Tri]
+Where = Callable[[SourceItem], Tri]
 
 
-def filed(value: Any, fold: bool) -> Keys:
+def index_keys(value: Any, fold: bool) -> Keys:
     """The keys that a value stands under in a set; none for what cannot be in one."""
-    if type(value) is Doubtful:
-        return [(key, False) for key, _ in filed(value.value, fold)]
+    if type(value) is UncertainValue:
+        return [(key, False) for key, _ in index_keys(value.value, fold)]
     if isinstance(value, Reading):
-        return [((type(value), key), sure) for key, sure in value.keys(fold)]
+        return [((type(value), key), sure) for key, sure in value.index_keys(fold)]
     key = key_of(value, fold)
     return [] if key is None else [(key, True)]
 
 
-def sought(value: Any, fold: bool) -> Keys:
+def lookup_keys(value: Any, fold: bool) -> Keys:
     """The keys that a value is looked up under; none for what no set can be asked for."""
     if isinstance(value, Reading):
-        return [((type(value), key), sure) for key, sure in value.sought(fold)]
-    return filed(value, fold)
+        return [((type(value), key), sure) for key, sure in value.lookup_keys(fold)]
+    return index_keys(value, fold)
 
 
-def _sought_by(facet: Facet, text: str, around: Surroundings) -> Iterator[Any]:
+def _found_by(facet: Facet, text: str, context: PathContext) -> Iterator[Any]:
     if facet.find is None:
         return
     try:
-        yield from facet.find(text, around)
+        yield from facet.find(text, context)
     except Exception as error:
         # INVARIANT: no input makes evaluation raise, no matter who wrote the facet.
         logger.exception("the finder of `%s of` failed; what it was given may hold anything", facet.name)
-        failed(facet.name, type(error).__name__)
-        yield FAILED
+        reader_failed(facet.name, type(error).__name__)
+        yield READER_FAILED
 
 
-def found_in(value: Any, facet: Facet, around: Surroundings) -> Iterator[Any]:
+def found_in(value: Any, facet: Facet, context: PathContext) -> Iterator[Any]:
     """What a facet reads in a source's value: as a whole, and in a text wherever it stands."""
     if type(value) is str:
-        yield from _sought_by(facet, value, around)
-    for read in through((facet,), [value], around):
-        if filed(read, False):
+        yield from _found_by(facet, value, context)
+    for read in through((facet,), [value], context):
+        if index_keys(read, False):
             yield read
 
 
-class Held:
+class KeyedValues:
     """Values under their keys, those for sure and those that may be meant. `partial`: some could not be taken in."""
 
     __slots__ = ("partial", "possible", "sure")
@@ -93,15 +93,15 @@ class Held:
         self.possible: set[Any] = set()
         self.partial = partial
         for value in values:
-            self.partial |= value is FAILED
-            for key, sure in filed(value, fold):
+            self.partial |= value is READER_FAILED
+            for key, sure in index_keys(value, fold):
                 if key not in self.sure and key not in self.possible and self._full():
                     self.partial = True
                     return
                 (self.sure if sure else self.possible).add(key)
 
     def _full(self) -> bool:
-        return len(self.sure) + len(self.possible) >= MAX_VALUES
+        return len(self.sure) + len(self.possible) >= MAX_KNOWN_VALUES
 
     def find(self, keys: Keys) -> Tri:
         """Whether a value with these keys is among them."""
@@ -120,32 +120,32 @@ class FromInput:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
 
-    def texts(self, facts: Facts) -> Texts:
+    def texts(self, facts: Facts) -> SearchableTexts:
         """The input's texts, read once for each history."""
-        texts: Texts = _once(facts, (self, "texts"), lambda: self.read(facts.input))
+        texts: SearchableTexts = _once(facts, (self, "texts"), lambda: self.read(facts.input))
         return texts
 
-    def held(self, facts: Facts, facet: Facet, around: Surroundings, fold: bool) -> Held:
+    def held(self, facts: Facts, facet: Facet, context: PathContext, fold: bool) -> KeyedValues:
         """What a facet finds in the input, read once for each history."""
-        held: Held = _once(
+        held: KeyedValues = _once(
             facts,
             (self, "held"),
-            lambda: Held(in_texts(self.texts(facts), facet, around), fold, partial=self.texts(facts).partial),
+            lambda: KeyedValues(in_texts(self.texts(facts), facet, context), fold, partial=self.texts(facts).partial),
         )
         return held
 
-    def read(self, value: Any) -> Texts:
+    def read(self, value: Any) -> SearchableTexts:
         """The texts of an input."""
         found = many(value, self.parts)
-        return Texts([element for element in found if not absent(element)])
+        return SearchableTexts([element for element in found if not absent(element)])
 
 
-def in_texts(texts: Texts, facet: Facet, around: Surroundings) -> Iterator[Any]:
+def in_texts(texts: SearchableTexts, facet: Facet, context: PathContext) -> Iterator[Any]:
     """What a facet that can be looked for finds in an input: in its texts, and in each of its numbers."""
     for text in texts.texts:
-        yield from _sought_by(facet, text, around)
+        yield from _found_by(facet, text, context)
     for number in texts.numbers:
-        yield from through((facet,), [number], around)
+        yield from through((facet,), [number], context)
 
 
 def _once(facts: Facts, key: object, make: Callable[[], Any]) -> Any:
@@ -164,13 +164,13 @@ class FromSteps:
     `paths` are the places, each with the facets that it is read through.
     """
 
-    __slots__ = ("approved", "around", "paths", "subject", "where")
+    __slots__ = ("approved", "context", "paths", "subject", "where")
 
     def __init__(
         self,
-        subject: Sequence[Pattern],
+        subject: Sequence[SubjectPattern],
         paths: Sequence[tuple[Parts, tuple[Facet, ...]]],
-        around: Surroundings,
+        context: PathContext,
         *,
         approved: bool,
         where: Where | None = None,
@@ -179,21 +179,21 @@ class FromSteps:
         self.paths = tuple((*(split_at_each(parts) or ((), parts)), chain) for parts, chain in paths)
         self.approved = approved
         self.where = where
-        self.around = around
+        self.context = context
 
-    def values(self, step: Evidence, item: Item) -> Iterator[tuple[Any, Tri, Facet | None]]:
+    def values(self, step: Evidence, item: SourceItem) -> Iterator[tuple[Any, Tri, Facet | None]]:
         """The values that one step gives, each with whether `where` holds (yes or maybe) and the facet that read it.
 
         `item` is the step's; it is used up. What does not fit the path, null, lists and objects give nothing.
         """
         counts = step.approved if self.approved else step.succeeded
-        if not counts or not about(self.subject, step.kind, step.target):
+        if not counts or not matches_any(self.subject, step.kind, step.target):
             return
         root = step.args if self.approved else step.result
         for prefix, rest, chain in self.paths:
             for element in many(root, prefix):
                 item.look_at(element)
-                values = [v for v in through(chain, [one(element, rest)], self.around) if filed(v, False)]
+                values = [v for v in through(chain, [one(element, rest)], self.context) if index_keys(v, False)]
                 if not values:
                     continue
                 answer = True if self.where is None else self.where(item)
@@ -202,7 +202,7 @@ class FromSteps:
                         yield value, answer, chain[0] if chain else None
 
 
-class _Seen:
+class _StepValues:
     """What one history gave so far. `sure` and `possible` map a value's key to the first event that gave it."""
 
     __slots__ = ("agent", "full_at", "input", "possible", "read", "sure")
@@ -218,7 +218,11 @@ class _Seen:
 
     def add(self, key: Any, sure: bool, seq: int) -> None:
         """Files one value under one key."""
-        if key not in self.sure and key not in self.possible and len(self.sure) + len(self.possible) >= MAX_VALUES:
+        if (
+            key not in self.sure
+            and key not in self.possible
+            and len(self.sure) + len(self.possible) >= MAX_KNOWN_VALUES
+        ):
             self.doubt(seq)
         else:
             (self.sure if sure else self.possible).setdefault(key, seq)
@@ -229,7 +233,7 @@ class _Seen:
             self.full_at = seq
 
 
-class Known:
+class KnownSet:
     """One `known`: Kleene's or over its sources.
 
     `fold` makes it the set that `in NAME ignoring case` asks, and `facet` the one that a value read by it is sought in:
@@ -237,7 +241,7 @@ class Known:
     has given what is meant.
     """
 
-    __slots__ = ("around", "facet", "fold", "inputs", "listed", "mentions", "name", "steps")
+    __slots__ = ("context", "facet", "fold", "inputs", "listed", "mentions", "name", "steps")
 
     def __init__(
         self,
@@ -248,13 +252,13 @@ class Known:
         steps: Sequence[FromSteps] = (),
         fold: bool = False,
         facet: Facet | None = None,
-        around: Surroundings = NOWHERE,
+        context: PathContext = NO_CONTEXT,
     ) -> None:
         self.name = name
         self.facet = facet
-        self.around = around
+        self.context = context
         self.fold = fold
-        self.listed = Held((one for value in listed for one in as_listed(value, facet, around)), fold)
+        self.listed = KeyedValues((one for value in listed for one in as_listed(value, facet, context)), fold)
         self.inputs = tuple(inputs)
         self.steps = tuple(steps)
         self.mentions = Mentions(listed, self._given)
@@ -265,7 +269,7 @@ class Known:
         Lists and objects, text that is not valid Unicode and what is no JSON are maybe; so is a truth value that only
         the input could hold, and whatever the input holds where another execution began this one.
         """
-        keys = sought(value, self.fold)
+        keys = lookup_keys(value, self.fold)
         if not keys:
             return None
         answer = self.listed.find(keys)
@@ -286,7 +290,7 @@ class Known:
     def _in_input(self, value: Any, keys: Keys, source: FromInput, facts: Facts) -> Tri:
         facet = self.facet
         if facet is not None and facet.find is not None:
-            return source.held(facts, facet, self.around, self.fold).find(keys)
+            return source.held(facts, facet, self.context, self.fold).find(keys)
         if type(value) is bool or isinstance(value, Reading):
             return None
         return source.texts(facts).find(value, fold=self.fold)
@@ -303,11 +307,11 @@ class Known:
         doubts = any(by_then(seen.sure.get(key)) or by_then(seen.possible.get(key)) for key, _ in keys)
         return None if doubts or by_then(seen.full_at) else False
 
-    def _read(self, facts: Facts, history: History) -> _Seen:
-        seen: _Seen | None = history.indexes.get(self)
+    def _read(self, facts: Facts, history: History) -> _StepValues:
+        seen: _StepValues | None = history.indexes.get(self)
         # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
         if seen is None or seen.input is not facts.input or seen.agent != facts.agent:
-            seen = history.indexes[self] = _Seen(facts)
+            seen = history.indexes[self] = _StepValues(facts)
         evidence = history.evidence
         while seen.read < len(evidence):
             step = evidence[seen.read]
@@ -317,38 +321,38 @@ class Known:
         return seen
 
     def _given(self, step: Evidence, facts: Facts) -> Iterator[tuple[Any, bool, Facet | None]]:
-        item = Item(step, facts)
+        item = SourceItem(step, facts)
         for source in self.steps:
             for value, sure, by in source.values(step, item):
                 yield value, sure is True, by
 
-    def _add(self, value: Any, sure: bool, by: Facet | None, seq: int, seen: _Seen) -> None:
-        if foreign(value, by, self.facet):
+    def _add(self, value: Any, sure: bool, by: Facet | None, seq: int, seen: _StepValues) -> None:
+        if incomparable(value, by, self.facet):
             seen.doubt(seq)
             return
-        for one_value in meant(value, by, self.facet, self.around):
-            if one_value is FAILED:
+        for one_value in normalised(value, by, self.facet, self.context):
+            if one_value is READER_FAILED:
                 seen.doubt(seq)
-            for key, certain in filed(one_value, self.fold):
+            for key, certain in index_keys(one_value, self.fold):
                 seen.add(key, sure and certain, seq)
 
 
-def as_listed(value: Any, facet: Facet | None, around: Surroundings) -> Iterator[Any]:
+def as_listed(value: Any, facet: Facet | None, context: PathContext) -> Iterator[Any]:
     """What a value of a list stands for: itself, or what a facet makes of it as a literal and finds in it."""
     if facet is None:
         yield value
         return
     with suppress(ValueError):
-        yield facet.literal(value, around)
-    yield from found_in(value, facet, around)
+        yield facet.literal(value, context)
+    yield from found_in(value, facet, context)
 
 
-def meant(value: Any, by: Facet | None, facet: Facet | None, around: Surroundings) -> Iterable[Any]:
+def normalised(value: Any, by: Facet | None, facet: Facet | None, context: PathContext) -> Iterable[Any]:
     """What a value that an earlier step gave, and that the source's own facet `by` read, stands for under `facet`."""
-    return [value] if facet is None or by is not None else found_in(value, facet, around)
+    return [value] if facet is None or by is not None else found_in(value, facet, context)
 
 
-def foreign(value: Any, by: Facet | None, facet: Facet | None) -> bool:
+def incomparable(value: Any, by: Facet | None, facet: Facet | None) -> bool:
     """Whether the source's own facet gives what cannot be compared with what is sought, so that a miss is maybe."""
     return isinstance(value, Reading) and (facet is None or by is None or by.name != facet.name)
 

@@ -7,27 +7,27 @@ from typing import Any, Final
 
 from rebuno.errors import ValidationError
 from rebuno.model import identity
-from rebuno.policy.facets.registry import facet
+from rebuno.policy.facets.registry import find_facet
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax import tree
 
 # Characters. Shorter texts are read in some milliseconds, where they are met.
-LONG: Final = 2_048
+LONG_TEXT: Final = 2_048
 # Of one submission; those beyond it are read where they are met.
-MOST: Final = 64
+MAX_TEXTS_AHEAD: Final = 64
 
-Reader = Callable[[str], object]
+TextReader = Callable[[str], object]
 
 
-def readers(policy: Policy) -> tuple[Reader, ...]:
+def text_readers(policy: Policy) -> tuple[TextReader, ...]:
     """What reads long texts ahead for the facets that a policy uses, each once. It is found out once for a policy."""
     if policy.readers is None:
-        found = [known for name in sorted(facets_in(policy.bundles)) if (known := facet(name)) is not None]
+        found = [known for name in sorted(facets_in(policy.bundles)) if (known := find_facet(name)) is not None]
         policy.readers = tuple(dict.fromkeys(one.ahead for one in found if one.ahead is not None))
     return policy.readers
 
 
-def reads(policy: Policy) -> bool:
+def reads_texts(policy: Policy) -> bool:
     """Whether a decision may go through every character of a text more than a few times: a facet is read, or a value
     is sought in the input or in what earlier steps left behind. It is found out once for a policy."""
     if policy.reads is None:
@@ -37,7 +37,7 @@ def reads(policy: Policy) -> bool:
     return policy.reads
 
 
-def read(readers: Iterable[Reader], args: str) -> None:
+def read_long_texts(readers: Iterable[TextReader], args: str) -> None:
     """Reads the long texts in canonical JSON of arguments, in any thread; the readers keep what they find."""
     try:
         value = identity.reread(args)
@@ -51,11 +51,11 @@ def read(readers: Iterable[Reader], args: str) -> None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    stack, left = [value], MOST
+    stack, left = [value], MAX_TEXTS_AHEAD
     while stack and left:
         one = stack.pop()
         if isinstance(one, str):
-            if len(one) > LONG:
+            if len(one) > LONG_TEXT:
                 left -= 1
                 yield one
         elif isinstance(one, dict):

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.values.json_values import Tri, invert
 
-EXAMPLE: Final = "Mon-Fri 09:00-17:00 Europe/London"
-DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+EXAMPLE_SCHEDULE: Final = "Mon-Fri 09:00-17:00 Europe/London"
+WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _DAY: Final = {
     name: number
@@ -66,7 +66,7 @@ class Schedule:
         return (today in self.days and minute >= start) or ((today - 1) % 7 in self.days and minute < end)
 
 
-def schedule(text: str) -> Schedule:
+def parse_schedule(text: str) -> Schedule:
     """Reads `Mon-Fri 09:00-12:00,13:00-17:00 Europe/London`: days and ranges of them, times, a time zone.
 
     Raises:
@@ -74,7 +74,7 @@ def schedule(text: str) -> Schedule:
     """
     words = re.sub(r"\s*,\s*", ",", text.strip()).split()
     if len(words) != 3:
-        raise ScheduleError("a schedule is days, times and a time zone", f"write it like `{EXAMPLE}`")
+        raise ScheduleError("a schedule is days, times and a time zone", f"write it like `{EXAMPLE_SCHEDULE}`")
     days, times, zone = words
     found = frozenset(day for part in days.split(",") for day in _days(part))
     return Schedule(found, tuple(_times(part) for part in times.split(",")), _zone(zone))
@@ -84,7 +84,9 @@ def _days(text: str) -> list[int]:
     first, dash, last = text.partition("-")
     for name in (first, last) if dash else (first,):
         if name.lower() not in _DAY:
-            raise ScheduleError(f"there is no day `{name}`", f"the days are {', '.join(DAYS)}, as in `{EXAMPLE}`")
+            raise ScheduleError(
+                f"there is no day `{name}`", f"the days are {', '.join(WEEKDAYS)}, as in `{EXAMPLE_SCHEDULE}`"
+            )
     start = _DAY[first.lower()]
     length = (_DAY[last.lower()] - start) % 7 if dash else 0
     return [(start + day) % 7 for day in range(length + 1)]
@@ -112,7 +114,7 @@ def _zone(name: str) -> tzinfo:
     raise ScheduleError(f"there is no time zone `{name}`", help)
 
 
-def during(text: str, negated: bool) -> Callable[[Facts], Tri]:
+def schedule_check(text: str, negated: bool) -> Callable[[Facts], Tri]:
     """The check of a schedule that `check` has read, or its negation."""
-    holds = schedule(text).holds
+    holds = parse_schedule(text).holds
     return lambda facts: invert(holds(facts.now)) if negated else holds(facts.now)

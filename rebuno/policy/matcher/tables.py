@@ -15,7 +15,7 @@ _NONE: Final[Positions] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class LiteralTest:
     """`args.KEY == X` or `args.KEY in [X, …]`, without which a rule cannot match: the literals, by type."""
 
     key: str
@@ -23,7 +23,7 @@ class Guard:
     numbers: frozenset[int | float]
 
 
-def guard_of(rule: tree.Rule, values: Mapping[str, Any]) -> Guard | None:
+def first_literal_test(rule: tree.Rule, values: Mapping[str, Any]) -> LiteralTest | None:
     """The first test of a rule, where it is one of the two; `values` are those of `let`."""
     # INVARIANT: conditions are asked in order, and one that is no settles the rule before anything is counted.
     first = next((clause for clause in rule.clauses if isinstance(clause, tree.When | tree.Unless)), None)
@@ -45,10 +45,10 @@ def guard_of(rule: tree.Rule, values: Mapping[str, Any]) -> Guard | None:
     options = found if isinstance(found, list) else [found]
     texts = frozenset(item for item in options if type(item) is str and valid(item))
     numbers = frozenset(item for item in options if is_number(item))
-    return Guard(part.name, texts, numbers) if texts or numbers else None
+    return LiteralTest(part.name, texts, numbers) if texts or numbers else None
 
 
-class Guarded:
+class ArgumentTable:
     """Rules that ask the same argument, by their positions in the file.
 
     A rule without a literal of a value's type cannot tell, so it is a candidate for every such value.
@@ -56,13 +56,15 @@ class Guarded:
 
     __slots__ = ("_every", "_key", "_numbers", "_other_numbers", "_other_texts", "_texts")
 
-    def __init__(self, key: str, guards: Sequence[tuple[int, Guard]]) -> None:
+    def __init__(self, key: str, guards: Sequence[tuple[int, LiteralTest]]) -> None:
         self._key = key
         self._every: Positions = tuple(position for position, _ in guards)
         self._other_texts: Positions = tuple(position for position, guard in guards if not guard.texts)
         self._other_numbers: Positions = tuple(position for position, guard in guards if not guard.numbers)
-        self._texts = _filed(((position, guard.texts) for position, guard in guards), self._other_texts)
-        self._numbers = _filed(((position, guard.numbers) for position, guard in guards), self._other_numbers)
+        self._texts = _positions_by_value(((position, guard.texts) for position, guard in guards), self._other_texts)
+        self._numbers = _positions_by_value(
+            ((position, guard.numbers) for position, guard in guards), self._other_numbers
+        )
 
     def find(self, args: Any) -> Positions:
         """The rules whose first test is not no for these arguments, in order; the same object for the same answer."""
@@ -78,7 +80,7 @@ class Guarded:
         return _NONE if absent(value) else self._every
 
 
-def _filed(rows: Iterable[tuple[int, Iterable[Any]]], others: Positions) -> dict[Any, Positions]:
+def _positions_by_value(rows: Iterable[tuple[int, Iterable[Any]]], others: Positions) -> dict[Any, Positions]:
     found: dict[Any, list[int]] = {}
     for position, literals in rows:
         for value in literals:

@@ -7,24 +7,24 @@ from typing import Any, Final
 
 from rebuno.policy.facets.path.placed import unplaced
 from rebuno.policy.facets.predicates import ANY_OF, NEGATIVE, Predicate, predicate
-from rebuno.policy.facets.reading import NOWHERE, Facet, Surroundings
+from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.matcher.fast_tests import Check, prepared, quick
+from rebuno.policy.matcher.fast_tests import Check, constant_predicate, fast_test
 from rebuno.policy.matcher.operands import (
     Block,
     Lens,
+    is_given,
     lens,
     literal,
-    met,
+    normal_operand,
     normal_right,
     right_of,
-    there,
     through,
     values_of,
     weight,
 )
 from rebuno.policy.matcher.paths import one
-from rebuno.policy.matcher.provenance import Known
+from rebuno.policy.matcher.provenance import KnownSet
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op, Quantifier
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, has_type, invert
@@ -35,18 +35,18 @@ Value = Callable[[Facts], Any]
 Elements = Callable[[Facts], list[Any]]
 
 # Element tests in one decision; beyond it a quantifier, and in a block every test, is maybe.
-MAX_TESTS: Final = 100_000
+MAX_ELEMENT_TESTS: Final = 100_000
 
 
 @dataclass(slots=True)
 class Vocabulary:
     """What a test may use: `values` are those of `let`; `known` gives the set for a name, with `ignoring case` or not,
-    as a facet reads it, or None where the name is none of a set; `around` is where paths start. Paths that start at one
-    of `changing` lead somewhere else in the course of a decision."""
+    as a facet reads it, or None where the name is none of a set; `context` is where paths start. Paths that start at
+    one of `changing` lead somewhere else in the course of a decision."""
 
     values: Mapping[str, Any]
-    known: Callable[[str, bool, Facet | None], Known | None]
-    around: Surroundings = NOWHERE
+    known: Callable[[str, bool, Facet | None], KnownSet | None]
+    context: PathContext = NO_CONTEXT
     changing: frozenset[str] = frozenset({"it"})
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ def compile_test(test: tree.Test, names: Vocabulary, negated: bool, block: Block
         return slow
     if isinstance(test.right, tree.Name) and test.right.text not in names.values:
         return slow
-    return quick(test.operand, op, literal(test.right, names.values), negated, slow)
+    return fast_test(test.operand, op, literal(test.right, names.values), negated, slow)
 
 
 def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary, block: Block | None) -> Check:
@@ -94,11 +94,11 @@ def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary,
     values = _elements(test.operand, lens(test.operand, test.op, block), names, apart=True, block=True)
 
     def check(facts: Facts) -> Tri:
-        if facts.tests > MAX_TESTS:
+        if facts.tests > MAX_ELEMENT_TESTS:
             return None
         found = values(facts)
         facts.tests += len(found)
-        if facts.tests > MAX_TESTS:
+        if facts.tests > MAX_ELEMENT_TESTS:
             return None
         outer = facts.it if block is not None else None
         answer: Tri = every
@@ -125,7 +125,7 @@ def _element_check(
         return _is(str(test.right.value), negated), _nothing, False
     if op is Op.GIVEN:
         return _is_given(negated), _nothing, False
-    fold, around = test.ignoring_case, names.around
+    fold, context = test.ignoring_case, names.context
     if isinstance(test.right, tree.Name) and test.right.text not in names.values:
         known = names.known(test.right.text, fold, None if op is Op.CONTAINS_ANY else facet)
         if known is not None:
@@ -135,11 +135,11 @@ def _element_check(
     if isinstance(test.right, tree.Operand):
         read = _right_value(test.right, names)
         places = facet is not None and (op is Op.UNDER or (op is Op.LIKE and facet.pattern is not None))
-        right: Value = (lambda facts: met(facet, op, read(facts), around)) if places else read
+        right: Value = (lambda facts: normal_operand(facet, op, read(facts), context)) if places else read
         return _with_path(answer, negated), right, op is Op.IN or op in ANY_OF
-    value = normal_right(facet, op, literal(test.right, names.values), around)
+    value = normal_right(facet, op, literal(test.right, names.values), context)
     if op is not Op.UNDER:
-        plain = prepared(op, value, fold)
+        plain = constant_predicate(op, value, fold)
         answer = plain if facet is None and block is None else _fast(plain, answer)
     return _with_value(answer, negated), lambda facts: value, False
 
@@ -193,7 +193,7 @@ def _is(name: str, negated: bool) -> ElementCheck:
 
 def _is_given(negated: bool) -> ElementCheck:
     def check(value: Any, right: Any) -> Tri:
-        found = there(value)
+        found = is_given(value)
         return invert(found) if negated else found
 
     return check
@@ -215,11 +215,11 @@ def _right_value(operand: tree.Operand, names: Vocabulary) -> Value:
     path = operand.paths[0]
     if not operand.facets and not path.many:
         return _path_value(path)
-    around = names.around
+    context = names.context
     if not operand.facets:
-        return lambda facts: right_of(operand, facts, around)
+        return lambda facts: right_of(operand, facts, context)
     return _kept(
-        names.place(operand, "right"), path.root in names.changing, lambda facts: right_of(operand, facts, around)
+        names.place(operand, "right"), path.root in names.changing, lambda facts: right_of(operand, facts, context)
     )
 
 
@@ -231,23 +231,23 @@ def _path_value(path: tree.Path) -> Value:
 
 
 def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value:
-    path, chain, around = operand.paths[0], look.chain, names.around
+    path, chain, context = operand.paths[0], look.chain, names.context
     if len(operand.paths) > 1 or path.many or any(facet.many for facet in chain):
         raise AssertionError("several values without a quantifier")
     if not chain:
         return _path_value(path)
     root, parts = attrgetter(path.root), path.parts
     key = names.place(operand, chain[0].name, "one")
-    return _kept(key, path.root in names.changing, lambda facts: through(chain, [one(root(facts), parts)], around)[0])
+    return _kept(key, path.root in names.changing, lambda facts: through(chain, [one(root(facts), parts)], context)[0])
 
 
 def _elements(operand: tree.Operand, look: Lens, names: Vocabulary, *, apart: bool, block: bool = False) -> Elements:
-    chain, around = look.chain, names.around
+    chain, context = look.chain, names.context
     inside = any(path.root in names.changing for path in operand.paths)
     key = names.place(operand, chain[0].name if chain else "", "apart" if apart else "whole")
 
     def read(facts: Facts) -> list[Any]:
-        return values_of(operand, chain, facts, around, apart=apart, block=block)
+        return values_of(operand, chain, facts, context, apart=apart, block=block)
 
     return _kept(key, inside, read) if chain else read
 
@@ -276,25 +276,25 @@ def _single(left: Value, check: ElementCheck, right_of: Value, block: Block | No
         return lambda facts: check(left(facts), right_of(facts))
 
     def in_block(facts: Facts) -> Tri:
-        if facts.tests > MAX_TESTS:
+        if facts.tests > MAX_ELEMENT_TESTS:
             return None
         value, right = left(facts), right_of(facts)
         facts.tests += weight(value) + weight(right)
-        return None if facts.tests > MAX_TESTS else check(value, right)
+        return None if facts.tests > MAX_ELEMENT_TESTS else check(value, right)
 
     return in_block
 
 
 def _given(values: Elements, negated: bool, block: Block | None) -> Check:
     def check(facts: Facts) -> Tri:
-        if block is not None and facts.tests > MAX_TESTS:
+        if block is not None and facts.tests > MAX_ELEMENT_TESTS:
             return None
         found_values = values(facts)
         if block is not None:
             facts.tests += len(found_values)
         answer: Tri = False
         for value in found_values:
-            found = there(value)
+            found = is_given(value)
             if found:
                 answer = True
                 break
@@ -309,14 +309,14 @@ def _quantified(
     values: Elements, check: ElementCheck, right_of: Value, every: bool, multiplies: bool, block: Block | None
 ) -> Check:
     def quantified(facts: Facts) -> Tri:
-        if facts.tests > MAX_TESTS:
+        if facts.tests > MAX_ELEMENT_TESTS:
             return None
         found = values(facts)
         right = right_of(facts)
         facts.tests += len(found) * (len(right) if multiplies and type(right) is list and right else 1)
         if block is not None:
             facts.tests += sum(map(weight, found)) + weight(right)
-        if facts.tests > MAX_TESTS:
+        if facts.tests > MAX_ELEMENT_TESTS:
             return None
         answer: Tri = every
         for value in found:

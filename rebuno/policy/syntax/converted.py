@@ -27,10 +27,10 @@ _ROOTS: Final = frozenset(("args", "target", "agent"))
 _DEEPEST: Final = 20
 _LONGEST_COUNT: Final = 15  # digits
 
-Token = tuple[str, str, int, int]
+_Token = tuple[str, str, int, int]
 
 
-class _OtherError(Exception):
+class _NotConvertedError(Exception):
     """What the grammar has to read."""
 
 
@@ -38,7 +38,7 @@ def read_rules(text: str, lines: Lines) -> list[s.Statement] | None:
     """The statements of the text; None where it holds anything else than such rules."""
     try:
         return _Rules(text, lines).all()
-    except (_OtherError, literals.LiteralError):
+    except (_NotConvertedError, literals.LiteralError):
         return None
 
 
@@ -48,24 +48,24 @@ class _Rules:
         self.lines = lines
         self.at = 0
         self.end = 0  # of the last token taken
-        self.next: Token | None = None
+        self.next: _Token | None = None
 
     # ------------------------------------------------------------ tokens
 
-    def peek(self) -> Token:
+    def peek(self) -> _Token:
         if self.next is None:
             match = _TOKEN.match(self.text, self.at)
             if match is None or match.lastgroup is None:
-                raise _OtherError
+                raise _NotConvertedError
             start, end = match.span(match.lastgroup)
             self.next = (match.lastgroup, match[match.lastgroup], start, end)
             self.at = end
         return self.next
 
-    def take(self, *values: str) -> Token:
+    def take(self, *values: str) -> _Token:
         token = self.peek()
         if values and (token[0] == "text" or token[1] not in values):
-            raise _OtherError
+            raise _NotConvertedError
         self.next = None
         self.end = token[3]
         return token
@@ -84,13 +84,13 @@ class _Rules:
     def name(self) -> s.Name:
         kind, value, start, _ = self.take()
         if kind != "word":
-            raise _OtherError
+            raise _NotConvertedError
         return s.Name(value, self.span(start))
 
     def string(self) -> s.Literal:
         kind, value, start, _ = self.take()
         if kind != "text":
-            raise _OtherError
+            raise _NotConvertedError
         return s.Literal(literals.string(value), self.span(start), raw=value[0] == "r")
 
     # ------------------------------------------------------------ statements
@@ -155,9 +155,9 @@ class _Rules:
         if self.sees("else"):
             self.words("else", "require", "approval")
             otherwise = "require approval"
-        return s.Budget(tokens, otherwise, self.span(start))
+        return s.BudgetClause(tokens, otherwise, self.span(start))
 
-    def limit(self, start: int) -> s.Limit:
+    def limit(self, start: int) -> s.LimitClause:
         number = self.count()
         self.take("per")
         window, scope, wait = self.duration(), "execution", None
@@ -174,19 +174,19 @@ class _Rules:
             wait = self.duration()
         self.words("if", "unavailable")
         unavailable = self.take("allow", "deny")[1]
-        return s.Limit(number, window, scope, "wait" if wait else "", wait, unavailable, self.span(start))
+        return s.LimitClause(number, window, scope, "wait" if wait else "", wait, unavailable, self.span(start))
 
     def count(self) -> int:
         kind, value, _, _ = self.take()
         if kind != "count" or len(value) > _LONGEST_COUNT:
-            raise _OtherError
+            raise _NotConvertedError
         return int(value)
 
     def duration(self) -> s.Duration:
         kind, value, start, _ = self.take()
         if kind != "time":
-            raise _OtherError
-        return s.Duration(value, literals.duration(value), self.span(start))
+            raise _NotConvertedError
+        return s.Duration(value, literals.parse_duration(value), self.span(start))
 
     def subject(self) -> s.Subject:
         first = self.peek()[2]
@@ -219,14 +219,14 @@ class _Rules:
             self.take()
             parts.append(self.part(depth))
         if self.sees("and", "or"):
-            raise _OtherError
+            raise _NotConvertedError
         return (s.And if joint == "and" else s.Or)(tuple(parts), self.span(start))
 
     def part(self, depth: int) -> s.Expr:
         if not self.sees("("):
             return self.test()
         if depth > _DEEPEST:
-            raise _OtherError
+            raise _NotConvertedError
         self.take()
         inner = self.expr(depth + 1)
         self.take(")")
@@ -268,7 +268,7 @@ class _Rules:
             if self.take()[1] == ".":
                 kind, value, begin, _ = self.take()
                 if kind != "word" or begin != self.end - len(value) or "-" in value:
-                    raise _OtherError
+                    raise _NotConvertedError
                 parts.append(s.Key(value))
             else:
                 parts.append(s.Key(str(self.string().value), quoted=True))

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from rebuno.errors import BundleError, ValidationError
 from rebuno.model.identity import parse
-from rebuno.policy.syntax.diagnostics import MOST, Code, Diagnostic, Report, ordered
+from rebuno.policy.syntax.diagnostics import MOST, Code, Diagnostic, DiagnosticReport, ordered
 from rebuno.policy.syntax.literals import LONGEST_NUMBER
-from rebuno.policy.syntax.source import NOWHERE, Source
+from rebuno.policy.syntax.source import NO_SPAN, Source
 from rebuno.policy.syntax.text import Lines, refused
 from rebuno.policy.syntax.tree import ListLiteral, Literal, NullLiteral, Span
-from rebuno.policy.syntax.yaml import Node, comments_of, node_of, read_yaml
+from rebuno.policy.syntax.yaml import YamlNode, comments_of, node_of, read_yaml
 
 SUFFIXES: Final = (".yaml", ".yml", ".json", ".txt")
 MOST_VALUES: Final = 100_000
@@ -39,7 +39,7 @@ def read_data(source: Source) -> Literal | ListLiteral:
         raise BundleError(ordered(found))
     if source.path.endswith(".txt"):
         items = [Literal(value, span) for value, span in _lines(text, lines)]
-        report = Report(source.path)
+        report = DiagnosticReport(source.path)
         _count(len(items), report)
         return ListLiteral(tuple(items), lines.span(0, 0))
     if source.path.endswith(".json"):
@@ -64,10 +64,10 @@ def _lines(text: str, lines: Lines) -> list[tuple[str, Span]]:
     return found
 
 
-def _json(text: str, path: str) -> Node:
+def _json(text: str, path: str) -> YamlNode:
     # Only mistakes in the JSON itself have a place: its reader keeps none of values.
     try:
-        return node_of(parse(text), _within(NOWHERE, path))
+        return node_of(parse(text), _within(NO_SPAN, path))
     except ValidationError as error:
         place = _PLACE.search(error.message)
         line, column = (int(place[1]), int(place[2])) if place else (1, 1)
@@ -75,8 +75,8 @@ def _json(text: str, path: str) -> Node:
         raise BundleError([Diagnostic(Code.BAD_DATA, error.message, span, path)]) from None
 
 
-def _values(root: Node, path: str) -> Literal | ListLiteral:
-    report = Report(path)
+def _values(root: YamlNode, path: str) -> Literal | ListLiteral:
+    report = DiagnosticReport(path)
     span = _within(root.span, path)
     if not isinstance(root.value, list):
         value: Literal | ListLiteral | NullLiteral = _scalar(root, path, report)
@@ -90,13 +90,13 @@ def _values(root: Node, path: str) -> Literal | ListLiteral:
     return value
 
 
-def _count(number: int, report: Report) -> None:
+def _count(number: int, report: DiagnosticReport) -> None:
     if number > MOST_VALUES:
         message = f"the file holds {number:,} values; at most {MOST_VALUES:,} are read"
-        raise BundleError([Diagnostic(Code.BAD_DATA, message, NOWHERE, report.path, "split it")])
+        raise BundleError([Diagnostic(Code.BAD_DATA, message, NO_SPAN, report.path, "split it")])
 
 
-def _scalar(node: Node, path: str, report: Report) -> Literal | NullLiteral:
+def _scalar(node: YamlNode, path: str, report: DiagnosticReport) -> Literal | NullLiteral:
     span = _within(node.span, path)
     value: Any = node.value
     if value is None:

@@ -128,7 +128,7 @@ def line_of(place: Span, seen_from: Span) -> str:
     return f"line {place.line}" + (f" of `{place.path}`" if place.path != seen_from.path else "")
 
 
-class Report:
+class DiagnosticReport:
     """Collects what is found in one file."""
 
     __slots__ = ("findings", "path")

@@ -7,19 +7,19 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from lark.lexer import Token
 
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic
-from rebuno.policy.syntax.keywords import CLAUSES, HEADS, KINDS, STATEMENTS, did_you_mean
+from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, KIND_WORDS, STATEMENT_WORDS, did_you_mean
 from rebuno.policy.syntax.recovery import Piece, opened, significant
 from rebuno.policy.syntax.text import Lines
 
 _END: Final = "$END"
 _LAST_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"\Z|\w+\Z|[=!<>]+\Z|.\Z', re.DOTALL)
 _HEAD: Final = re.compile(r"[{\n]\s*(allow|deny|require)\b")
-_STATEMENTS: Final = frozenset(f"_{word.upper()}" for word in STATEMENTS)
-_KINDS: Final = frozenset(word.upper() for word in KINDS)
+_STATEMENTS: Final = frozenset(f"_{word.upper()}" for word in STATEMENT_WORDS)
+_KINDS: Final = frozenset(word.upper() for word in KIND_WORDS)
 # What several terminals together are called, the widest first.
 _GROUPS: Final = (
     (_STATEMENTS, "a statement"),
-    (frozenset(f"_{word.upper()}" for word in CLAUSES), "a clause"),
+    (frozenset(f"_{word.upper()}" for word in CLAUSE_WORDS), "a clause"),
     (frozenset({"NOT", "ANY", "EVERY", "NO", "_AFTER", "_COUNT", "_DURING", "NAME", "LPAR"}), "a test"),
     (frozenset({"SIGN", "IN", "LIKE", "MATCHES", "CONTAINS", "STARTS", "ENDS", "UNDER", "GIVEN", "MISSING", "IS", "HAS",
                 "NOT"}), "a predicate (`==`, `in`, `like`, …)"),
@@ -48,7 +48,9 @@ _CHARACTERS: Final = {
 }
 
 
-def explain(error: UnexpectedInput, text: str, lines: Lines, path: str, piece: Piece, outer: int) -> Diagnostic:
+def explain_syntax_error(
+    error: UnexpectedInput, text: str, lines: Lines, path: str, piece: Piece, outer: int
+) -> Diagnostic:
     """The finding for an error met while `piece` of the text was read.
 
     Brackets left open are looked for from the offset `outer` on.
@@ -77,7 +79,7 @@ def explain(error: UnexpectedInput, text: str, lines: Lines, path: str, piece: P
         )
     wanted = _phrase(accepts)
     if accepts >= _KINDS and token.type in ("NAME", "ID"):
-        help = did_you_mean(token, KINDS) or "a subject is `tool`, `llm`, `local` with patterns, or `any step`"
+        help = did_you_mean(token, KIND_WORDS) or "a subject is `tool`, `llm`, `local` with patterns, or `any step`"
         return Diagnostic(Code.UNKNOWN_KIND, f"there is no kind {shown}", span, path, help)
     return Diagnostic(
         Code.SYNTAX, f"expected {wanted}, found {shown}", span, path, _hint(token, accepts, text, lines, outer, at)
@@ -137,7 +139,7 @@ def _hint(token: Token, accepts: frozenset[str], text: str, lines: Lines, outer:
         first = _HEAD.search(text, outer if bracket is None else bracket, at)
         earlier = f", that of line {lines.span(first.start(1), first.end()).line}" if first else ""
         return f"a rule has one verdict{earlier}; begin another `rule`"
-    if "_RULE" in accepts and token in (*CLAUSES, *HEADS):
+    if "_RULE" in accepts and token in (*CLAUSE_WORDS, *HEAD_WORDS):
         return "verdicts and clauses stand inside `rule ID { … }`"
     if token.type == "STRING" and accepts >= {"LPAR", "NAME"}:
         return "a test begins with a path, a condition's name or `(`"

@@ -5,15 +5,15 @@ from typing import Final
 
 from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE
 
-STATEMENTS: Final = ("bundle", "default", "let", "use", "workdir", "home", "known", "condition", "rule")
-HEADS: Final = ("allow", "deny", "require")
-CLAUSES: Final = ("when", "unless", "because", "limit", "budget", "approvers", "quorum", "expires", "message")
-KINDS: Final = ("tool", "llm", "local")
-ROOTS: Final = ("args", "input", "target", "agent", "it", "item", "result", "this")
-TYPES: Final = ("string", "number", "integer", "boolean", "list", "object", "null")
+STATEMENT_WORDS: Final = ("bundle", "default", "let", "use", "workdir", "home", "known", "condition", "rule")
+HEAD_WORDS: Final = ("allow", "deny", "require")
+CLAUSE_WORDS: Final = ("when", "unless", "because", "limit", "budget", "approvers", "quorum", "expires", "message")
+KIND_WORDS: Final = ("tool", "llm", "local")
+ROOT_WORDS: Final = ("args", "input", "target", "agent", "it", "item", "result", "this")
+TYPE_WORDS: Final = ("string", "number", "integer", "boolean", "list", "object", "null")
 
 # The facets of the language, each with the module in `facets/` that reads it.
-FACETS: Final = {
+FACET_MODULES: Final = {
     "path": "path.facets", "name": "path.facets", "extension": "path.facets",
     "host": "url.facets", "scheme": "url.facets", "port": "url.facets", "address": "url.facets", "link": "url.facets",
     "domain": "mail", "email": "mail",
@@ -32,7 +32,9 @@ _REST: Final = (
 )  # fmt: skip
 
 
-RESERVED: Final = frozenset({*STATEMENTS, *HEADS, *CLAUSES, *KINDS, *ROOTS, *TYPES, *_REST, *FACETS})
+RESERVED_WORDS: Final = frozenset(
+    {*STATEMENT_WORDS, *HEAD_WORDS, *CLAUSE_WORDS, *KIND_WORDS, *ROOT_WORDS, *TYPE_WORDS, *_REST, *FACET_MODULES}
+)
 
 # Ids that name what decided where no rule did.
 FIXED_IDS: Final = frozenset({DEFAULT, LOCAL, PERMISSIVE, "bundle-error"})

@@ -12,9 +12,9 @@ from typing import Final
 from rebuno.errors import BundleError
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.data_files import SUFFIXES, read_data
-from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Report
-from rebuno.policy.syntax.parse import parse
-from rebuno.policy.syntax.source import FileError, Source, read_used
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport
+from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.source import FileError, Source, read_used_file
 
 BUNDLE: Final = ".rbp"
 MOST_FILES: Final = 200
@@ -22,14 +22,14 @@ MOST_FILES: Final = 200
 _CLOSED: Final = "write the definitions into it, or name the bundle by its path; `rebuno policy inline` makes one text"
 
 
-def link(source: Source, kept: Mapping[str, str] | None = None) -> tuple[s.Bundle, list[Diagnostic]]:
+def link_bundle(source: Source, kept: Mapping[str, str] | None = None) -> tuple[s.Bundle, list[Diagnostic]]:
     """The closed tree of a bundle, and what is wrong with its syntax and with the files that it uses.
 
     Definitions of used files stand below the bundle's own, each file's once. `kept` are the texts of those files by
     their paths, where they shall not be read anew. With errors the tree holds what could be read; it never raises for
     what a text says or for what a file system holds.
     """
-    bundle, found = parse(source)
+    bundle, found = parse_bundle(source)
     closed, more = close(bundle, source.folder, kept)
     return closed, [*found, *more]
 
@@ -65,7 +65,7 @@ class _Linking:
         self.bundle = bundle
         self.folder = folder
         self.kept = kept
-        self.report = Report(bundle.path)
+        self.report = DiagnosticReport(bundle.path)
         self.findings: list[Diagnostic] = []
         self.files: dict[Path, s.File] = {}
         self.broken = set(bundle.broken)
@@ -130,7 +130,7 @@ class _Linking:
                 return None
         if place in self.files:
             return None
-        bundle, errors = parse(source)
+        bundle, errors = parse_bundle(source)
         self.findings += errors
         self.whole = self.whole and bundle.whole
         self.broken |= bundle.broken
@@ -181,7 +181,7 @@ class _Linking:
     def found(self, folder: Path, name: str, *, inside: bool) -> tuple[Source, Path]:
         """The file of that name, and where it stands; raises as `read_used` does."""
         if self.kept is None:
-            return read_used(folder, name, inside=inside)
+            return read_used_file(folder, name, inside=inside)
         place = folder / name
         text = self.kept.get(str(place))
         if text is None:

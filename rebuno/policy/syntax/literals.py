@@ -120,7 +120,7 @@ def _number(raw: str, message: str, help: str) -> LiteralError:
     return LiteralError(Code.BAD_NUMBER, message, help, 0, len(raw))
 
 
-def duration(raw: str) -> int:
+def parse_duration(raw: str) -> int:
     """The seconds of a duration as written (`30s`, `5m`, `1h30m`, `2d`).
 
     Raises:

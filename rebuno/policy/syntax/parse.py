@@ -17,21 +17,21 @@ from rebuno.policy.syntax import literals, recovery
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.converted import CONVERTED, read_rules
 from rebuno.policy.syntax.diagnostics import MOST, Code, Diagnostic, ordered
-from rebuno.policy.syntax.errors import explain
-from rebuno.policy.syntax.keywords import ROOTS
+from rebuno.policy.syntax.errors import explain_syntax_error
+from rebuno.policy.syntax.keywords import ROOT_WORDS
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.text import Lines, comments, refused
 
 LARGEST: Final = 1 << 20  # bytes of a bundle
 LARGEST_CONVERTED: Final = 1 << 26  # bytes of the rules that a YAML bundle is read as
-DEEPEST: Final = 100  # parentheses and `not` around a test
+DEEPEST_TREE: Final = 100  # parentheses and `not` around a test
 
 _VERDICTS: Final = {"ALLOW": "allow", "DENY": "deny", "APPROVAL": "require_approval"}
 _TREE = Tree[Token]
 _T = TypeVar("_T")
 
 
-def parse(source: Source) -> tuple[s.Bundle, list[Diagnostic]]:
+def parse_bundle(source: Source) -> tuple[s.Bundle, list[Diagnostic]]:
     """The bundle of a text, and what is wrong with its syntax, in the order of the file.
 
     With errors the bundle holds the statements that could be read; it never raises for what the text says.
@@ -53,7 +53,7 @@ def _parsed(source: Source) -> tuple[s.Bundle, tuple[Diagnostic, ...]]:
         found = Diagnostic(Code.FILE_TOO_BIG, message, lines.span(0, 0), source.path, "split it into layers")
         return s.Bundle(source.stem, (), path=source.path, text=text, whole=False), (found,)
     clean, findings = refused(lines, source.path, MOST + 1)
-    reading = _Reading(clean, lines, source.path, findings)
+    reading = _RecoveredBundle(clean, lines, source.path, findings)
     quickly = read_rules(clean, lines) if converted and not findings else None
     statements = reading.all() if quickly is None else quickly
     name = next((line.name.text for line in statements if isinstance(line, s.BundleLine)), source.stem)
@@ -74,7 +74,7 @@ def _parser(*starts: str) -> Lark:
     return Lark(grammar(), parser="lalr", lexer="contextual", start=list(starts), propagate_positions=True)
 
 
-class _Reading:
+class _RecoveredBundle:
     """One text on its way to statements; collects findings and the names of what could not be read."""
 
     def __init__(self, text: str, lines: Lines, path: str, findings: list[Diagnostic]) -> None:
@@ -93,7 +93,7 @@ class _Reading:
             before = len(self.findings)
             statements = list(self._recovered())
             if len(self.findings) == before:
-                self.findings.append(explain(error, self.text, self.lines, self.path, piece, 0))
+                self.findings.append(explain_syntax_error(error, self.text, self.lines, self.path, piece, 0))
             return statements
         build = _Builder(self, 0)
         return [build.statement(child) for child in _trees(tree)]
@@ -129,7 +129,7 @@ class _Reading:
         try:
             return _parser("statement", "rule_open", "rule_part", "rule_end").parse(self.text[slice(*piece)], start)
         except UnexpectedInput as error:
-            return explain(error, self.text, self.lines, self.path, piece, outer)
+            return explain_syntax_error(error, self.text, self.lines, self.path, piece, outer)
 
 
 def _trees(tree: _TREE, *names: str) -> list[_TREE]:
@@ -143,7 +143,7 @@ def _tokens(tree: _TREE, *types: str) -> list[Token]:
 class _Builder:
     """Turns parser trees into nodes. `base` is the offset of the text that was parsed in the whole."""
 
-    def __init__(self, reading: _Reading, base: int) -> None:
+    def __init__(self, reading: _RecoveredBundle, base: int) -> None:
         self._reading = reading
         self._base = base
 
@@ -180,7 +180,7 @@ class _Builder:
         return self._value(token, literals.whole, 1)
 
     def _duration(self, token: Token) -> s.Duration:
-        return s.Duration(str(token), self._value(token, literals.duration, 1), self._place(token))
+        return s.Duration(str(token), self._value(token, literals.parse_duration, 1), self._place(token))
 
     def _literal(self, token: Token) -> s.Literal | s.NullLiteral:
         place = self._place(token)
@@ -261,7 +261,7 @@ class _Builder:
                 return self._limit(tree, span)
             case "budget":
                 otherwise, _ = self._otherwise(tree)
-                return s.Budget(self._whole(_tokens(tree)[0]), otherwise, span)
+                return s.BudgetClause(self._whole(_tokens(tree)[0]), otherwise, span)
             case "approvers":
                 return s.Approvers(self._strings(tree), span)
             case "quorum":
@@ -271,7 +271,7 @@ class _Builder:
             case _:
                 return s.Message(self._strings(tree)[0], span)
 
-    def _limit(self, tree: _TREE, span: s.Span) -> s.Limit:
+    def _limit(self, tree: _TREE, span: s.Span) -> s.LimitClause:
         number, per = _tokens(tree)
         window = self._duration(per) if per.type == "DURATION" else None
         scopes = [str(_tokens(child)[0]) for child in _trees(tree, "scope")]
@@ -279,7 +279,7 @@ class _Builder:
         otherwise, wait = self._otherwise(tree)
         unavailable = [str(_tokens(child)[0]) for child in _trees(tree, "unavailable")]
         last = unavailable[0] if unavailable else ""
-        return s.Limit(self._whole(number), window, scope, otherwise, wait, last, span)
+        return s.LimitClause(self._whole(number), window, scope, otherwise, wait, last, span)
 
     def _otherwise(self, tree: _TREE) -> tuple[str, s.Duration | None]:
         for child in _trees(tree, "otherwise"):
@@ -292,8 +292,8 @@ class _Builder:
 
     def _expr(self, tree: _TREE, depth: int = 0) -> s.Expr:
         span = self._span(tree)
-        if depth > DEEPEST:
-            message = f"more than {DEEPEST} parentheses and `not` around one test"
+        if depth > DEEPEST_TREE:
+            message = f"more than {DEEPEST_TREE} parentheses and `not` around one test"
             help = "name a part of it with `condition`"
             self._reading.findings.append(Diagnostic(Code.TOO_DEEP, message, span, self._reading.path, help))
             return s.ConditionRef(s.Name("", span), span)
@@ -350,7 +350,7 @@ class _Builder:
             return self._list(tree)
         child = _trees(tree)[0]
         path = self._path(child) if child.data == "path" else None
-        if path is not None and path.root not in ROOTS and not path.parts:
+        if path is not None and path.root not in ROOT_WORDS and not path.parts:
             return s.Name(path.root, path.span)
         facets, node = self._facets(child, "own_facet")
         return s.Operand(None, facets, (self._path(node),), self._span(tree))
@@ -392,7 +392,7 @@ class _Builder:
 
     # ------------------------------------------------------------ sources of known values
 
-    def _source(self, tree: _TREE) -> s.Source:
+    def _source(self, tree: _TREE) -> s.KnownSource:
         span = self._span(tree)
         if tree.data == "list":
             return s.ListSource(self._list(tree), span)

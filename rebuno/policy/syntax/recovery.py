@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from rebuno.policy.syntax.keywords import CLAUSES, HEADS, STATEMENTS, suggestion
+from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, STATEMENT_WORDS, suggestion
 
 _FIRST_WORD: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_]*)(?!\w)", re.MULTILINE)
 # A line of this shape begins a statement even where its keyword is misspelt.
@@ -26,7 +26,7 @@ def statements(text: str) -> Iterator[Piece]:
     begun = {
         match.start(1)
         for match in _FIRST_WORD.finditer(text)
-        if match[1] in STATEMENTS or _SHAPE.match(text, match.start(1))
+        if match[1] in STATEMENT_WORDS or _SHAPE.match(text, match.start(1))
     }
     behind = {match.end() for match in _BEHIND.finditer(_bare(text))}
     marks = sorted(begun | behind)
@@ -47,7 +47,7 @@ def clauses(text: str, piece: Piece) -> list[Piece]:
         at, word = match.start(1), match[1]
         if at == start:
             continue
-        if word in CLAUSES or word in HEADS or (word not in own and misspelt_clause(word)):
+        if word in CLAUSE_WORDS or word in HEAD_WORDS or (word not in own and misspelt_clause(word)):
             marks.append(at)
     return list(zip(marks, [*marks[1:], end], strict=True))
 
@@ -55,7 +55,7 @@ def clauses(text: str, piece: Piece) -> list[Piece]:
 @lru_cache(maxsize=1024)
 def misspelt_clause(word: str) -> bool:
     """Whether `word` comes close to a keyword that begins a clause, or the head of a rule."""
-    return 3 <= len(word) <= 12 and bool(suggestion(word, [*CLAUSES, *HEADS], cutoff=0.75))
+    return 3 <= len(word) <= 12 and bool(suggestion(word, [*CLAUSE_WORDS, *HEAD_WORDS], cutoff=0.75))
 
 
 def is_rule(text: str, piece: Piece) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from rebuno.errors import BundleError
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic
-from rebuno.policy.values.spans import NOWHERE as NOWHERE
+from rebuno.policy.values.spans import NO_SPAN as NO_SPAN
 from rebuno.policy.values.spans import Span
 
 LARGEST_READ: Final = 1 << 26  # bytes of any file
@@ -36,7 +36,7 @@ class FileError(Exception):
         self.help = help
 
 
-def read(path: str | Path) -> Source:
+def read_source(path: str | Path) -> Source:
     """The bundle at `path`.
 
     Raises:
@@ -48,14 +48,14 @@ def read(path: str | Path) -> Source:
         data = _bytes(Path(path), LARGEST_READ)
     except OSError as error:
         message = f"cannot read `{shown}`: {_why(error)}"
-        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, message, NOWHERE, shown)]) from None
+        raise BundleError([Diagnostic(Code.UNREADABLE_FILE, message, NO_SPAN, shown)]) from None
     if len(data) > LARGEST_READ:
         message = f"`{shown}` has more than {LARGEST_READ:,} bytes"
-        raise BundleError([Diagnostic(Code.FILE_TOO_BIG, message, NOWHERE, shown, "split it")])
+        raise BundleError([Diagnostic(Code.FILE_TOO_BIG, message, NO_SPAN, shown, "split it")])
     return Source(_text(data, shown), shown, Path(path).stem, Path(path).parent)
 
 
-def read_used(folder: Path, name: str, *, inside: bool) -> tuple[Source, Path]:
+def read_used_file(folder: Path, name: str, *, inside: bool) -> tuple[Source, Path]:
     """The file `name`, from a bundle's `folder` on, and where it stands once symbolic links are followed.
 
     With `inside` it must stand in the folder or below it.

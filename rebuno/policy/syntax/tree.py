@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from rebuno.policy.values.spans import NOWHERE
+from rebuno.policy.values.spans import NO_SPAN
 from rebuno.policy.values.spans import Comment as Comment
 from rebuno.policy.values.spans import Span as Span
 
@@ -12,7 +12,7 @@ from rebuno.policy.values.spans import Span as Span
 def _place() -> Any:
     # Nodes compare by content: two bundles that differ only in layout have equal trees.
     # One made by hand, as in a test, stands nowhere.
-    return field(default=NOWHERE, compare=False, repr=False)
+    return field(default=NO_SPAN, compare=False, repr=False)
 
 
 # ---------------------------------------------------------------- values
@@ -304,7 +304,7 @@ class ApprovedSource:
     span: Span = _place()
 
 
-Source = InputSource | ListSource | ResultSource | ApprovedSource
+KnownSource = InputSource | ListSource | ResultSource | ApprovedSource
 
 
 # ---------------------------------------------------------------- clauses
@@ -329,7 +329,7 @@ class Because:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class LimitClause:
     """`limit N per …`. `window` is None for `per execution`; `scope` is `execution`, `agent` or `global`; `otherwise`
     is empty, `deny`, `wait` (then `wait`) or `require approval`; `unavailable` is empty, `allow` or `deny`."""
 
@@ -343,7 +343,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class BudgetClause:
     """`budget N tokens per execution`; `otherwise` is empty, `deny` or `require approval`."""
 
     tokens: int
@@ -375,7 +375,7 @@ class Message:
     span: Span = _place()
 
 
-Clause = When | Unless | Because | Limit | Budget | Approvers | Quorum | Expires | Message
+Clause = When | Unless | Because | LimitClause | BudgetClause | Approvers | Quorum | Expires | Message
 
 
 # ---------------------------------------------------------------- statements
@@ -427,7 +427,7 @@ class Home:
 @dataclass(frozen=True, slots=True)
 class Known:
     name: Name
-    sources: tuple[Source, ...]
+    sources: tuple[KnownSource, ...]
     span: Span = _place()
 
 

@@ -28,7 +28,7 @@ _LONGEST_NUMBER: Final = 4300
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class YamlNode:
     """A value and where it stands. `value` is a JSON scalar, a list of nodes, or a mapping of keys to nodes; `keys`
     holds the places of a mapping's keys, `size` counts the nodes in it, aliases as often as they are used, and `depth`
     its levels."""
@@ -48,25 +48,25 @@ class Node:
         return self.value
 
 
-def node_of(data: Any, span: Span) -> Node:
+def node_of(data: Any, span: Span) -> YamlNode:
     """Plain JSON data as a node, everything in it at one place."""
     if isinstance(data, dict):
-        return Node({key: node_of(item, span) for key, item in data.items()}, span, dict.fromkeys(data, span))
+        return YamlNode({key: node_of(item, span) for key, item in data.items()}, span, dict.fromkeys(data, span))
     if isinstance(data, list):
-        return Node([node_of(item, span) for item in data], span, {})
-    return Node(data, span, {})
+        return YamlNode([node_of(item, span) for item in data], span, {})
+    return YamlNode(data, span, {})
 
 
 def read_yaml(
     source: Source, code: str = CODE, wanted: str = "write `cases:` and a list of cases", *, times: int = 1
-) -> Node:
+) -> YamlNode:
     """The one document in a YAML text. `code` is that of what is found, `wanted` says what an empty file should hold.
 
     Raises:
         BundleError: it is no YAML, repeats a key, holds what JSON cannot, or is over `times` 1 MiB, `times` 200,000
             nodes, or 128 levels.
     """
-    reader = _Reader(source.path, code, wanted, times * MAX_NODES)
+    reader = _YamlReader(source.path, code, wanted, times * MAX_NODES)
     if len(source.text.encode("utf-8", "surrogatepass")) > times * MAX_BYTES:
         raise reader.error(f"the file is larger than {times} MiB", Span(1, 1, 1, 1, 0, 0), "split it")
     try:
@@ -100,7 +100,7 @@ def comments_of(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-class _Open:
+class _OpenNode:
     """A list or mapping whose end has not been read."""
 
     __slots__ = ("anchor", "depth", "items", "key", "keys", "mapping", "size", "start")
@@ -116,21 +116,21 @@ class _Open:
         self.depth = 1
 
 
-class _Reader:
+class _YamlReader:
     def __init__(self, path: str, code: str, wanted: str, most: int) -> None:
         self.most = most
         self.path = path
         self.code = code
         self.wanted = wanted
-        self.anchors: dict[str, Node] = {}
-        self.open: list[_Open] = []
+        self.anchors: dict[str, YamlNode] = {}
+        self.open: list[_OpenNode] = []
         self.nodes = 0
 
     def error(self, message: str, span: Span, hint: str = "") -> BundleError:
         return BundleError([Diagnostic(self.code, message, span, self.path, hint)])
 
-    def document(self, events: Iterator[Any]) -> Node:
-        found: Node | None = None
+    def document(self, events: Iterator[Any]) -> YamlNode:
+        found: YamlNode | None = None
         for event in events:
             node = self.node(event)
             if node is None:
@@ -148,7 +148,7 @@ class _Reader:
             raise self.error("the file is empty", Span(1, 1, 1, 1, 0, 0), self.wanted)
         return found
 
-    def node(self, event: Any) -> Node | None:
+    def node(self, event: Any) -> YamlNode | None:
         """The node that this event completes, if it does."""
         span = _span(event.start_mark, event.end_mark)
         if isinstance(event, yaml.AliasEvent):
@@ -163,17 +163,17 @@ class _Reader:
         if isinstance(event, yaml.CollectionStartEvent):
             if len(self.open) >= MAX_DEPTH:
                 raise self.error(f"values nest deeper than {MAX_DEPTH} levels", span)
-            self.open.append(_Open(event))
+            self.open.append(_OpenNode(event))
             return None
         if isinstance(event, yaml.CollectionEndEvent):
             done = self.open.pop()
             where = _span(done.start, event.start_mark)
-            return self.anchored(done.anchor, Node(done.items, where, done.keys, done.size, done.depth))
+            return self.anchored(done.anchor, YamlNode(done.items, where, done.keys, done.size, done.depth))
         if isinstance(event, yaml.ScalarEvent):
-            return self.anchored(event.anchor, Node(self.scalar(event, span), span, {}))
+            return self.anchored(event.anchor, YamlNode(self.scalar(event, span), span, {}))
         return None
 
-    def anchored(self, anchor: str | None, node: Node) -> Node:
+    def anchored(self, anchor: str | None, node: YamlNode) -> YamlNode:
         if anchor is not None:
             self.anchors[anchor] = node
         return node
@@ -197,7 +197,7 @@ class _Reader:
             raise self.error(f"the number `{text}` is too large for JSON", span)
         return number
 
-    def add(self, node: Node) -> None:
+    def add(self, node: YamlNode) -> None:
         inside = self.open[-1]
         inside.size += node.size
         inside.depth = max(inside.depth, node.depth + 1)

@@ -13,7 +13,7 @@ EXAMPLES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RecordedStep:
     """A step with the facts of its first submission and what decided about it then. `by_kernel` says that no policy
     did: the kernel itself refused it, or asked. `where` tells people which one it is."""
 
@@ -25,7 +25,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class BacktestExample:
     """One step of a group. `args` is a JSON value, `reason` what is said of it now."""
 
     where: str
@@ -36,7 +36,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BacktestGroup:
     """The steps that one rule decided then and one decides now."""
 
     old: Verdict
@@ -44,7 +44,7 @@ class Group:
     new: Verdict
     new_rule: str
     count: int
-    examples: tuple[Example, ...]
+    examples: tuple[BacktestExample, ...]
 
     @property
     def differs(self) -> bool:
@@ -77,7 +77,7 @@ class Backtest:
 
     steps: int
     by_kernel: int
-    groups: tuple[Group, ...]
+    groups: tuple[BacktestGroup, ...]
 
     @property
     def differing(self) -> int:
@@ -101,13 +101,13 @@ class Backtest:
 
 
 @dataclass(slots=True)
-class Tally:
+class BacktestTally:
     """Counts decisions as they come, so that a store of any size is judged in little room."""
 
     _steps: int = 0
     _by_kernel: int = 0
     _counts: dict[tuple[Verdict, str, Verdict, str], int] = field(default_factory=dict)
-    _examples: dict[tuple[Verdict, str, Verdict, str], list[Example]] = field(default_factory=dict)
+    _examples: dict[tuple[Verdict, str, Verdict, str], list[BacktestExample]] = field(default_factory=dict)
 
     def left_out(self) -> None:
         """Counts a step that the kernel itself decided."""
@@ -122,16 +122,16 @@ class Tally:
         self._counts[key] = self._counts.get(key, 0) + 1
         kept = self._examples.setdefault(key, [])
         if len(kept) < EXAMPLES:
-            kept.append(Example(where, facts.kind, facts.target, facts.args, new.reason))
+            kept.append(BacktestExample(where, facts.kind, facts.target, facts.args, new.reason))
 
     def result(self) -> Backtest:
         """All of it so far."""
-        groups = [Group(*key, count, tuple(self._examples[key])) for key, count in self._counts.items()]
+        groups = [BacktestGroup(*key, count, tuple(self._examples[key])) for key, count in self._counts.items()]
         groups.sort(key=lambda group: (not group.wider, not group.differs, -group.count))
         return Backtest(self._steps, self._by_kernel, tuple(groups))
 
 
-def against_record(tally: Tally, policy: Policy, steps: Iterable[Judged]) -> None:
+def backtest_against_record(tally: BacktestTally, policy: Policy, steps: Iterable[RecordedStep]) -> None:
     """Counts what `policy` says of each step against what was recorded. Steps that the kernel itself decided are left
     out: no policy was to blame."""
     for step in steps:
@@ -141,7 +141,7 @@ def against_record(tally: Tally, policy: Policy, steps: Iterable[Judged]) -> Non
             tally.add(step.where, step.facts, (step.verdict, step.rule_id), policy.decide(step.facts))
 
 
-def against_policy(tally: Tally, old: Policy, new: Policy, steps: Iterable[tuple[str, Facts]]) -> None:
+def backtest_against_policy(tally: BacktestTally, old: Policy, new: Policy, steps: Iterable[tuple[str, Facts]]) -> None:
     """Counts what `new` says of each step against what `old` says of it; each comes with the words that tell people
     which one it is."""
     for where, facts in steps:

@@ -7,19 +7,19 @@ from typing import Any, Final
 from rebuno.model.clock import rfc3339
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Kind, StepStatus
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.explain.trace import Trace
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.diagnostics import Diagnostic
-from rebuno.policy.testing.coverage import Coverage, Tally
+from rebuno.policy.testing.coverage import Coverage, CoverageTally
 
 # The states of a step that has started; a case cannot tell that one was denied after that.
 RAN: Final = frozenset({StepStatus.EXECUTING, StepStatus.SUCCEEDED, StepStatus.FAILED, StepStatus.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierStep:
     """A step that happened before the submission. `args` and `result` are JSON values; `approved` says that a person
     approved it."""
 
@@ -43,7 +43,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class CaseSubmission:
     """What is asked of a policy: a step with the input and the history of its execution, oldest step first.
 
     `at` is when it is asked, in seconds since 1970; None where nobody knows. `parent` is the agent whose execution
@@ -55,7 +55,7 @@ class Submission:
     args: Any
     agent_id: str = ""
     input: Any = None
-    history: tuple[Earlier, ...] = ()
+    history: tuple[EarlierStep, ...] = ()
     at: float | None = None
     parent: str = ""
 
@@ -98,7 +98,7 @@ class Case:
     """One test. `expect` and `expect_rule` are None where the case does not say; `line` is where it starts."""
 
     name: str
-    submission: Submission
+    submission: CaseSubmission
     expect: Verdict | None
     expect_rule: str | None
     line: int
@@ -147,7 +147,7 @@ class CaseResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CaseReport:
     """A policy against its cases, and what they have exercised."""
 
     results: tuple[CaseResult, ...]
@@ -168,18 +168,18 @@ class Report:
         }
 
 
-def run_cases(policy: Policy, cases: Sequence[Case]) -> Report:
+def run_cases(policy: Policy, cases: Sequence[Case]) -> CaseReport:
     """Asks a policy about every case. Of several layers the last is the one whose coverage counts."""
-    tally = Tally(policy.bundles[-1])
+    tally = CoverageTally(policy.bundles[-1])
     results = []
     for case in cases:
-        trace = explain(policy, case.submission.facts())
+        trace = explain_decision(policy, case.submission.facts())
         tally.add(trace.layers[-1] if trace.layers else trace)
-        results.append(_judged(case, policy.decide(case.submission.facts()), trace))
-    return Report(tuple(results), tally.coverage())
+        results.append(_case_result(case, policy.decide(case.submission.facts()), trace))
+    return CaseReport(tuple(results), tally.coverage())
 
 
-def _judged(case: Case, decision: Decision, trace: Trace) -> CaseResult:
+def _case_result(case: Case, decision: Decision, trace: Trace) -> CaseResult:
     wrong: list[str] = []
     if case.expect not in (None, decision.verdict):
         wrong.append(f"expected {case.expect}, got {decision.verdict.value}")

@@ -5,19 +5,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rebuno.policy.explain.trace import Answer, Node, Trace
+from rebuno.policy.explain.trace import Trace, TraceAnswer, TraceNode
 from rebuno.policy.explain.wording import one_line
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Bundle
 
-_OPPOSITE = {Answer.YES: Answer.NO, Answer.NO: Answer.YES, Answer.MAYBE: Answer.MAYBE}
+_OPPOSITE = {TraceAnswer.YES: TraceAnswer.NO, TraceAnswer.NO: TraceAnswer.YES, TraceAnswer.MAYBE: TraceAnswer.MAYBE}
 
 # A test by the statement that holds it and its place in the text.
 _Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class RuleSeen:
+class CoveredRule:
     """A rule; `cases` is the number of cases that it decided."""
 
     rule_id: str
@@ -30,7 +30,7 @@ class RuleSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class TestSeen:
+class CoveredTest:
     """A test, without any `not` before it, in the statement `within` (`rule pay`, `condition small`). `path` is the
     file that this stands in where the bundle takes it in, empty for its own.
 
@@ -72,8 +72,8 @@ class TestSeen:
 class Coverage:
     """The rules in the order of the bundle; the tests of rules, and of the conditions that rules use, likewise."""
 
-    rules: tuple[RuleSeen, ...]
-    tests: tuple[TestSeen, ...]
+    rules: tuple[CoveredRule, ...]
+    tests: tuple[CoveredTest, ...]
 
     @property
     def unexercised(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class Coverage:
         }
 
 
-class Tally:
+class CoverageTally:
     """Counts what the explained decisions of one bundle show of its rules and tests."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -112,7 +112,7 @@ class Tally:
         self._rules = [line for line in bundle.statements if isinstance(line, tree.Rule)]
         self._conditions = {line.name.text: line.expr for line in bundle.statements if isinstance(line, tree.Condition)}
         self._decided: Counter[str] = Counter()
-        self._answers: Counter[tuple[_Place, Answer]] = Counter()
+        self._answers: Counter[tuple[_Place, TraceAnswer]] = Counter()
 
     def add(self, trace: Trace) -> None:
         """Counts one decision of the bundle."""
@@ -127,11 +127,11 @@ class Tally:
         tests = []
         for within, expr in _used(self._rules, self._conditions):
             for test in _tests(expr):
-                yes, no, maybe = (self._answers[(within, test.span.start), answer] for answer in Answer)
+                yes, no, maybe = (self._answers[(within, test.span.start), answer] for answer in TraceAnswer)
                 text = one_line(self._bundle, test.span)
                 path = "" if test.span.path == self._bundle.path else test.span.path
-                tests.append(TestSeen(within, test.span.line, test.span.column, text, yes, no, maybe, path))
-        rules = (RuleSeen(rule.id.text, rule.span.line, self._decided[rule.id.text]) for rule in self._rules)
+                tests.append(CoveredTest(within, test.span.line, test.span.column, text, yes, no, maybe, path))
+        rules = (CoveredRule(rule.id.text, rule.span.line, self._decided[rule.id.text]) for rule in self._rules)
         return Coverage(tuple(rules), tuple(sorted(tests, key=lambda test: (test.path, test.line, test.column))))
 
 
@@ -176,8 +176,8 @@ def _tests(expr: tree.Expr) -> list[tree.Expr]:
 
 
 def _seen(
-    within: str, clause: tree.When | tree.Unless, node: Node, conditions: dict[str, tree.Expr]
-) -> Iterator[tuple[_Place, Answer]]:
+    within: str, clause: tree.When | tree.Unless, node: TraceNode, conditions: dict[str, tree.Expr]
+) -> Iterator[tuple[_Place, TraceAnswer]]:
     """The answers of the tests of one explained clause, walking its tree and its trace side by side."""
     waiting = [(within, clause.expr, node, isinstance(clause, tree.Unless))]
     while waiting:

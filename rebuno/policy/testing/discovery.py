@@ -8,12 +8,12 @@ from typing import Final
 
 from rebuno.errors import ValidationError
 
-BUNDLE: Final = ".rbp"
-CASES: Final = ".policytest.yaml"
+BUNDLE_SUFFIX: Final = ".rbp"
+CASES_SUFFIX: Final = ".policytest.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Suite:
+class BundleSuite:
     """A bundle and its case file; either may be missing, not both. `path` is where the bundle is or should be."""
 
     path: Path
@@ -21,7 +21,7 @@ class Suite:
     cases: Path | None
 
 
-def find(paths: Sequence[str | Path]) -> list[Suite]:
+def find_bundles(paths: Sequence[str | Path]) -> list[BundleSuite]:
     """The suites that the given files and folders stand for, each once, folders searched below without hidden ones.
 
     What has the name of a bundle or a case file counts as one: reading tells of a broken link or a pipe.
@@ -29,14 +29,16 @@ def find(paths: Sequence[str | Path]) -> list[Suite]:
     Raises:
         ValidationError: a path does not exist, is no bundle or case file, or is a folder without any.
     """
-    found: dict[tuple[str, str], Suite] = {}
+    found: dict[tuple[str, str], BundleSuite] = {}
     for path in map(Path, paths):
         for bundle in _bundles(path):
-            cases = bundle.with_name(bundle.stem + CASES)
+            cases = bundle.with_name(bundle.stem + CASES_SUFFIX)
             # Two links to one bundle may have cases of their own.
             found.setdefault(
                 (os.path.realpath(bundle), os.path.realpath(cases)),
-                Suite(bundle, bundle if os.path.lexists(bundle) else None, cases if os.path.lexists(cases) else None),
+                BundleSuite(
+                    bundle, bundle if os.path.lexists(bundle) else None, cases if os.path.lexists(cases) else None
+                ),
             )
     return list(found.values())
 
@@ -45,20 +47,24 @@ def _bundles(path: Path) -> list[Path]:
     if path.is_dir():
         below = sorted({_bundle_of(file) for file in _files(path)})
         if not below:
-            raise ValidationError(f"`{path}` holds no `{BUNDLE}` or `{CASES}` file")
+            raise ValidationError(f"`{path}` holds no `{BUNDLE_SUFFIX}` or `{CASES_SUFFIX}` file")
         return below
     if not path.exists():
         raise ValidationError(f"`{path}` does not exist")
-    if not path.name.endswith((BUNDLE, CASES)):
+    if not path.name.endswith((BUNDLE_SUFFIX, CASES_SUFFIX)):
         raise ValidationError(
-            f"`{path}` is neither a bundle (`{BUNDLE}`) nor a file of cases (`{CASES}`);"
+            f"`{path}` is neither a bundle (`{BUNDLE_SUFFIX}`) nor a file of cases (`{CASES_SUFFIX}`);"
             " a YAML bundle is converted first: `rebuno policy convert`"
         )
     return [_bundle_of(path)]
 
 
 def _bundle_of(path: Path) -> Path:
-    return path.with_name(path.name.removesuffix(CASES) + BUNDLE) if path.name.endswith(CASES) else path
+    return (
+        path.with_name(path.name.removesuffix(CASES_SUFFIX) + BUNDLE_SUFFIX)
+        if path.name.endswith(CASES_SUFFIX)
+        else path
+    )
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -67,5 +73,5 @@ def _files(folder: Path) -> Iterator[Path]:
             continue
         if entry.is_dir() and not entry.is_symlink():
             yield from _files(entry)
-        elif entry.name.endswith((BUNDLE, CASES)) and not entry.is_dir():
+        elif entry.name.endswith((BUNDLE_SUFFIX, CASES_SUFFIX)) and not entry.is_dir():
             yield entry

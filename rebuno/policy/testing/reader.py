@@ -10,13 +10,13 @@ from rebuno.model.clock import from_rfc3339
 from rebuno.model.decision import Verdict
 from rebuno.model.step import Kind, StepStatus
 from rebuno.policy.syntax.diagnostics import Diagnostic, Severity, ordered
-from rebuno.policy.syntax.source import NOWHERE, Source
+from rebuno.policy.syntax.source import NO_SPAN, Source
 from rebuno.policy.syntax.tree import Span
-from rebuno.policy.syntax.yaml import CODE, Node, node_of, read_yaml
-from rebuno.policy.testing.cases import Case, CaseFile, Earlier, Submission
+from rebuno.policy.syntax.yaml import CODE, YamlNode, node_of, read_yaml
+from rebuno.policy.testing.cases import Case, CaseFile, CaseSubmission, EarlierStep
 
-KINDS: Final = {"tool": Kind.TOOL, "llm": Kind.LLM, **{kind.value: kind for kind in Kind}}
-VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
+CASE_KINDS: Final = {"tool": Kind.TOOL, "llm": Kind.LLM, **{kind.value: kind for kind in Kind}}
+CASE_VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
 _STATUSES: Final = {status.value: status for status in StepStatus}
 
 _FILE: Final = ("agent_id", "at", "cases")
@@ -48,34 +48,34 @@ def read_cases(source: Source) -> CaseFile:
     Raises:
         BundleError: with every mistake in it.
     """
-    reader = _Reader(source.path)
+    reader = _CaseReader(source.path)
     cases = reader.file(read_yaml(source))
     if reader.errors:
         raise BundleError(ordered(reader.errors))
     return CaseFile(source.path, tuple(cases), tuple(reader.warnings))
 
 
-def cases_of(data: Any) -> CaseFile:
+def parse_cases(data: Any) -> CaseFile:
     """The cases in JSON data: `{"agent_id"?, "at"?, "cases": […]}`.
 
     Raises:
         BundleError: with every mistake in it.
     """
-    reader = _Reader("")
-    cases = reader.file(node_of(data, NOWHERE))
+    reader = _CaseReader("")
+    cases = reader.file(node_of(data, NO_SPAN))
     if reader.errors:
         raise BundleError(ordered(reader.errors))
     return CaseFile("", tuple(cases), tuple(reader.warnings))
 
 
-def read_submission(data: Any, where: str = "") -> Submission:
+def read_submission(data: Any, where: str = "") -> CaseSubmission:
     """A submission given as JSON data: `{"target", "kind"?, "args"?, "input"?, "agent"?, "history"?, "at"?}`.
 
     Raises:
         ValidationError: with every mistake in it, after `where`.
     """
-    reader = _Reader("")
-    node = node_of(data, NOWHERE)
+    reader = _CaseReader("")
+    node = node_of(data, NO_SPAN)
     submission = reader.submission(node, reader.mapping(node, "a step", _LINE), "agent")
     if reader.errors:
         said = "; ".join(f"{d.message} ({d.help})" if d.help else d.message for d in reader.errors)
@@ -83,7 +83,7 @@ def read_submission(data: Any, where: str = "") -> Submission:
     return submission
 
 
-class _Reader:
+class _CaseReader:
     def __init__(self, path: str) -> None:
         self.path = path
         self.errors: list[Diagnostic] = []
@@ -95,7 +95,7 @@ class _Reader:
     def warned(self, message: str, span: Span, help: str) -> None:
         self.warnings.append(Diagnostic(CODE, message, span, self.path, help, Severity.WARNING))
 
-    def file(self, root: Node) -> list[Case]:
+    def file(self, root: YamlNode) -> list[Case]:
         fields = self.mapping(root, "a file of cases", _FILE)
         agent, at = self.text(fields, "agent_id"), self.time(fields)
         if "cases" not in fields:
@@ -106,10 +106,10 @@ class _Reader:
             self.warned("the file asserts nothing: `cases` is empty", fields["cases"].span, "add a case")
         return [self.case(node, agent, at) for node in cases]
 
-    def case(self, node: Node, agent: str, at: float | None) -> Case:
+    def case(self, node: YamlNode, agent: str, at: float | None) -> Case:
         fields = self.mapping(node, "a case", _CASE)
         submission = self.submission(node, fields, "agent_id", agent, at)
-        expect = self.one_of(fields, "expect", VERDICTS)
+        expect = self.one_of(fields, "expect", CASE_VERDICTS)
         rule = self.text(fields, "expect_rule") or None
         name = self.text(fields, "name") or f"{submission.target} (line {node.span.line})"
         if "expect" not in fields and "expect_rule" not in fields:
@@ -118,10 +118,10 @@ class _Reader:
         return Case(name, submission, expect, rule, node.span.line)
 
     def submission(
-        self, node: Node, fields: dict[str, Node], agent_key: str, agent: str = "", at: float | None = None
-    ) -> Submission:
-        return Submission(
-            self.one_of(fields, "kind", KINDS) or Kind.TOOL,
+        self, node: YamlNode, fields: dict[str, YamlNode], agent_key: str, agent: str = "", at: float | None = None
+    ) -> CaseSubmission:
+        return CaseSubmission(
+            self.one_of(fields, "kind", CASE_KINDS) or Kind.TOOL,
             self.target(node, fields),
             self.plain(fields, "args", {}),
             self.text(fields, agent_key) or agent,
@@ -131,13 +131,13 @@ class _Reader:
             self.text(fields, "parent"),
         )
 
-    def earlier(self, node: Node) -> Earlier:
+    def earlier(self, node: YamlNode) -> EarlierStep:
         fields = self.mapping(node, "an earlier step", _EARLIER)
         approved = self.plain(fields, "approved", False)
         if not isinstance(approved, bool):
             self.wrong("`approved` is neither true nor false", fields["approved"].span)
-        return Earlier(
-            self.one_of(fields, "kind", KINDS) or Kind.TOOL,
+        return EarlierStep(
+            self.one_of(fields, "kind", CASE_KINDS) or Kind.TOOL,
             self.target(node, fields),
             self.plain(fields, "args", {}),
             self.plain(fields, "result"),
@@ -145,7 +145,7 @@ class _Reader:
             approved is True,
         )
 
-    def target(self, node: Node, fields: dict[str, Node]) -> str:
+    def target(self, node: YamlNode, fields: dict[str, YamlNode]) -> str:
         target = self.text(fields, "target")
         if not isinstance(node.value, dict):
             return ""
@@ -155,7 +155,7 @@ class _Reader:
             self.wrong("`target` is empty", fields["target"].span, "name the tool, the model or the local step")
         return target
 
-    def mapping(self, node: Node, what: str, keys: tuple[str, ...]) -> dict[str, Node]:
+    def mapping(self, node: YamlNode, what: str, keys: tuple[str, ...]) -> dict[str, YamlNode]:
         if not isinstance(node.value, dict):
             self.wrong(f"{what} is a mapping, this is {_called(node.value)}", node.span, f"its keys: {', '.join(keys)}")
             return {}
@@ -164,7 +164,7 @@ class _Reader:
                 self.wrong(f"unknown key `{key}`", span, _meant(key, keys))
         return node.value
 
-    def list(self, fields: dict[str, Node], key: str) -> list[Node]:
+    def list(self, fields: dict[str, YamlNode], key: str) -> list[YamlNode]:
         node = fields.get(key)
         if node is None or node.value is None:
             return []
@@ -173,7 +173,7 @@ class _Reader:
             return []
         return node.value
 
-    def text(self, fields: dict[str, Node], key: str) -> str:
+    def text(self, fields: dict[str, YamlNode], key: str) -> str:
         node = fields.get(key)
         if node is None or node.value is None:
             return ""
@@ -182,7 +182,7 @@ class _Reader:
             return ""
         return node.value
 
-    def time(self, fields: dict[str, Node]) -> float | None:
+    def time(self, fields: dict[str, YamlNode]) -> float | None:
         if "at" not in fields or fields["at"].value is None:
             return None
         text = self.text(fields, "at")
@@ -195,10 +195,10 @@ class _Reader:
         self.wrong(f"`at` is `{text}`, which is no time", fields["at"].span, hint)
         return None
 
-    def plain(self, fields: dict[str, Node], key: str, default: Any = None) -> Any:
+    def plain(self, fields: dict[str, YamlNode], key: str, default: Any = None) -> Any:
         return fields[key].plain() if key in fields else default
 
-    def one_of(self, fields: dict[str, Node], key: str, choices: dict[str, T]) -> T | None:
+    def one_of(self, fields: dict[str, YamlNode], key: str, choices: dict[str, T]) -> T | None:
         if key not in fields:
             return None
         value = fields[key].value

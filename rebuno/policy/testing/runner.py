@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from rebuno.errors import BundleError, ValidationError
-from rebuno.policy.analysis.tool_schemas import Tool
-from rebuno.policy.check.bundle import check
+from rebuno.policy.analysis.tool_schemas import ToolSchema
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.check.layers import check_layers
 from rebuno.policy.check.tools import check_tools
 from rebuno.policy.compile import compile_policy, from_trees
 from rebuno.policy.syntax.diagnostics import Diagnostic, Severity, ordered
 from rebuno.policy.syntax.link import close
-from rebuno.policy.syntax.parse import parse
-from rebuno.policy.syntax.source import NOWHERE, Source, read
+from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.source import NO_SPAN, Source, read_source
 from rebuno.policy.syntax.tree import Bundle, FileValue, Let, Use
 from rebuno.policy.syntax.yaml import CODE
-from rebuno.policy.testing.cases import Case, CaseFile, Report, run_cases
-from rebuno.policy.testing.discovery import Suite
+from rebuno.policy.testing.cases import Case, CaseFile, CaseReport, run_cases
+from rebuno.policy.testing.discovery import BundleSuite
 from rebuno.policy.testing.reader import read_cases
 
 # A process of its own takes a third of a second to start, in which this much is read and run here.
@@ -32,7 +32,7 @@ _WORTH: Final = 300_000  # bytes of bundles and cases for each process
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class SuiteCheck:
     """A bundle, or where one should be, with everything found in it and in its case file. `texts` holds the texts that
     were read by path, `uses` the paths of the files that the bundle names, whether they are there or not; `source` and
     `cases` are None where they could not be read. `tree` is the bundle with what it uses, where there is a bundle."""
@@ -53,12 +53,12 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class SuiteResult:
     """A checked bundle and how its cases came out; `report` is None where errors leave no policy to ask, or where
     there are no cases."""
 
-    checked: Checked
-    report: Report | None
+    checked: SuiteCheck
+    report: CaseReport | None
 
     @property
     def covered(self) -> float:
@@ -75,7 +75,7 @@ class Tested:
         }
 
 
-def check_suite(suite: Suite, *, tools: Sequence[Tool] = (), layers: Sequence[Bundle] = ()) -> Checked:
+def check_suite(suite: BundleSuite, *, tools: Sequence[ToolSchema] = (), layers: Sequence[Bundle] = ()) -> SuiteCheck:
     """Reads a bundle and its case file and collects what is wrong with them. `tools` are those that the bundle is
     about, where they are known, and `layers` the linked trees that stand before it."""
     found: list[Diagnostic] = []
@@ -84,11 +84,11 @@ def check_suite(suite: Suite, *, tools: Sequence[Tool] = (), layers: Sequence[Bu
     closed: Bundle | None = None
     source = _text(suite.bundle, found, texts) if suite.bundle else None
     if source is not None:
-        bundle, mistakes = parse(source)
+        bundle, mistakes = parse_bundle(source)
         uses = _uses(bundle, suite.path.parent)
         closed, more = close(bundle, source.folder)
         texts.update((file.path, file.text) for file in closed.files)
-        mine = [*mistakes, *more, *check(closed)]
+        mine = [*mistakes, *more, *check_bundle(closed)]
         if all(d.severity is not Severity.ERROR for d in mine):
             mine += check_tools(closed, tools) if tools else []
             mine += check_layers(closed, layers)
@@ -103,19 +103,19 @@ def check_suite(suite: Suite, *, tools: Sequence[Tool] = (), layers: Sequence[Bu
             found += error.diagnostics
     if suite.bundle is None:
         message = f"there is no bundle `{suite.path.name}` beside these cases"
-        found.append(Diagnostic(CODE, message, NOWHERE, str(suite.cases), "name both alike"))
+        found.append(Diagnostic(CODE, message, NO_SPAN, str(suite.cases), "name both alike"))
     cases_path = str(suite.cases) if suite.cases else None
-    return Checked(str(suite.path), cases_path, source, cases, tuple(found), texts, uses, closed)
+    return SuiteCheck(str(suite.path), cases_path, source, cases, tuple(found), texts, uses, closed)
 
 
 def run_suites(
-    suites: Sequence[Suite],
+    suites: Sequence[BundleSuite],
     only: str = "",
     *,
     layers: Sequence[Source] = (),
     jobs: int = 0,
     done: Callable[[], None] | None = None,
-) -> list[Tested]:
+) -> list[SuiteResult]:
     """Runs the cases of every suite, or those whose name contains `only`; the reports come in the order of the suites.
 
     `layers` stand before every bundle, and are part of the policy that is asked. `jobs` is the number of processes, 0
@@ -127,7 +127,7 @@ def run_suites(
     """
     if layers:
         compile_policy(layers)
-    tested: list[Tested] = []
+    tested: list[SuiteResult] = []
     for one in _tested(suites, partial(_test, only=only, layers=tuple(layers)), jobs or _paying(suites)):
         tested.append(one)
         if done:
@@ -137,7 +137,9 @@ def run_suites(
     return tested
 
 
-def _tested(suites: Sequence[Suite], test: Callable[[Suite], Tested], jobs: int) -> Iterator[Tested]:
+def _tested(
+    suites: Sequence[BundleSuite], test: Callable[[BundleSuite], SuiteResult], jobs: int
+) -> Iterator[SuiteResult]:
     came = 0
     if jobs > 1 and len(suites) > 1:
         # Started afresh: a copy of this process would share its threads' locks.
@@ -158,25 +160,25 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _paying(suites: Sequence[Suite]) -> int:
+def _paying(suites: Sequence[BundleSuite]) -> int:
     files = [path for suite in suites for path in (suite.bundle, suite.cases) if path and path.is_file()]
     return min(os.cpu_count() or 1, sum(path.stat().st_size for path in files) // _WORTH)
 
 
-def _test(suite: Suite, only: str, layers: Sequence[Source]) -> Tested:
+def _test(suite: BundleSuite, only: str, layers: Sequence[Source]) -> SuiteResult:
     return _run(check_suite(suite), only, layers)
 
 
-def _run(checked: Checked, only: str, layers: Sequence[Source]) -> Tested:
+def _run(checked: SuiteCheck, only: str, layers: Sequence[Source]) -> SuiteResult:
     if not checked.sound or checked.source is None or checked.tree is None or checked.cases is None:
-        return Tested(checked, None)
+        return SuiteResult(checked, None)
     cases: list[Case] = [case for case in checked.cases.cases if only in case.name]
     try:
         alone = [(checked.tree, checked.source)]
         policy = compile_policy([*layers, checked.source]) if layers else from_trees(alone)
     except BundleError as error:  # what only shows beside the layers, as a name that two of them have
-        return Tested(replace(checked, diagnostics=(*checked.diagnostics, *error.diagnostics)), None)
-    return Tested(checked, run_cases(policy, cases))
+        return SuiteResult(replace(checked, diagnostics=(*checked.diagnostics, *error.diagnostics)), None)
+    return SuiteResult(checked, run_cases(policy, cases))
 
 
 def _uses(bundle: Bundle, folder: Path) -> tuple[str, ...]:
@@ -189,7 +191,7 @@ def _uses(bundle: Bundle, folder: Path) -> tuple[str, ...]:
 
 def _text(path: Path, found: list[Diagnostic], texts: dict[str, str]) -> Source | None:
     try:
-        source = read(path)
+        source = read_source(path)
     except BundleError as error:
         found += error.diagnostics
         return None

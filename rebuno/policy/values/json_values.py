@@ -6,7 +6,7 @@ from typing import Any, Final
 Tri = bool | None
 
 # Beyond either bound a comparison of lists or objects is maybe.
-MAX_DEPTH: Final = 128
+MAX_JSON_DEPTH: Final = 128
 MAX_NODES: Final = 100_000
 
 _TYPES: Final[dict[type, str]] = {
@@ -122,14 +122,14 @@ def equal(left: Any, right: Any, fold: bool = False) -> Tri:
         if type(one) is list and type(other) is list:
             here = len(one) == len(other)
             if here:
-                if depth < MAX_DEPTH:
+                if depth < MAX_JSON_DEPTH:
                     stack.extend((a, b, depth + 1) for a, b in zip(one, other, strict=True))
                 else:
                     here = None
         elif type(one) is dict and type(other) is dict:
             here = _same_keys(one, other)
             if here:
-                if depth < MAX_DEPTH:
+                if depth < MAX_JSON_DEPTH:
                     stack.extend((value, other[key], depth + 1) for key, value in one.items())
                 else:
                     here = None

@@ -7,12 +7,12 @@ from typing import Final
 from unicodedata import combining, normalize
 
 from rebuno.policy.values.invisible import without_blanks, without_unseen
-from rebuno.policy.values.tokens import MAX_TEXT
+from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
 
 # How often escapes are read: what was written with them may itself be escaped.
 ROUNDS: Final = 3
 # A reading may be longer than its text, by a ligature that stands for words; no further than this.
-_LONGEST: Final = 4 * MAX_TEXT
+_LONGEST: Final = 4 * MAX_SEARCHED_TEXT
 # More marks on one letter are no word, and putting them in order takes the square of their number.
 _MOST_MARKS: Final = 64
 

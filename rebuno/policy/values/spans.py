@@ -22,7 +22,7 @@ class Span:
         return Span(self.line, self.column, other.end_line, other.end_column, self.start, other.end, self.path)
 
 
-NOWHERE: Final = Span(1, 1, 1, 1, 0, 0)
+NO_SPAN: Final = Span(1, 1, 1, 1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,4 +31,4 @@ class Comment:
 
     text: str
     own_line: bool
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)

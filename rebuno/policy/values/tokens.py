@@ -18,7 +18,7 @@ from rebuno.policy.values.word_edges import (
 )
 
 # Beyond either bound what is not found is maybe.
-MAX_TEXT: Final = 1 << 20
+MAX_SEARCHED_TEXT: Final = 1 << 20
 MAX_VALUES: Final = 1 << 20
 
 # Between two texts: no value holds half a surrogate pair, and white space ends what stands before and after it.
@@ -173,7 +173,7 @@ def _value(match: re.Match[str]) -> Decimal | None:
     return number.copy_negate() if signs in ("-", "−") else number
 
 
-class _Searched:
+class _SearchedText:
     """A text that is searched again and again: after some searches by its pieces, each with its places."""
 
     __slots__ = ("_places", "_searches", "_text")
@@ -209,7 +209,7 @@ class _Searched:
         return _best(self._text, (at for at in starts if self._text.startswith(value, at)), len(value))
 
 
-class Texts:
+class SearchableTexts:
     """The texts and numbers of one JSON value, ready to be searched.
 
     What lies beyond 1,048,576 characters of text or as many values, text that is not valid Unicode, and what is no
@@ -222,15 +222,15 @@ class Texts:
         self.texts: list[str] = []
         self.numbers: set[int | float] = set()
         self.partial = False
-        self._exact: _Searched | None = None
-        self._folded: _Searched | None = None
+        self._exact: _SearchedText | None = None
+        self._folded: _SearchedText | None = None
         self._written: dict[Decimal | int | float, bool] | None = None
         self._read(values)
 
     def _read(self, values: list[Any]) -> None:
         # Depth first and in order, so that what falls to the bound does not depend on chance.
         stack = values[::-1]
-        room, left = MAX_TEXT, MAX_VALUES
+        room, left = MAX_SEARCHED_TEXT, MAX_VALUES
         while stack:
             value = stack.pop()
             left -= 1
@@ -261,7 +261,7 @@ class Texts:
             return self._find_number(value)
         if self._exact is None or self._folded is None:
             whole = _BETWEEN.join(self.texts)
-            self._exact, self._folded = _Searched(whole), _Searched(whole.casefold())
+            self._exact, self._folded = _SearchedText(whole), _SearchedText(whole.casefold())
         exact = False if fold else self._exact.holds(value)
         if exact:
             return True

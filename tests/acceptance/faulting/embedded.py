@@ -7,7 +7,7 @@ from itertools import count as counting
 from typing import Final
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.acceptance.faulting import agent
 from tests.acceptance.faulting.checks import Count, look_through
 from tests.acceptance.faulting.proxy import Chance, before_postgres, behind

@@ -12,7 +12,7 @@ from typing import Any, Final
 import httpx2
 
 import rebuno
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 from tests.acceptance.killing import program
 from tests.acceptance.killing.orders import Fate, Moment, Notes, Order
 from tests.acceptance.killing.program import ABREAST, ASK, CHOOSE, INSIDE, LAST, MODEL, OUTER, ROW, SLOW, WAYS, Way

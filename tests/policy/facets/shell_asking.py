@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.shell import facets
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import UNREADABLE, Tri
 
 COMMAND, PROGRAM, REDIRECT = facets.FACETS
-AROUND = Surroundings(workdir="/proj", home="/home/bot")
+AROUND = PathContext(workdir="/proj", home="/home/bot")
 
 
 def any_of(found: Any, test: Callable[[Any], Tri]) -> Tri:

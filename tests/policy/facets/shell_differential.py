@@ -15,9 +15,9 @@ from time import monotonic
 from typing import Any
 
 from rebuno.policy.facets.path import facets
-from rebuno.policy.facets.path.facets import Path
+from rebuno.policy.facets.path.facets import PathReading
 from rebuno.policy.facets.path.placed import Placed
-from rebuno.policy.facets.reading import Either, Surroundings
+from rebuno.policy.facets.reading import PathContext, UncertainReading
 from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.values.json_values import UNREADABLE
@@ -45,7 +45,7 @@ class Differential:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
-        self.around = Surroundings(workdir=sandbox.start, home=sandbox.home)
+        self.context = PathContext(workdir=sandbox.start, home=sandbox.home)
         self.counts = Counts()
 
     def all(self, pieces: Iterator[Pieces]) -> Counts:
@@ -53,7 +53,7 @@ class Differential:
         for one in pieces:
             self.counts.made += 1
             text = text_of(one, self.sandbox.other)
-            commands, targets = COMMAND.read(text, self.around), REDIRECT.read(text, self.around)
+            commands, targets = COMMAND.read(text, self.context), REDIRECT.read(text, self.context)
             if commands is UNREADABLE:
                 continue
             self.counts.read += 1
@@ -84,7 +84,7 @@ class Differential:
         # Whether the command is the one that ran, in one of the places where it may stand.
         if command.equals(Command(tuple(Word(word) for word in run.words)), False) is False:
             return False
-        here = _places(facets.read(Placed(".", command.places), self.around))
+        here = _places(facets.read(Placed(".", command.places), self.context))
         if here == [run.place] != [self.sandbox.start]:
             self.counts.elsewhere += 1
         return None in here or run.place in here
@@ -92,9 +92,9 @@ class Differential:
 
 def _places(reading: Any) -> list[str | None]:
     # The places that a reading may be; None for one that is not known.
-    if type(reading) is Either:
+    if type(reading) is UncertainReading:
         return [str(one) for one in reading.readings]
-    return [str(reading)] if type(reading) is Path else [None]
+    return [str(reading)] if type(reading) is PathReading else [None]
 
 
 def texts(random: Random) -> Iterator[Pieces]:

@@ -15,7 +15,7 @@ import pglast
 from pglast.parser import parse_sql_json
 
 from rebuno.policy.facets.sql import tree as sql_tree
-from rebuno.policy.facets.sql.tree import Script
+from rebuno.policy.facets.sql.tree import SqlScript
 from tests.policy.facets.sql_texts import SEEDS, texts
 
 
@@ -42,12 +42,12 @@ class Counts:
 def compare(oracle: Callable[[str], Seen | None], seed: int, made: int) -> Counts:
     """Asks an oracle of each text that the reader is sure of."""
     counts = Counts()
-    source = texts(seed, [one for one in SEEDS if sql_tree.script(one) and oracle(one)])
+    source = texts(seed, [one for one in SEEDS if sql_tree.read_sql(one) and oracle(one)])
     text = next(source)
     while counts.made < made:
         counts.made += 1
-        script, seen = sql_tree.script(text), None
-        if isinstance(script, Script):
+        script, seen = sql_tree.read_sql(text), None
+        if isinstance(script, SqlScript):
             counts.sure += 1
             seen = oracle(text)
             if seen is not None:
@@ -57,7 +57,7 @@ def compare(oracle: Callable[[str], Seen | None], seed: int, made: int) -> Count
     return counts
 
 
-def missing(seen: Seen, script: Script) -> Iterator[str]:
+def missing(seen: Seen, script: SqlScript) -> Iterator[str]:
     """What the oracle saw and the facets do not name."""
     named = {
         "statements": set(script.statements),

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from rebuno.policy.facets.date import facets
 from rebuno.policy.facets.date.facets import Day
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.bundles import Text, values
 
-NOWHERE = Surroundings()
+NOWHERE = PathContext()
 FACET = facets.FACETS[0]
 MAY_15 = Day(2024, 5, 15)
 JANUARY_11 = Day(None, 1, 11)
@@ -120,7 +120,7 @@ days = st.builds(Day, st.sampled_from([None, 2024, 2025]), st.sampled_from([1, 2
 @given(days, days)
 def test_a_set_answers_as_equality_does(filed: Day, asked: Day) -> None:
     """What is looked up meets what was filed exactly where the two are equal, and for sure."""
-    shared = set(filed.keys(False)) & set(asked.sought(False))
+    shared = set(filed.index_keys(False)) & set(asked.lookup_keys(False))
     assert bool(shared) is asked.equals(filed, False)
     assert all(sure for _, sure in shared)
 

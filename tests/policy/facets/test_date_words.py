@@ -2,10 +2,10 @@
 
 import pytest
 
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.facets.date import facets
 from rebuno.policy.facets.date.facets import Day
-from rebuno.policy.facets.reading import Doubtful, Surroundings
+from rebuno.policy.facets.reading import PathContext, UncertainValue
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.bundles import again, policy_of
@@ -54,7 +54,7 @@ def _ask(source: str, value: str, facts: Facts) -> Tri:
     )
     facts.args = {"v": value}
     decided = policy.decide(facts).rule_id
-    assert explain(policy, again(facts)).decision.rule_id == decided
+    assert explain_decision(policy, again(facts)).decision.rule_id == decided
     return {"sure": True, "perhaps": None}.get(decided, False)
 
 
@@ -64,7 +64,7 @@ def test_a_day_beside_such_a_word_is_maybe(text: str, way: str) -> None:
     """In every way of writing that is read, in what the user wrote, in a result, and in the argument itself."""
     written = text.format(way)
     assert asked(written) is None
-    assert facets.FACETS[0].read(written, Surroundings()) is UNREADABLE
+    assert facets.FACETS[0].read(written, PathContext()) is UNREADABLE
     listed = History([Evidence(1, "tool_call", "list", {}, [written])])
     assert _ask('result of tool "list" at []', DAY, Facts("tool_call", "t", history=listed)) is None
 
@@ -79,9 +79,9 @@ def test_a_day_alone_is_that_day(text: str, way: str) -> None:
 @pytest.mark.parametrize("text", OTHER_WORDS)
 def test_a_verb_and_a_number_are_no_day(text: str) -> None:
     """Where the name of a month may be another word, the day is maybe."""
-    found = list(facets.find(text, Surroundings()))
+    found = list(facets.find(text, PathContext()))
     assert found
-    assert all(isinstance(one, Doubtful) for one in found)
+    assert all(isinstance(one, UncertainValue) for one in found)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_verb_and_a_number_are_no_day(text: str) -> None:
 )
 def test_a_month_in_small_letters_is_one(text: str) -> None:
     """People write months in small letters."""
-    assert any(isinstance(one, Day) for one in facets.find(text, Surroundings()))
+    assert any(isinstance(one, Day) for one in facets.find(text, PathContext()))
 
 
 def test_another_place_is_sure() -> None:
@@ -112,5 +112,5 @@ def test_another_place_is_sure() -> None:
 def test_only_so_many_days_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a text with very many days the later ones are in doubt."""
     monkeypatch.setattr(facets, "MAX_DAYS", 2)
-    found = list(facets.find("May 1, May 2, May 3", Surroundings()))
-    assert [type(one) for one in found] == [Day, Day, Doubtful]
+    found = list(facets.find("May 1, May 2, May 3", PathContext()))
+    assert [type(one) for one in found] == [Day, Day, UncertainValue]

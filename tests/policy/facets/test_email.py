@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.policy.facets.mail import FACETS
-from rebuno.policy.facets.reading import Surroundings, Unsure
+from rebuno.policy.facets.reading import PathContext, UncertainText
 from rebuno.policy.values.json_values import UNREADABLE
 
-AROUND = Surroundings()
+AROUND = PathContext()
 DOMAIN = next(facet for facet in FACETS if facet.name == "domain")
 EMAIL = next(facet for facet in FACETS if facet.name == "email")
 
@@ -135,7 +135,7 @@ def test_addresses_that_only_markup_shows(text: str) -> None:
 def test_an_address_in_doubt_is_none_for_sure(text: str, unsure: str) -> None:
     """Nothing that is asked of such an address is a yes or a no, and a trace shows it."""
     (found,) = EMAIL.read(text, AROUND)
-    assert found == Unsure(unsure)
+    assert found == UncertainText(unsure)
     assert found.json() == unsure
     assert EMAIL.under is not None
     assert found.under("corp.example") is None

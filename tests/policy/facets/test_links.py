@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.policy.compile import compile_policy
-from rebuno.policy.explain.explain import explain
-from rebuno.policy.facets.reading import Surroundings, Unsure
+from rebuno.policy.explain.explain import explain_decision
+from rebuno.policy.facets.reading import PathContext, UncertainText
 from rebuno.policy.facets.url.facets import FACETS
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.values.json_values import UNREADABLE
 
-AROUND = Surroundings()
+AROUND = PathContext()
 LINK = next(facet for facet in FACETS if facet.name == "link")
 HOST = next(facet for facet in FACETS if facet.name == "host")
 
@@ -147,7 +147,7 @@ def test_a_path_that_clients_send_differently(link: str) -> None:
     """The host of such a URL is sure, and whether it is a certain link is not."""
     assert HOST.read(link, AROUND) in ("corp.example", "www.corp.example")
     (found,) = LINK.read(link, AROUND)
-    assert isinstance(found, Unsure)
+    assert isinstance(found, UncertainText)
     assert found.json() == link
     assert LINK.find is not None
     assert list(LINK.find(link, AROUND)) == []
@@ -175,7 +175,7 @@ def test_what_is_asked_of_a_link_in_doubt(test: str, text: str, answer: bool | N
     policy = compile_policy([Source(source, "b.rbp")])
     decided = policy.decide(facts)
     assert decided.rule_id == {True: "yes", None: "no", False: "default"}[answer]
-    assert explain(policy, facts).decision.rule_id == decided.rule_id
+    assert explain_decision(policy, facts).decision.rule_id == decided.rule_id
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 
 from rebuno.policy.facets import number
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.values.json_values import UNREADABLE
 from tests.policy.bundles import Text, values
 
-NOWHERE = Surroundings()
+NOWHERE = PathContext()
 FACET = number.FACETS[0]
 
 

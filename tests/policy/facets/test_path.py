@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.policy.facets.path import facets
-from rebuno.policy.facets.path.facets import Path
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.path.facets import PathReading
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri
 from tests.policy.bundles import Text, values
 
-NOWHERE = Surroundings()
-HERE = Surroundings(workdir="/proj/./x/..", home="/home/bot/")
+NOWHERE = PathContext()
+HERE = PathContext(workdir="/proj/./x/..", home="/home/bot/")
 PATH, NAME, EXTENSION = facets.FACETS
 
 
@@ -74,7 +74,7 @@ def test_paths_are_resolved(value: str, alone: str | None, here: str) -> None:
         "file:/etc/passwd",
         "https://a.example/b",
         "\ud800",
-        "/" + "a" * facets.MAX_LENGTH,
+        "/" + "a" * facets.MAX_PATH_LENGTH,
         5,
         True,
         ["/a"],
@@ -214,11 +214,11 @@ def test_globs_start_where_the_bundle_stands(pattern: str, value: str, answer: T
 
 def test_a_directory_with_wild_characters_is_taken_at_its_word() -> None:
     """The names of `workdir` are no pattern."""
-    around = Surroundings(workdir=r"/a[b]*")
+    context = PathContext(workdir=r"/a[b]*")
     assert PATH.pattern is not None
-    glob = PATH.pattern("c", around)
-    assert PATH.read("c", around).text_test(Op.LIKE, glob, False) is True
-    assert PATH.read("/ab/c", around).text_test(Op.LIKE, glob, False) is False
+    glob = PATH.pattern("c", context)
+    assert PATH.read("c", context).text_test(Op.LIKE, glob, False) is True
+    assert PATH.read("/ab/c", context).text_test(Op.LIKE, glob, False) is False
 
 
 def test_globs_ignoring_case() -> None:
@@ -295,16 +295,16 @@ places = st.builds(
 
 @settings(max_examples=200)
 @given(places, places, st.booleans())
-def test_a_set_answers_as_equality_does(filed: Path, asked: Path, fold: bool) -> None:
+def test_a_set_answers_as_equality_does(filed: PathReading, asked: PathReading, fold: bool) -> None:
     """Sure where the two are equal, met in doubt where they may be, not met where they are not."""
-    found = dict(filed.keys(fold))
-    shared = [sure and found[key] for key, sure in asked.sought(fold) if key in found]
+    found = dict(filed.index_keys(fold))
+    shared = [sure and found[key] for key, sure in asked.lookup_keys(fold) if key in found]
     assert (True if any(shared) else None if shared else False) is asked.equals(filed, fold)
 
 
 @settings(max_examples=200)
 @given(places, places)
-def test_below_holds_what_equality_holds(value: Path, right: Path) -> None:
+def test_below_holds_what_equality_holds(value: PathReading, right: PathReading) -> None:
     """The directory itself is under itself, and nothing that is surely not below is perhaps the same."""
     if value.equals(right, False):
         assert value.under(right) is True
@@ -395,7 +395,7 @@ def test_a_bad_glob_is_refused(pattern: str, reason: str) -> None:
 
 def test_literals_are_normalised() -> None:
     """As the facets' values are."""
-    assert PATH.literal("~/a/..", HERE) == Path(True, 0, ("home", "bot"))
+    assert PATH.literal("~/a/..", HERE) == PathReading(True, 0, ("home", "bot"))
     assert NAME.literal("a.PY", NOWHERE) == "a.PY"
     assert EXTENSION.literal(".PY", NOWHERE) == ".py"
 
@@ -414,8 +414,8 @@ def test_paths_are_found_in_a_text() -> None:
 @given(st.one_of(values, st.text("/.~aA\\\0 e\u0301:", max_size=12)))
 def test_no_value_is_too_odd(value: Any) -> None:
     """Reading never raises, and what is read can be compared."""
-    for around in (NOWHERE, HERE):
-        found = PATH.read(value, around)
+    for context in (NOWHERE, HERE):
+        found = PATH.read(value, context)
         assert found is UNREADABLE or found.equals(found, False) is True
-        assert NAME.read(value, around) in (MISSING, UNREADABLE) or type(NAME.read(value, around)) is str
-        assert EXTENSION.read(value, around) in (MISSING, UNREADABLE) or type(EXTENSION.read(value, around)) is str
+        assert NAME.read(value, context) in (MISSING, UNREADABLE) or type(NAME.read(value, context)) is str
+        assert EXTENSION.read(value, context) in (MISSING, UNREADABLE) or type(EXTENSION.read(value, context)) is str

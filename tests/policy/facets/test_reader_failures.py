@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rebuno.policy.compile import compile_text
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.facets import registry
 from rebuno.policy.facets.sql import tree
 from rebuno.policy.matcher.facts import Evidence, Facts, History
@@ -39,7 +39,7 @@ def _told(test: str, caplog: pytest.LogCaptureFixture, error: str) -> None:
     facts = Facts("tool_call", "t", {"v": "select 1"})
     for verdict, rule in (("allow", "default"), ("deny", "r")):
         policy = compile_text(f'default allow\nrule r {{ {verdict} tool "t" when {test} }}')
-        trace = explain(policy, facts)
+        trace = explain_decision(policy, facts)
         assert policy.decide(facts).rule_id == trace.decision.rule_id == rule
         assert f"failed ({error}), which is no fault of the value" in str(trace.to_json())
     assert [record for record in caplog.records if record.levelno == logging.ERROR and record.exc_info]
@@ -51,17 +51,17 @@ def test_a_reader_that_fails_is_told_of(
     name: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Ours and those of packages alike; the answer is maybe, so nothing is let through."""
-    whole = registry.facet(name)
+    whole = registry.find_facet(name)
     assert whole is not None
     broken = replace(whole, read=_fails(error))
-    monkeypatch.setitem(registry.OWN, name, registry.OWN[name])
-    module = __import__(f"rebuno.policy.facets.{registry.OWN[name]}", fromlist=["FACETS"])
+    monkeypatch.setitem(registry.BUILT_IN_FACETS, name, registry.BUILT_IN_FACETS[name])
+    module = __import__(f"rebuno.policy.facets.{registry.BUILT_IN_FACETS[name]}", fromlist=["FACETS"])
     monkeypatch.setattr(module, "FACETS", tuple(broken if one.name == name else one for one in module.FACETS))
-    registry.facet.cache_clear()
+    registry.find_facet.cache_clear()
     try:
         _told(TESTS[name], caplog, error.__name__)
     finally:
-        registry.facet.cache_clear()
+        registry.find_facet.cache_clear()
 
 
 @pytest.mark.parametrize("error", [AttributeError, TypeError, AssertionError, RecursionError, ValueError])
@@ -69,18 +69,18 @@ def test_the_parser_s_own_failure_is_told_of(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What sqlglot fails with, but for the errors by which it refuses a text, is no word on the text."""
-    monkeypatch.setattr(tree, "_script", _fails(error))
-    tree.script.cache_clear()
+    monkeypatch.setattr(tree, "_read_dialect", _fails(error))
+    tree.read_sql.cache_clear()
     try:
         _told('any statement of args.v == "select"', caplog, error.__name__)
     finally:
-        tree.script.cache_clear()
+        tree.read_sql.cache_clear()
 
 
 def test_a_text_that_cannot_be_read_is_its_own_fault(caplog: pytest.LogCaptureFixture) -> None:
     """It is explained as before, and nothing is logged."""
     policy = compile_text('default allow\nrule r { deny tool "t" when any statement of args.v == "select" }')
-    told = str(explain(policy, Facts("tool_call", "t", {"v": "alter nonsense ("})).to_json())
+    told = str(explain_decision(policy, Facts("tool_call", "t", {"v": "alter nonsense ("})).to_json())
     assert "cannot be read" in told
     assert "failed" not in told
     assert not caplog.records
@@ -92,12 +92,12 @@ def test_a_finder_that_fails_leaves_doubt(
     name: str, source: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What could not be searched may hold the value: it is let through by no rule, and stopped by each."""
-    whole = registry.facet(name)
+    whole = registry.find_facet(name)
     assert whole is not None
-    module = __import__(f"rebuno.policy.facets.{registry.OWN[name]}", fromlist=["FACETS"])
+    module = __import__(f"rebuno.policy.facets.{registry.BUILT_IN_FACETS[name]}", fromlist=["FACETS"])
     broken = replace(whole, find=_fails(ZeroDivisionError))
     monkeypatch.setattr(module, "FACETS", tuple(broken if one.name == name else one for one in module.FACETS))
-    registry.facet.cache_clear()
+    registry.find_facet.cache_clear()
     try:
         value = {"path": "/a", "domain": "a@b.example", "date": "2025-01-11", "number": 5}[name]
         for verdict, rule in (("allow", "default"), ("deny", "r")):
@@ -107,9 +107,9 @@ def test_a_finder_that_fails_leaves_doubt(
             )
             past = History([Evidence(1, "tool_call", "read", {}, {"text": "a text"})])
             facts = Facts("tool_call", "t", {"v": value}, input="a text", history=past)
-            trace = explain(policy, facts)
+            trace = explain_decision(policy, facts)
             assert policy.decide(facts).rule_id == trace.decision.rule_id == rule
         assert [record for record in caplog.records if record.levelno == logging.ERROR and record.exc_info]
     finally:
         monkeypatch.undo()
-        registry.facet.cache_clear()
+        registry.find_facet.cache_clear()

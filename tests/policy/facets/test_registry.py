@@ -10,11 +10,11 @@ import pytest
 
 from rebuno.errors import BundleError
 from rebuno.policy.compile import compile_text
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.facets import registry
 from rebuno.policy.facets.sql import facets as sql
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.syntax.keywords import RESERVED
+from rebuno.policy.syntax.keywords import RESERVED_WORDS
 
 Install = Callable[..., None]
 
@@ -38,8 +38,8 @@ CRY = Facet(name="cry", of="a text", gives="it in capitals", value="string", rea
 
 
 def _forget() -> None:
-    registry.packaged.cache_clear()
-    registry.facet.cache_clear()
+    registry.packaged_facets.cache_clear()
+    registry.find_facet.cache_clear()
 
 
 @pytest.fixture
@@ -76,17 +76,17 @@ def refused(test: str) -> tuple[str, str, str]:
 
 def test_every_module_gives_the_facets_that_it_is_listed_for() -> None:
     """The table of names and the modules are one truth, and each name is a word of the language."""
-    for module in dict.fromkeys(registry.OWN.values()):
+    for module in dict.fromkeys(registry.BUILT_IN_FACETS.values()):
         given = [facet.name for facet in import_module(f"rebuno.policy.facets.{module}").FACETS]
-        assert given == [name for name, of in registry.OWN.items() if of == module]
-    assert registry.OWN.keys() <= RESERVED
-    assert registry.facet("nothing") is None
+        assert given == [name for name, of in registry.BUILT_IN_FACETS.items() if of == module]
+    assert registry.BUILT_IN_FACETS.keys() <= RESERVED_WORDS
+    assert registry.find_facet("nothing") is None
 
 
-@pytest.mark.parametrize("name", list(registry.OWN))
+@pytest.mark.parametrize("name", list(registry.BUILT_IN_FACETS))
 def test_every_facet_says_what_it_is(name: str) -> None:
     """What it reads and gives is told in words, and what it gives has a type that tests know."""
-    facet = registry.facet(name)
+    facet = registry.find_facet(name)
     assert facet is not None
     assert facet.of
     assert facet.gives
@@ -115,7 +115,7 @@ def test_what_a_package_fails_on_is_unreadable(install: Install) -> None:
     facts = Facts("tool_call", "t", {"x": "boom"})
     for rule, expected in (("allow", "default"), ("deny", "r")):
         policy = compile_text(f'default allow\nrule r {{ {rule} tool "t" when shout of args.x == "Hey" }}')
-        assert policy.decide(facts).rule_id == explain(policy, facts).decision.rule_id == expected
+        assert policy.decide(facts).rule_id == explain_decision(policy, facts).decision.rule_id == expected
 
 
 @pytest.mark.parametrize(

@@ -324,4 +324,4 @@ def test_no_text_raises(text: str) -> None:
         assert found is UNREADABLE or all(one.json() is not None for one in found)
     for one in COMMAND.read(text, AROUND) if COMMAND.read(text, AROUND) is not UNREADABLE else []:
         assert like("git * x *")(one) in (True, False, None)
-        list(one.keys(True))
+        list(one.index_keys(True))

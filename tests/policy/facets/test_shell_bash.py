@@ -8,7 +8,7 @@ from time import process_time
 import pytest
 
 from rebuno.policy.facets.shell.command import Command
-from rebuno.policy.facets.shell.script import read_script
+from rebuno.policy.facets.shell.script import read_shell
 from rebuno.policy.facets.shell.words import Word
 from tests.policy.facets.real_bash import BASH, RealBash
 from tests.policy.facets.shell_texts import thrown, well_formed
@@ -23,7 +23,7 @@ def bash(tmp_path_factory: pytest.TempPathFactory) -> RealBash:
 
 def missed(text: str, bash: RealBash) -> str | None:
     """What bash ran or wrote and the facets do not tell of; None where they cannot read the text."""
-    shell = read_script(text)
+    shell = read_shell(text)
     if shell is None:
         return None
     ran = bash.run(text)
@@ -113,7 +113,7 @@ def test_a_redirect_without_a_word_swallows_none(text: str, closed: str, bash: R
 )
 def test_the_words_around_redirects(text: str, words: list[str], bash: RealBash) -> None:
     """All words of a command are there, in order, wherever redirects stand between them."""
-    shell = read_script(text)
+    shell = read_shell(text)
     assert shell is not None
     assert [[word.start for word in one.words] for one in shell.commands] == [words]
     assert bash.run(text).commands == [words]
@@ -142,7 +142,7 @@ def test_the_words_around_redirects(text: str, words: list[str], bash: RealBash)
 def test_a_word_that_is_a_descriptor_to_bash_is_in_doubt(text: str) -> None:
     """Digits and `{name}` that are glued to a redirect belong to it, which the parser does not always see; and shells
     differ in some redirects."""
-    assert read_script(text) is None
+    assert read_shell(text) is None
 
 
 @pytest.mark.parametrize(
@@ -205,5 +205,5 @@ def test_the_time_is_bounded(part: str, end: str) -> None:
     """64 KiB of anything are read or given up within seconds, though the parser alone would take minutes for some."""
     text = "a " + part * ((64 * 1024 - 3) // len(part)) + end
     start = process_time()
-    read_script(text)
+    read_shell(text)
     assert process_time() - start < 5

@@ -93,7 +93,7 @@ def test_equal_commands(text: str, other: str, fold: bool, answer: Tri) -> None:
     (one,) = COMMAND.read(text, AROUND)
     right = COMMAND.literal(other, AROUND)
     assert one.equals(right, fold) is answer
-    keys, others = dict(one.keys(fold)), dict(right.keys(fold))
+    keys, others = dict(one.index_keys(fold)), dict(right.index_keys(fold))
     shared = [keys[key] and others[key] for key in keys.keys() & others.keys()]
     if keys:
         assert (True if True in shared else None if shared else False) is answer
@@ -140,7 +140,7 @@ def test_programs(text: str, name: str, answer: Tri) -> None:
     """A program's name is sure only where it stands alone, and nothing is set before it."""
     (one,) = PROGRAM.read(text, AROUND)
     assert equals(name)(one) is answer
-    keys, others = dict(one.keys(False)), dict(PROGRAM.literal(name, AROUND).keys(False))
+    keys, others = dict(one.index_keys(False)), dict(PROGRAM.literal(name, AROUND).index_keys(False))
     shared = [keys[key] and others[key] for key in keys.keys() & others.keys()]
     assert (True if True in shared else None if shared else False) is answer
 

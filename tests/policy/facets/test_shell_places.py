@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.facets.path import facets
 from rebuno.policy.facets.path.placed import Placed
 from rebuno.policy.facets.shell.command import Command
@@ -31,7 +31,7 @@ def asked(text: str, expression: str, prologue: str = HOMES) -> Tri:
     """What the condition comes to; `explain` must say the same."""
     policy, facts = _policy(expression, prologue), Facts("tool_call", "shell", {"command": text})
     rule = policy.decide(facts).rule_id
-    told = explain(policy, facts)
+    told = explain_decision(policy, facts)
     assert told.decision.rule_id == rule
     json.dumps([str(one) for one in told.rules])
     return {"sure": True, "perhaps": None}.get(rule, False)
@@ -379,7 +379,7 @@ def test_a_path_on_the_right_that_may_be_one_of_several() -> None:
     for text, answer in (("cd /vault && cat key", "sure"), ("cd /vault; cat key", "perhaps"), ("cat key", "")):
         facts = Facts("tool_call", "shell", {"command": text, "p": "/vault/key"})
         rule = policy.decide(facts).rule_id
-        assert explain(policy, facts).decision.rule_id == rule
+        assert explain_decision(policy, facts).decision.rule_id == rule
         assert (rule if rule in ("sure", "perhaps") else "") == answer
 
 

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot.dialects.dialect import Dialect
 
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.sql import facets, tree
 from rebuno.policy.facets.sql.facets import Table
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import UNREADABLE, Tri
 from tests.policy.bundles import Text, values
 
-NOWHERE = Surroundings()
+NOWHERE = PathContext()
 STATEMENT, TABLE, WRITTEN, FUNCTION = facets.FACETS
 
 
@@ -191,8 +191,8 @@ def test_tables_compare(one: str, other: str, same: Tri) -> None:
     for left, right in [(one, other), (other, one)]:
         filed, asked = TABLE.literal(left, NOWHERE), TABLE.literal(right, NOWHERE)
         assert filed.equals(asked, False) is same
-        found = dict(filed.keys(False))
-        shared = [sure and found[key] for key, sure in asked.sought(False) if key in found]
+        found = dict(filed.index_keys(False))
+        shared = [sure and found[key] for key, sure in asked.lookup_keys(False) if key in found]
         assert (True if any(shared) else None if shared else False) is same
 
 

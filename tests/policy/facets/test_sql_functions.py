@@ -2,11 +2,11 @@
 
 import pytest
 
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.sql import facets
 from rebuno.policy.values.json_values import UNREADABLE
 
-NOWHERE = Surroundings()
+NOWHERE = PathContext()
 _, _, WRITTEN, FUNCTION = facets.FACETS
 
 

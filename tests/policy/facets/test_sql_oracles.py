@@ -26,9 +26,9 @@ def test_what_a_server_sees_is_named(oracle: Callable[[str], Seen | None], read:
 def test_what_a_reader_leaves_out_is_found(oracle: Callable[[str], Seen | None], lost: str) -> None:
     """A reader that forgets one of the four differs from the server."""
     text = "delete from users where f(a)"
-    seen, script = oracle(text), tree.script(text)
+    seen, script = oracle(text), tree.read_sql(text)
     assert seen is not None
-    assert isinstance(script, tree.Script)
+    assert isinstance(script, tree.SqlScript)
     assert list(missing(seen, script)) == []
     assert len(list(missing(seen, replace(script, **{lost: frozenset()})))) == 1
 

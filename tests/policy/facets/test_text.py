@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 
 from rebuno.policy.facets import text
-from rebuno.policy.facets.reading import Surroundings
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.values.json_values import UNREADABLE
 from tests.policy.bundles import Text, nested, values
 
-NOWHERE = Surroundings()
+NOWHERE = PathContext()
 TEXT, SIZE = text.FACETS
 ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)

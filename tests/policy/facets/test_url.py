@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.facets.url.facets import FACETS
 from rebuno.policy.values.json_values import MISSING, UNREADABLE
 
-AROUND = Surroundings()
+AROUND = PathContext()
 NAMED: dict[str, Facet] = {facet.name: facet for facet in FACETS}
 
 

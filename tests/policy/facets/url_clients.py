@@ -25,7 +25,7 @@ import httpx2
 import yarl
 from urllib3.util import parse_url
 
-from rebuno.policy.facets.reading import NOWHERE
+from rebuno.policy.facets.reading import NO_CONTEXT
 from rebuno.policy.facets.url.facets import FACETS
 from rebuno.policy.facets.url.parse import DEFAULT_PORTS, Url, read_url, usual
 from tests.policy.facets.url_texts import thrown
@@ -114,7 +114,7 @@ def difference(url: Url, read: Reading) -> str:
 
 def detour(text: str, url: Url, client: Callable[[str], Reading]) -> str:
     """Where a client asks for another path than it does for the link that `link of` makes of this text."""
-    links = _LINK.read(text, NOWHERE)
+    links = _LINK.read(text, NO_CONTEXT)
     # Elsewhere the link ends before the text does, or is in doubt.
     if text.endswith(".") or url.scheme not in DEFAULT_PORTS or links != [usual(text, url)]:
         return ""

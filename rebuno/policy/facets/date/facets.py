@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.policy.facets.date.words import Sentences
-from rebuno.policy.facets.reading import Doubtful, Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext, Reading, UncertainValue
 from rebuno.policy.values.json_values import UNREADABLE, Tri, shown
-from rebuno.policy.values.tokens import MAX_TEXT, MONTH
+from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT, MONTH
 from rebuno.policy.values.word_edges import stands_alone
 
 # Days of one text whose neighbours are looked at; further ones are in doubt.
@@ -60,13 +60,13 @@ class Day(Reading):
         one, other = (self.year, self.month, self.day), (right.year, right.month, right.day)
         return (one > other) - (one < other)
 
-    def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def index_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """The day, and that day of any year."""
         if self.year is None:
             return [(("any year", self.month, self.day), True)]
         return [((self.year, self.month, self.day), True), (("some year", self.month, self.day), True)]
 
-    def sought(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def lookup_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """A full date finds itself and its day without a year, a day without a year finds every year's."""
         first = "some year" if self.year is None else self.year
         return [((first, self.month, self.day), True), (("any year", self.month, self.day), True)]
@@ -77,26 +77,30 @@ class Day(Reading):
         return f"{self.year:04}-{self.month:02}-{self.day:02}"
 
 
-def read(value: Any, _: Surroundings) -> Any:
+def read(value: Any, _: PathContext) -> Any:
     """The one day that a string names, whatever stands around it (`2025-01-31T10:00Z`, `on May 5th`).
 
     `UNREADABLE` where there is none, more than one, one that does not exist, any digit beside it that is no time of
     day (`11/01/2025`, `2025-05-05 + 5 days`), a word beside it that makes it another day (`until May 5`), and beyond
     1,048,576 characters.
     """
-    if type(value) is not str or len(value) > MAX_TEXT or _DIGIT.search(_CLOCK.sub(" ", _DATE.sub(" ", value))):
+    if (
+        type(value) is not str
+        or len(value) > MAX_SEARCHED_TEXT
+        or _DIGIT.search(_CLOCK.sub(" ", _DATE.sub(" ", value)))
+    ):
         return UNREADABLE
     days = set(_days(value))
     day = days.pop() if len(days) == 1 else None
     return day if type(day) is Day else UNREADABLE
 
 
-def find(text: str, _: Surroundings) -> Iterable[Day | Doubtful]:
+def find(text: str, _: PathContext) -> Iterable[Day | UncertainValue]:
     """The days that a text names; those in doubt that are not for sure the day that is written."""
     return (day for day in _days(text) if day is not None)
 
 
-def _days(text: str) -> Iterator[Day | Doubtful | None]:
+def _days(text: str) -> Iterator[Day | UncertainValue | None]:
     # None for a day that does not exist, and for what is no whole word: the 5 of `May 5-7` is not all that it says.
     sentences: Sentences | None = None
     looked_at = 0
@@ -116,7 +120,7 @@ def _days(text: str) -> Iterator[Day | Doubtful | None]:
         looked_at += 1
         doubt = alone is None or looked_at > MAX_DAYS or sentences.doubtful(*match.span(), month, bare=bare)
         if day is not None and doubt:
-            yield Doubtful(day)
+            yield UncertainValue(day)
         else:
             yield day
 
@@ -130,8 +134,8 @@ def _day(year: int | None, month: int, written: str) -> Day | None:
     return Day(year, month, day) if 1 <= day <= length else None
 
 
-def _literal(value: Any, around: Surroundings) -> Day:
-    day = read(value, around)
+def _literal(value: Any, context: PathContext) -> Day:
+    day = read(value, context)
     if type(day) is not Day:
         raise ValueError(f"`{shown(value)}` is no day; write `2025-01-31`, or `January 31` for that day of any year")
     return day

@@ -10,14 +10,14 @@ import re2
 
 from rebuno.policy.facets.path.globs import PathGlob, loose
 from rebuno.policy.facets.path.placed import Placed, either
-from rebuno.policy.facets.reading import NOWHERE, Doubtful, Either, Facet, Reading, Surroundings
+from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext, Reading, UncertainReading, UncertainValue
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, shown, valid
 from rebuno.policy.values.regexes import regex
 from rebuno.policy.values.word_edges import stands_alone
 
 # In characters; no system opens a longer one.
-MAX_LENGTH: Final = 65_536
+MAX_PATH_LENGTH: Final = 65_536
 
 # What programs read in different ways: control characters (NUL ends a path for some), backslashes, drives and URLs.
 _DOUBTFUL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
@@ -26,7 +26,7 @@ _TOKEN: Final = re.compile("[^\\s\"'`´“”‘’„‚«»‹›()\\[\\]{}<>,
 
 
 @dataclass(frozen=True, slots=True)
-class Path(Reading):
+class PathReading(Reading):
     """A place in a tree of files. `segments` hold no `.`, no `..` and nothing empty.
 
     A path that is not `absolute` starts at a place that is not known, and climbs `ups` directories from there first.
@@ -40,14 +40,14 @@ class Path(Reading):
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same place. Maybe where only a forgiving file system says so, where one of the two starts elsewhere, and
         for paths that climb: against all but themselves."""
-        if type(right) is not Path or self._start() != right._start():
+        if type(right) is not PathReading or self._start() != right._start():
             return None
         same = _same(self.segments, right.segments, fold)
         return None if self.ups and not same else same
 
     def under(self, right: Any) -> Tri:
         """That directory or below it; maybe as with `equals`."""
-        if type(right) is not Path:
+        if type(right) is not PathReading:
             return None
         if self._start() == right._start():
             return _same(self.segments[: len(right.segments)], right.segments, False)
@@ -100,11 +100,11 @@ class Path(Reading):
         except re2.error:
             return None
 
-    def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def index_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """The place, how a forgiving file system sees it, and the kind of start."""
         return [*self._places(fold), (("from", self._kind()), False)]
 
-    def sought(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def lookup_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """The place, and every start that it cannot be compared with."""
         others = {"root", "start", "above"} - (set() if self.ups else {self._kind()})
         return [*self._places(fold), *((("from", kind), False) for kind in others)]
@@ -127,7 +127,7 @@ class Path(Reading):
         return "../" * self.ups + self._text() or "."
 
 
-_READ: Final = frozenset({Path, Either})
+_READ: Final = frozenset({PathReading, UncertainReading})
 
 _HOLDS: Final[dict[Op, Callable[[str, str], bool]]] = {
     Op.CONTAINS: lambda text, part: part in text,
@@ -147,28 +147,28 @@ def _same(left: tuple[str, ...], right: tuple[str, ...], fold: bool) -> Tri:
     return None if all(loose(one) == loose(other) for one, other in pairs) else False
 
 
-def read(value: Any, around: Surroundings) -> Any:
-    """The `Path` that a string names, resolved by its words alone: empty segments and `.` vanish, `..` goes up.
+def read(value: Any, context: PathContext) -> Any:
+    """The `PathReading` that a string names, resolved by its words alone: empty segments and `.` vanish, `..` goes up.
 
-    `UNREADABLE` for what programs do not agree on: an empty text, blanks at either end, control characters, a
-    backslash, a drive or a URL, `~user`, `~` where the home is not known, and beyond 65,536 characters. A `Path`,
-    which `redirect` gives, is read already. A word of a command that may stand in several directories leads to
-    `Either` of several places.
+    `UNREADABLE` for a text that programs do not agree on: an empty text, blanks at either end, control characters, a
+    backslash, a drive or a URL, `~user`, `~` where the home is not known, and beyond 65,536 characters. The facet
+    `redirect` gives a `PathReading`, which is read already. A word of a command that may stand in several directories
+    gives an `UncertainReading` of several paths.
     """
     if isinstance(value, Reading):
-        return _placed(value, around) if type(value) is Placed else value if type(value) in _READ else UNREADABLE
-    return UNREADABLE if type(value) is not str or _doubt(value, around) else _resolved(value, around)
+        return _placed(value, context) if type(value) is Placed else value if type(value) in _READ else UNREADABLE
+    return UNREADABLE if type(value) is not str or _doubt(value, context) else _resolved(value, context)
 
 
 def plain(text: str) -> bool:
     """Whether all programs read the text as one path, if it begins with no `~`."""
-    return not _doubt(text, NOWHERE)
+    return not _doubt(text, NO_CONTEXT)
 
 
-def _doubt(text: str, around: Surroundings) -> str:
+def _doubt(text: str, context: PathContext) -> str:
     # What keeps a text from being one path, in words; empty where nothing does.
-    if len(text) > MAX_LENGTH:
-        return f"is longer than {MAX_LENGTH:,} characters; no system opens it"
+    if len(text) > MAX_PATH_LENGTH:
+        return f"is longer than {MAX_PATH_LENGTH:,} characters; no system opens it"
     if not text or text != text.strip():
         return "is empty, or begins or ends with a blank; programs read that differently"
     if not valid(text) or _DOUBTFUL.search(text):
@@ -177,20 +177,20 @@ def _doubt(text: str, around: Surroundings) -> str:
         return "begins with a drive or a scheme; write the path alone"
     if text[0] == "~" and text[1:2] not in ("", "/"):
         return "begins with the home of somebody else; write the directory itself"
-    if text[0] == "~" and around.home is None:
+    if text[0] == "~" and context.home is None:
         return 'needs to know the home directory; add a line such as `home "/home/bot"`'
     return ""
 
 
-def _resolved(text: str, around: Surroundings) -> Path:
-    if text[0] == "~" and around.home is not None:
-        text = around.home + text[1:]
-    elif text[0] != "/" and around.workdir is not None:
-        text = f"{around.workdir}/{text}"
-    return _from(Path(text[0] == "/", 0, ()), text)
+def _resolved(text: str, context: PathContext) -> PathReading:
+    if text[0] == "~" and context.home is not None:
+        text = context.home + text[1:]
+    elif text[0] != "/" and context.workdir is not None:
+        text = f"{context.workdir}/{text}"
+    return _from(PathReading(text[0] == "/", 0, ()), text)
 
 
-def _from(start: Path, text: str) -> Path:
+def _from(start: PathReading, text: str) -> PathReading:
     # Where a relative text leads from there, or any text from the root or from nowhere.
     ups, segments = start.ups, list(start.segments)
     for segment in text.split("/"):
@@ -201,38 +201,38 @@ def _from(start: Path, text: str) -> Path:
                 ups += not start.absolute
         elif segment not in ("", "."):
             segments.append(segment)
-    return Path(start.absolute, ups, tuple(segments))
+    return PathReading(start.absolute, ups, tuple(segments))
 
 
-def _placed(word: Placed, around: Surroundings) -> Any:
+def _placed(word: Placed, context: PathContext) -> Any:
     text = word.text
     # A `~` that the shell has not expanded is a name to most programs and a home to some.
-    if word.places is None or text[:1] == "~" or _doubt(text, around):
-        return read(text, around) if text[:1] == "/" else UNREADABLE
-    starts = [_directory(place, around) for place in word.places]
+    if word.places is None or text[:1] == "~" or _doubt(text, context):
+        return read(text, context) if text[:1] == "/" else UNREADABLE
+    starts = [_directory(place, context) for place in word.places]
     return UNREADABLE if None in starts else either(_from(start, text) for start in starts if start)
 
 
 @lru_cache(maxsize=256)
-def _directory(place: str, around: Surroundings) -> Path | None:
-    return None if place[:1] == "~" and around.home is None else _resolved(place or ".", around)
+def _directory(place: str, context: PathContext) -> PathReading | None:
+    return None if place[:1] == "~" and context.home is None else _resolved(place or ".", context)
 
 
-def literal(value: Any, around: Surroundings) -> Path:
-    """The `Path` that a rule names.
+def literal(value: Any, context: PathContext) -> PathReading:
+    """The `PathReading` that a rule names.
 
     Raises:
         ValueError: it is no string, or one that `read` would not read, with the reason in words.
     """
     if type(value) is not str:
         raise ValueError(f"`{shown(value)}` is no path; write a string")
-    doubt = _doubt(value, around)
+    doubt = _doubt(value, context)
     if doubt:
         raise ValueError(f"the path `{shown(value)}` {doubt}")
-    return _resolved(value, around)
+    return _resolved(value, context)
 
 
-def pattern(text: str, around: Surroundings) -> PathGlob:
+def pattern(text: str, context: PathContext) -> PathGlob:
     """The glob that a rule writes for paths; one without leading `/`, `~/` or `**` is relative, to `workdir` if given.
 
     Raises:
@@ -245,61 +245,61 @@ def pattern(text: str, around: Surroundings) -> PathGlob:
         )
     base: str | None = None
     if text[0] == "~":
-        doubt = _doubt(parts[0], around)
+        doubt = _doubt(parts[0], context)
         if doubt:
             raise ValueError(f"the pattern `{shown(text)}` {doubt}")
-        base, parts = around.home, parts[1:]
+        base, parts = context.home, parts[1:]
     elif text[0] != "/" and parts[:1] != ["**"]:
-        base = around.workdir
+        base = context.workdir
     if base is None:
         return PathGlob(parts, absolute=text[0] == "/")
-    names = [re.sub(r"[*?[\]\\]", r"\\\g<0>", name) for name in _resolved(base, around).segments]
+    names = [re.sub(r"[*?[\]\\]", r"\\\g<0>", name) for name in _resolved(base, context).segments]
     return PathGlob([*names, *parts], absolute=True)
 
 
-def find(text: str, around: Surroundings) -> Iterable[Path | Doubtful]:
+def find(text: str, context: PathContext) -> Iterable[PathReading | UncertainValue]:
     """The paths that stand in a text as whole words, in doubt where they may be a part of one: every word is one."""
     for match in _TOKEN.finditer(text):
         word = match[0]
         # A stop may end a sentence or a name.
-        for path in (read(one, around) for one in dict.fromkeys([word, word.rstrip(":!?.")])):
+        for path in (read(one, context) for one in dict.fromkeys([word, word.rstrip(":!?.")])):
             alone = stands_alone(text, *match.span())
-            if type(path) is Path and alone is not False:
-                yield path if alone else Doubtful(path)
+            if type(path) is PathReading and alone is not False:
+                yield path if alone else UncertainValue(path)
 
 
-def name(value: Any, around: Surroundings) -> Any:
+def name(value: Any, context: PathContext) -> Any:
     """The last segment of a path; `MISSING` for the root, `UNREADABLE` where that is not known."""
-    path = read(value, around)
-    if type(path) is Either:
-        return either(name(one, around) for one in path.readings)
-    if type(path) is not Path:
+    path = read(value, context)
+    if type(path) is UncertainReading:
+        return either(name(one, context) for one in path.readings)
+    if type(path) is not PathReading:
         return UNREADABLE
     if not path.segments:
         return MISSING if path.absolute else UNREADABLE
     return path.segments[-1]
 
 
-def _name_literal(value: Any, _: Surroundings) -> str:
+def _name_literal(value: Any, _: PathContext) -> str:
     if type(value) is not str or not value or "/" in value or value in (".", ".."):
         raise ValueError(f"`{shown(value)}` is no file name; write one segment of a path, without `/`")
     return value
 
 
-def _find_names(text: str, around: Surroundings) -> Iterable[str | Doubtful]:
-    for found in find(text, around):
-        path: Path = found.value if isinstance(found, Doubtful) else found
+def _find_names(text: str, context: PathContext) -> Iterable[str | UncertainValue]:
+    for found in find(text, context):
+        path: PathReading = found.value if isinstance(found, UncertainValue) else found
         if path.segments:
-            yield path.segments[-1] if isinstance(found, Path) else Doubtful(path.segments[-1])
+            yield path.segments[-1] if isinstance(found, PathReading) else UncertainValue(path.segments[-1])
 
 
-def extension(value: Any, around: Surroundings) -> Any:
+def extension(value: Any, context: PathContext) -> Any:
     """What a file name has from its last dot on, in lower case; `MISSING` where there is no dot but a leading one.
 
     `UNREADABLE` for a dot at the end, which some systems drop.
     """
-    found = name(value, around)
-    return either(map(_ending, found.readings)) if type(found) is Either else _ending(found)
+    found = name(value, context)
+    return either(map(_ending, found.readings)) if type(found) is UncertainReading else _ending(found)
 
 
 def _ending(name: Any) -> Any:
@@ -311,7 +311,7 @@ def _ending(name: Any) -> Any:
     return dot + last.lower() if stem else MISSING
 
 
-def _extension_literal(value: Any, _: Surroundings) -> str:
+def _extension_literal(value: Any, _: PathContext) -> str:
     if type(value) is not str or not re.fullmatch(r"\.[^./]+", value):
         raise ValueError(f"`{shown(value)}` is no extension; write it with its dot, such as `.gz`")
     return value.lower()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Either, Reading
+from rebuno.policy.facets.reading import Reading, UncertainReading
 from rebuno.policy.values.json_values import MISSING, UNREADABLE
 
 Places = tuple[str, ...] | None
@@ -35,8 +35,11 @@ def unplaced(value: Any) -> Any:
 
 
 def either(values: Iterable[Any]) -> Any:
-    """The one value where all are the same, else an `Either`; `UNREADABLE` where only some are there and readable."""
+    """The one value where all are the same, else an `UncertainReading`.
+
+    `UNREADABLE` where only some are there and readable.
+    """
     found = tuple(dict.fromkeys(values))
     if len(found) == 1:
         return found[0]
-    return UNREADABLE if UNREADABLE in found or MISSING in found else Either(found)
+    return UNREADABLE if UNREADABLE in found or MISSING in found else UncertainReading(found)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rebuno.policy.facets.shell.words import DoubtfulError, Word
+from rebuno.policy.facets.shell.words import UncertainShellError, Word
 
 # They run text, or change what a name stands for.
 _RUN_TEXT: Final = frozenset(
@@ -34,7 +34,7 @@ _STEERING: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class BuiltinEffect:
     """What a command does to the reading of the rest.
 
     `hidden`: it may run code that is not written there. `assigns`: it gives values to variables.
@@ -44,7 +44,7 @@ class Effect:
     assigns: bool = False
 
 
-NO_EFFECT: Final = Effect()
+NO_EFFECT: Final = BuiltinEffect()
 
 
 def steers(name: str) -> bool:
@@ -57,33 +57,33 @@ def may_assign(name: str, words: Sequence[Word]) -> bool:
     return any(name in word.start.partition("=")[0] or not (word.known or "=" in word.start) for word in words[1:])
 
 
-def effect(name: str, words: Sequence[Word]) -> Effect:
+def effect(name: str, words: Sequence[Word]) -> BuiltinEffect:
     """What the command `name` (its base name), with these words, does to the reading of the rest.
 
     Raises:
         DoubtfulError: it runs text as code, or changes what names stand for.
     """
     if name in _RUN_TEXT:
-        raise DoubtfulError
+        raise UncertainShellError
     rest = words[1:]
     if name == "time" and any(word.known and word.start in _AFTER_TIME for word in rest):
         # The keyword takes whole pipelines and loops, of which the parser has seen the first words only.
-        raise DoubtfulError
+        raise UncertainShellError
     if name in _DECLARE:
-        return Effect(hidden=not all(_declares_plainly(word) for word in rest), assigns=True)
+        return BuiltinEffect(hidden=not all(_declares_plainly(word) for word in rest), assigns=True)
     if name in _SET_NAMES:
-        return Effect(hidden=not all(_names_plainly(word) for word in rest), assigns=True)
+        return BuiltinEffect(hidden=not all(_names_plainly(word) for word in rest), assigns=True)
     if name == "wait" and any(not word.known or word.start.startswith("-") for word in rest):
-        return Effect(hidden=not all(_names_plainly(word) for word in rest), assigns=True)
+        return BuiltinEffect(hidden=not all(_names_plainly(word) for word in rest), assigns=True)
     if name == "printf":
         sets = bool(rest) and (not rest[0].known or rest[0].start.startswith("-v"))
-        return Effect(hidden=sets and not all(_names_plainly(word) for word in rest[:2]), assigns=sets)
+        return BuiltinEffect(hidden=sets and not all(_names_plainly(word) for word in rest[:2]), assigns=sets)
     if name == "let":
-        return Effect(hidden=not all(word.known and _SUM.fullmatch(word.start) for word in rest), assigns=True)
+        return BuiltinEffect(hidden=not all(word.known and _SUM.fullmatch(word.start) for word in rest), assigns=True)
     if name == "set":
-        return Effect(hidden=not _sets_plainly(rest), assigns=False)
+        return BuiltinEffect(hidden=not _sets_plainly(rest), assigns=False)
     if name in ("test", "["):
-        return Effect(hidden=not _tests_plainly(rest[:-1] if name == "[" else rest))
+        return BuiltinEffect(hidden=not _tests_plainly(rest[:-1] if name == "[" else rest))
     return NO_EFFECT
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rebuno.policy.facets.path.placed import START, Placed, Places
 from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import Reading
-from rebuno.policy.facets.shell.words import Kind, Word
+from rebuno.policy.facets.shell.words import Word, WordKind
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.globs import GlobError, glob
 from rebuno.policy.values.json_values import UNREADABLE, Tri
@@ -65,7 +65,7 @@ class Program(Reading):
         rights = (right, base(right)) if op is Op.EQ else (right,)
         return None if any(folded(name, other) for name in names for other in rights) else False
 
-    def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def index_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """The name, and for its likenesses the base name in lower case."""
         if not self.doubtful:
             yield (self.name.casefold() if fold else self.name, True)
@@ -141,7 +141,7 @@ class Command(Reading):
             else:
                 step = set(range(min(passed), end + 1))
                 # File names take the place of zero or more words at the end, whatever they are.
-                sure = sure and word.kind is Kind.NAMES and rest and position >= end
+                sure = sure and word.kind is WordKind.NAMES and rest and position >= end
             if not step:
                 return False
             passed = step
@@ -149,7 +149,7 @@ class Command(Reading):
             return False
         return True if sure else None
 
-    def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def index_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """The words; for its likenesses, those with the program's base name in lower case."""
         if not all(word.known for word in self.words):
             return

@@ -12,9 +12,9 @@ from typing import Final
 
 from tree_sitter import Node
 
-from rebuno.policy.facets.shell.directory_changes import Move
+from rebuno.policy.facets.shell.directory_changes import DirectoryChange
 from rebuno.policy.facets.shell.tree import STATEMENTS
-from rebuno.policy.facets.shell.words import DoubtfulError
+from rebuno.policy.facets.shell.words import UncertainShellError
 
 Place = tuple[str, ...]
 Spots = frozenset[Place] | None
@@ -108,12 +108,12 @@ _ITEM: Final[Step] = (_Op.ITEM, 0)
 _Items = list[Node | Step]
 
 
-def spots(root: Node, moves: Mapping[int, Move], start: Spots) -> Callable[[int], Spots]:
+def spots(root: Node, moves: Mapping[int, DirectoryChange], start: Spots) -> Callable[[int], Spots]:
     """Where the commands and redirects of a text stand, by where they begin. `moves` are the commands that change the
     directory, by where they begin; `start` is where the text begins. Takes time linear in the text."""
     try:
         return _run(_Tape(root).steps, moves, start).get
-    except DoubtfulError:
+    except UncertainShellError:
         return lambda at: None
 
 
@@ -187,7 +187,7 @@ class _Tape:
         there = [node for node in nodes if not isinstance(node, str)]
         bodies = [node for node in there if node.type in STATEMENTS]
         if not there or len(bodies) > 1:
-            raise DoubtfulError
+            raise UncertainShellError
         body = bodies[0] if bodies else there[0]
         items: _Items = [(_Op.NOTE, body.start_byte), *(node for node in there if node.type not in STATEMENTS)]
         if not bodies:
@@ -195,7 +195,7 @@ class _Tape:
         if body.type == "command":
             return [*items, *(body.children if self.wide else ()), (_Op.MOVE, body.start_byte)]
         if body.type in _CHAINS:
-            raise DoubtfulError
+            raise UncertainShellError
         return [*items, *self._compound(body)]
 
     # ------------------------------------------------------------ compound commands
@@ -228,7 +228,7 @@ class _Tape:
     def _loop(self, children: Sequence[Node]) -> _Items:
         body = next((at for at, child in enumerate(children) if child.type in _BODIES), None)
         if body is None:
-            raise DoubtfulError
+            raise UncertainShellError
         inner = self._compound(children[body])
         if children[0].type not in ("while", "until"):
             return [*children[:body], (_Op.LOOP, 0), *inner, (_Op.AGAIN, 0)]
@@ -263,7 +263,7 @@ def _flat(node: Node) -> list[Node | str]:
         elif here.is_named and here.type != "comment":
             found.append(here)
         elif here.type not in ("<<", "<<-", "\n", "comment"):
-            raise DoubtfulError
+            raise UncertainShellError
     return found
 
 
@@ -279,7 +279,7 @@ def _split(items: Sequence[Node | str], signs: frozenset[str]) -> list[tuple[str
 
 
 @dataclass(slots=True)
-class _Frame:
+class _DirectoryFrame:
     """What is under way: where a list, a shell, a choice or a loop began, and what it has come to so far."""
 
     sure: Spots = frozenset()  # where it may stand if it has succeeded
@@ -288,19 +288,19 @@ class _Frame:
     step: int = 0
 
 
-def _run(steps: Sequence[Step], moves: Mapping[int, Move], start: Spots) -> dict[int, Spots]:
+def _run(steps: Sequence[Step], moves: Mapping[int, DirectoryChange], start: Spots) -> dict[int, Spots]:
     # INVARIANT: `perhaps` of a statement holds every place that a part of it may stand in, in this shell; so `break`
     # and `continue` lead nowhere else.
     noted: dict[int, Spots] = {}
     sure = perhaps = start
-    frames: list[_Frame] = []
+    frames: list[_DirectoryFrame] = []
     at, left = 0, _ROUNDS * len(steps)
     while at < len(steps):
         op, number = steps[at]
         at += 1
         left -= 1
         if left < 0:
-            raise DoubtfulError
+            raise UncertainShellError
         match op:
             case _Op.NOTE:
                 noted[number] = perhaps
@@ -311,22 +311,22 @@ def _run(steps: Sequence[Step], moves: Mapping[int, Move], start: Spots) -> dict
             case _Op.NEXT:
                 sure = perhaps
             case _Op.AND:
-                frames.append(_Frame(perhaps=perhaps))
+                frames.append(_DirectoryFrame(perhaps=perhaps))
                 perhaps = sure
             case _Op.AND_DONE:
                 perhaps = union(perhaps, frames.pop().perhaps)
             case _Op.OR:
-                frames.append(_Frame(sure, perhaps))
+                frames.append(_DirectoryFrame(sure, perhaps))
                 sure = perhaps
             case _Op.OR_DONE:
                 frame = frames.pop()
                 sure, perhaps = union(sure, frame.sure), union(perhaps, frame.perhaps)
             case _Op.ENTER:
-                frames.append(_Frame(perhaps=perhaps))
+                frames.append(_DirectoryFrame(perhaps=perhaps))
             case _Op.LEAVE:
                 sure = perhaps = frames.pop().perhaps
             case _Op.CHOOSE:
-                frames.append(_Frame(perhaps, perhaps, perhaps) if number else _Frame())
+                frames.append(_DirectoryFrame(perhaps, perhaps, perhaps) if number else _DirectoryFrame())
             case _Op.THEN:
                 frames[-1].other, perhaps = perhaps, sure
             case _Op.ITEM:
@@ -339,7 +339,7 @@ def _run(steps: Sequence[Step], moves: Mapping[int, Move], start: Spots) -> dict
                 frame = frames.pop()
                 sure, perhaps = union(sure, frame.sure), union(perhaps, frame.perhaps)
             case _Op.LOOP:
-                frames.append(_Frame(perhaps=perhaps, step=at))
+                frames.append(_DirectoryFrame(perhaps=perhaps, step=at))
             case _Op.WHILE:
                 frames[-1].other = union(frames[-1].other, perhaps)
                 perhaps = perhaps if number else sure

@@ -16,17 +16,17 @@ _CALLERS: Final = frozenset({"mapfile", "readarray", "jobs"})
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class DirectoryChange:
     """A change of directory: `to` is a path, relative to where the shell stands, or the home's (`~/…`); None where it
     is not known."""
 
     to: str | None
 
 
-_AWAY: Final = Move(None)
+_AWAY: Final = DirectoryChange(None)
 
 
-def move_of(words: tuple[Word, ...]) -> Move | None:
+def move_of(words: tuple[Word, ...]) -> DirectoryChange | None:
     """How the command moves the shell that runs it, if it succeeds; None where it does not."""
     timed = False
     for _ in range(_MAX_DEPTH):
@@ -56,7 +56,7 @@ def _harmless(word: Word) -> bool:
     return word.known and not (word.start[:1] == "-" and set(word.start) & set("Cx"))
 
 
-def _moved(name: str, words: tuple[Word, ...]) -> Move:
+def _moved(name: str, words: tuple[Word, ...]) -> DirectoryChange:
     at = 0
     # `-P` follows symbolic links, so that `..` leads elsewhere; other options depend on the shell.
     while name == "cd" and words[at : at + 1] == (Word("-L"),):
@@ -67,10 +67,10 @@ def _moved(name: str, words: tuple[Word, ...]) -> Move:
     if name == "popd" or len(rest) > 1:
         return _AWAY
     if not rest:
-        return Move("~") if name == "cd" else _AWAY
+        return DirectoryChange("~") if name == "cd" else _AWAY
     home = home_path(rest[0])
     if home is not None:
-        return Move(home) if facets.plain(home[1:] or "/") else _AWAY
+        return DirectoryChange(home) if facets.plain(home[1:] or "/") else _AWAY
     text = rest[0].start
     signs = "-+~" if name == "pushd" else "-~"
-    return Move(text) if rest[0].known and text[:1] not in signs and facets.plain(text) else _AWAY
+    return DirectoryChange(text) if rest[0].known and text[:1] not in signs and facets.plain(text) else _AWAY

@@ -4,38 +4,38 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from rebuno.policy.facets.path import facets
-from rebuno.policy.facets.reading import Facet, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.facets.shell.command import HIDDEN, Command, CommandPattern, Program
-from rebuno.policy.facets.shell.script import Shell, read_script
+from rebuno.policy.facets.shell.script import ShellCommands, read_shell
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.values.globs import glob
 from rebuno.policy.values.json_values import UNREADABLE, shown
 
 
-def _reader(part: Callable[[Shell, Surroundings], list[Any]]) -> Callable[[Any, Surroundings], Any]:
-    def read(value: Any, around: Surroundings) -> Any:
-        shell = read_script(value) if type(value) is str else None
+def _reader(part: Callable[[ShellCommands, PathContext], list[Any]]) -> Callable[[Any, PathContext], Any]:
+    def read(value: Any, context: PathContext) -> Any:
+        shell = read_shell(value) if type(value) is str else None
         if shell is None:
             return UNREADABLE
-        found = part(shell, around)
+        found = part(shell, context)
         return [*found, HIDDEN] if shell.hidden else found
 
     return read
 
 
-def _commands(shell: Shell, around: Surroundings) -> list[Any]:
+def _commands(shell: ShellCommands, context: PathContext) -> list[Any]:
     return [
         Command(one.words, one.redirected, shell.assigned or bool(one.assigned), one.places) for one in shell.commands
     ]
 
 
-def _programs(shell: Shell, around: Surroundings) -> list[Any]:
+def _programs(shell: ShellCommands, context: PathContext) -> list[Any]:
     found = (Program(one.words[0].start, shell.assigned or bool(one.assigned)) for one in shell.commands)
     return list(dict.fromkeys(found))
 
 
-def _targets(shell: Shell, around: Surroundings) -> list[Any]:
-    found = (UNREADABLE if target is None else facets.read(target, around) for target in shell.targets)
+def _targets(shell: ShellCommands, context: PathContext) -> list[Any]:
+    found = (UNREADABLE if target is None else facets.read(target, context) for target in shell.targets)
     return [HIDDEN if target is UNREADABLE else target for target in found]
 
 
@@ -45,11 +45,11 @@ def _split(value: Any, what: str) -> list[str]:
     return value.split()
 
 
-def _command_literal(value: Any, around: Surroundings) -> Command:
+def _command_literal(value: Any, context: PathContext) -> Command:
     return Command(tuple(Word(text) for text in _split(value, "command")))
 
 
-def _command_pattern(value: str, around: Surroundings) -> CommandPattern:
+def _command_pattern(value: str, context: PathContext) -> CommandPattern:
     words = _split(value, "command")
     rest = words[-1] == "*"
     if rest:
@@ -59,7 +59,7 @@ def _command_pattern(value: str, around: Surroundings) -> CommandPattern:
     return CommandPattern(tuple(words), rest)
 
 
-def _program_literal(value: Any, around: Surroundings) -> Program:
+def _program_literal(value: Any, context: PathContext) -> Program:
     if len(_split(value, "program")) > 1:
         raise ValueError(f"{shown(value)} is no program; write its name alone, and use `command` for its arguments")
     return Program(value.strip())
@@ -74,7 +74,7 @@ FACETS: Final = (
         read=_reader(_commands),
         literal=_command_literal,
         many=True,
-        ahead=read_script,
+        ahead=read_shell,
         pattern=_command_pattern,
     ),
     Facet(
@@ -85,7 +85,7 @@ FACETS: Final = (
         read=_reader(_programs),
         literal=_program_literal,
         many=True,
-        ahead=read_script,
+        ahead=read_shell,
     ),
     Facet(
         name="redirect",
@@ -95,7 +95,7 @@ FACETS: Final = (
         read=_reader(_targets),
         literal=facets.literal,
         many=True,
-        ahead=read_script,
+        ahead=read_shell,
         pattern=facets.pattern,
         network=facets.literal,
     ),

@@ -9,16 +9,16 @@ from rebuno.policy.facets.path.placed import START, Placed, Places
 from rebuno.policy.facets.shell.builtins import effect, may_assign, steers
 from rebuno.policy.facets.shell.directories import HERE, Spots, moved, spots, text_of
 from rebuno.policy.facets.shell.directory_changes import move_of
-from rebuno.policy.facets.shell.walk import MAX_COMMANDS, MAX_DEPTH, Script, Simple, walk
-from rebuno.policy.facets.shell.words import DoubtfulError
-from rebuno.policy.facets.shell.wrappers import Inside, inside
+from rebuno.policy.facets.shell.walk import MAX_COMMANDS, MAX_DEPTH, ShellText, SimpleCommand, walk
+from rebuno.policy.facets.shell.words import UncertainShellError
+from rebuno.policy.facets.shell.wrappers import WrappedCommands, inside
 
 # Their pipes and their `cd` are not bash's: the last part of a pipe moves the shell itself.
 _STRANGE: Final = frozenset({"zsh", "ksh"})
 
 
 @dataclass(frozen=True, slots=True)
-class Shell:
+class ShellCommands:
     """What a text runs.
 
     `commands` have a known program each, none is empty. `targets` are the files that output goes to: as written where
@@ -26,23 +26,23 @@ class Shell:
     way, which counts for every command, and `hidden` that code may run which is not written there.
     """
 
-    commands: tuple[Simple, ...]
+    commands: tuple[SimpleCommand, ...]
     targets: tuple[str | Placed | None, ...]
     assigned: bool
     hidden: bool
 
 
 @lru_cache(maxsize=256)
-def read_script(text: str) -> Shell | None:
+def read_shell(text: str) -> ShellCommands | None:
     """What a text runs; None where it cannot be read honestly, or holds no command."""
     try:
-        return _Reader(text).read()
-    except DoubtfulError:
+        return _ShellReader(text).read()
+    except UncertainShellError:
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _CommandContext:
     """How a text or a command inside another one stands: how deep, whether its output goes to a file, which names are
     set before it, in which directories, and whether its home is the user's."""
 
@@ -53,37 +53,39 @@ class _Around:
     home: bool = True
     strange: bool = False
 
-    def inner(self, simple: Simple, run: Inside, spots: Spots) -> "_Around":
+    def inner(self, simple: SimpleCommand, run: WrappedCommands, spots: Spots) -> "_CommandContext":
         """How what the command, which stands at `spots`, runs stands."""
         where = None if run.moved else spots if run.directory is None else moved(spots, run.directory)
         assigned = (*simple.assigned, *run.assigned)
-        return _Around(self.depth + 1, simple.redirected, assigned, where, self.home and not run.homeless, self.strange)
+        return _CommandContext(
+            self.depth + 1, simple.redirected, assigned, where, self.home and not run.homeless, self.strange
+        )
 
 
-class _Reader:
+class _ShellReader:
     def __init__(self, text: str) -> None:
         # Texts still to be read.
-        self.texts: list[tuple[str, _Around]] = [(text, _Around())]
-        self.commands: list[tuple[Simple, Spots]] = []
+        self.texts: list[tuple[str, _CommandContext]] = [(text, _CommandContext())]
+        self.commands: list[tuple[SimpleCommand, Spots]] = []
         self.targets: list[tuple[str | None, Spots]] = []
         self.assigned = self.hidden = self.redirected = False
         # Whether a variable that `cd` looks at is given a value somewhere.
         self.rehomed = self.pathed = False
 
-    def read(self) -> Shell:
+    def read(self) -> ShellCommands:
         while self.texts:
             self._text(*self.texts.pop())
         if not (self.commands or self.hidden):
-            raise DoubtfulError
+            raise UncertainShellError
         places = self._places()
         commands = [
-            Simple(one.words, one.redirected or self.redirected, one.assigned, one.at, places(where))
+            SimpleCommand(one.words, one.redirected or self.redirected, one.assigned, one.at, places(where))
             if self.redirected or where is not HERE
             else one
             for one, where in self.commands
         ]
         targets = [self._target(target, places(where)) for target, where in self.targets]
-        return Shell(tuple(commands), tuple(dict.fromkeys(targets)), self.assigned, self.hidden)
+        return ShellCommands(tuple(commands), tuple(dict.fromkeys(targets)), self.assigned, self.hidden)
 
     def _places(self) -> Callable[[Spots], Places]:
         @cache
@@ -103,29 +105,29 @@ class _Reader:
             return target
         return None if places is None else Placed(target, places)
 
-    def _text(self, text: str, around: _Around) -> None:
-        script = walk(text, around.depth)
-        where = self._spots(script, around)
+    def _text(self, text: str, context: _CommandContext) -> None:
+        script = walk(text, context.depth)
+        where = self._spots(script, context)
         for target, at in script.targets:
-            known = target if around.home or target is None or target[:1] != "~" else None
+            known = target if context.home or target is None or target[:1] != "~" else None
             self.targets.append((known, where(at)))
         self.hidden = self.hidden or script.hidden
         self.redirected = self.redirected or script.opened
         self._assigns(script.assigned)
         for simple in script.commands:
             one = simple
-            if around.redirected or around.assigned:
-                redirected = around.redirected or simple.redirected
-                one = Simple(simple.words, redirected, (*around.assigned, *simple.assigned), simple.at)
-            self._command(one, around, where(simple.at))
+            if context.redirected or context.assigned:
+                redirected = context.redirected or simple.redirected
+                one = SimpleCommand(simple.words, redirected, (*context.assigned, *simple.assigned), simple.at)
+            self._command(one, context, where(simple.at))
 
-    def _spots(self, script: Script, around: _Around) -> Callable[[int], Spots]:
+    def _spots(self, script: ShellText, context: _CommandContext) -> Callable[[int], Spots]:
         moves = {one.at: move for one in script.commands if (move := move_of(one.words)) is not None}
         if not moves:
-            return lambda at: around.spots
-        if around.strange or (not around.home and any(move.to and move.to[0] == "~" for move in moves.values())):
+            return lambda at: context.spots
+        if context.strange or (not context.home and any(move.to and move.to[0] == "~" for move in moves.values())):
             return lambda at: None
-        return spots(script.root, moves, around.spots)
+        return spots(script.root, moves, context.spots)
 
     def _assigns(self, names: list[str] | tuple[str, ...], *, alone: bool = True) -> None:
         self.assigned = self.assigned or (alone and bool(names))
@@ -134,12 +136,12 @@ class _Reader:
             self.rehomed = self.rehomed or name == "HOME"
             self.pathed = self.pathed or name == "CDPATH"
 
-    def _command(self, first: Simple, around: _Around, spots: Spots) -> None:
-        stack = [(first, around, spots)]
+    def _command(self, first: SimpleCommand, context: _CommandContext, spots: Spots) -> None:
+        stack = [(first, context, spots)]
         while stack:
-            simple, around, spots = stack.pop()
-            if around.depth > MAX_DEPTH or len(self.commands) >= MAX_COMMANDS:
-                raise DoubtfulError
+            simple, context, spots = stack.pop()
+            if context.depth > MAX_DEPTH or len(self.commands) >= MAX_COMMANDS:
+                raise UncertainShellError
             self._assigns(simple.assigned, alone=False)
             if not simple.words[0].known:
                 self.hidden = True
@@ -158,8 +160,8 @@ class _Reader:
                 self.redirected = True
             if not (run.commands or run.texts):
                 continue
-            inner = around.inner(simple, run, spots)
+            inner = context.inner(simple, run, spots)
             for words in run.commands:
-                stack.append((Simple(words, simple.redirected, inner.assigned), inner, inner.spots))
+                stack.append((SimpleCommand(words, simple.redirected, inner.assigned), inner, inner.spots))
             for text in run.texts:
                 self.texts.append((text, replace(inner, strange=inner.strange or name in _STRANGE)))

@@ -8,8 +8,8 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from rebuno.policy.facets.shell.words import (
-    DoubtfulError,
     Expansions,
+    UncertainShellError,
     Word,
     check_body,
     check_operand,
@@ -17,7 +17,7 @@ from rebuno.policy.facets.shell.words import (
     read_word,
 )
 
-MAX_BYTES: Final = 64 * 1024
+MAX_SHELL_BYTES: Final = 64 * 1024
 MAX_PIPES: Final = 1000
 _CHUNK: Final = 1024
 _MAX_READS: Final = 4000
@@ -72,29 +72,29 @@ def _parse(data: bytes) -> Node:
     try:
         root = Parser(_LANGUAGE).parse(read, progress_callback=stop).root_node
     except ValueError:
-        raise DoubtfulError from None
+        raise UncertainShellError from None
     if root.has_error or reads > _MAX_READS:
-        raise DoubtfulError
+        raise UncertainShellError
     return root
 
 
-class Source:
-    """A text and its tree; every method raises `DoubtfulError` where bash may read the place otherwise."""
+class ShellSource:
+    """A text and its tree; every method raises `UncertainShellError` where bash may read the place otherwise."""
 
     __slots__ = ("data", "root")
 
     def __init__(self, text: str) -> None:
-        if len(text) > MAX_BYTES or _CONTROL.search(text):
-            raise DoubtfulError
+        if len(text) > MAX_SHELL_BYTES or _CONTROL.search(text):
+            raise UncertainShellError
         try:
             self.data = text.encode()
         except UnicodeEncodeError:
-            raise DoubtfulError from None
-        if len(self.data) > MAX_BYTES:
-            raise DoubtfulError
+            raise UncertainShellError from None
+        if len(self.data) > MAX_SHELL_BYTES:
+            raise UncertainShellError
         # The parser's way out of an error can take quadratic time where pipes have piled up before it.
         if len(_PIPE.findall(self.data)) > MAX_PIPES:
-            raise DoubtfulError
+            raise UncertainShellError
         self.root = _parse(self.data)
 
     def text(self, node: Node) -> bytes:
@@ -118,17 +118,17 @@ class Source:
         gap = self.data[start:end].replace(b"\\\n", b"")
         broken = b"\n" in gap
         if not _SPACE.fullmatch(gap) or (broken and not lines):
-            raise DoubtfulError
+            raise UncertainShellError
         if before is None or after is None:
             return
         if not gap and not self._parts(before, after, self.data[start - 1], self.data[end]):
-            raise DoubtfulError
+            raise UncertainShellError
         ended = broken or self.data[start - 1] in b";&"
         if lines and before.is_named and not ended and before.type != "comment":
             # Nothing ends the command before it, so bash takes what follows for its arguments.
             commands = before.type in STATEMENTS and before.type != "case_item" and after.type in STATEMENTS
             if commands or after.type in _CLOSING or after.type in _CLAUSES:
-                raise DoubtfulError
+                raise UncertainShellError
 
     def _parts(self, before: Node, after: Node, last: int, first: int) -> bool:
         # Whether what stands side by side is parted by an operator; two words would be one to bash.
@@ -142,7 +142,7 @@ class Source:
         """Check that a comment ends with its line. In backticks it ends before, with them."""
         text = self.text(node)
         if b"`" in text or self.data[node.end_byte : node.end_byte + 1] not in (b"", b"\n"):
-            raise DoubtfulError
+            raise UncertainShellError
 
     # ------------------------------------------------------------ words and what expands in them
 
@@ -177,7 +177,7 @@ class Source:
     def variable(self, node: Node) -> None:
         """Check `$name`."""
         if not _VARIABLE.fullmatch(self.text(node).lstrip(b" \t\n")):
-            raise DoubtfulError
+            raise UncertainShellError
 
     def braced(self, node: Node) -> tuple[str | None, list[tuple[Node, bool]]]:
         """Check `${…}`: the name that it assigns, or None, and the expansions in it.
@@ -188,7 +188,7 @@ class Source:
         start = node.end_byte - len(text.lstrip(b" \t\n"))
         head = _BRACED.match(self.data, start, node.end_byte)
         if head is None or (head["operation"] is None and head.end() != node.end_byte - 1):
-            raise DoubtfulError
+            raise UncertainShellError
         found = list(self.expansions(node.children))
         check_operand(self.data, head.end(), node.end_byte - 1, self.places(found))
         return (head["name"].decode() if (head["operation"] or b"").endswith(b"=") else None), found
@@ -201,12 +201,12 @@ class Source:
             return
         before = self.data[max(0, start - _LOOK_BACK) : start].replace(b"\\\n", b"")
         if before.endswith(b"}") or _DIGITS.search(before):
-            raise DoubtfulError
+            raise UncertainShellError
 
     def no_sum(self, opening: Node) -> None:
         """Check that a bracket is not the first of two side by side, in which bash sees a sum first."""
         if _SECOND.match(self.data, opening.end_byte):
-            raise DoubtfulError
+            raise UncertainShellError
 
     def arithmetic(self, nodes: Sequence[Node], start: int, end: int) -> tuple[bool, list[tuple[Node, bool]]]:
         """Check a sum: whether it holds variables (what they hold is evaluated, and can run a command), and the
@@ -220,7 +220,7 @@ class Source:
         parts.append(self.data[at:end])
         outside = b" ".join(parts)
         if outside.count(b"(") != outside.count(b")") or not _VARIABLES_TOO.fullmatch(outside):
-            raise DoubtfulError
+            raise UncertainShellError
         return not _SUM.fullmatch(outside) or bool(found), found
 
     # ------------------------------------------------------------ here-documents
@@ -229,19 +229,19 @@ class Source:
         """Check `<<END …`: what else stands on its line, and the expansions in its body."""
         children = node.children
         if len(children) < 3 or children[1].type != "heredoc_start" or children[-1].type != "heredoc_end":
-            raise DoubtfulError
+            raise UncertainShellError
         operator, opening, closing = children[0], children[1], children[-1]
         if operator.type not in ("<<", "<<-"):
-            raise DoubtfulError
+            raise UncertainShellError
         self.tile([operator, opening], operator.start_byte, opening.end_byte, lines=False)
         delimiter = _DELIMITER.fullmatch(self.text(opening))
         line_end = self.data.find(b"\n", opening.end_byte)
         rest = self.data[opening.end_byte : line_end]
         if delimiter is None or line_end < 0 or b"<<" in rest or not _REST_OF_LINE.fullmatch(rest):
-            raise DoubtfulError
+            raise UncertainShellError
         body_end, last_end = self._body(line_end + 1, delimiter[delimiter.lastindex or 1], operator.type == "<<-")
         if last_end != closing.end_byte:
-            raise DoubtfulError
+            raise UncertainShellError
         same_line = [child for child in children[2:-1] if child.type != "heredoc_body"]
         self.tile([opening, *same_line], opening.start_byte, line_end, lines=False)
         if self.text(opening)[:1] in b"'\"\\":
@@ -260,4 +260,4 @@ class Source:
             if (line.lstrip(b"\t") if tabs else line) == delimiter:
                 return at, end
             at = end + 1
-        raise DoubtfulError
+        raise UncertainShellError

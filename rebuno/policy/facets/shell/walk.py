@@ -8,8 +8,8 @@ from typing import Final
 from tree_sitter import Node
 
 from rebuno.policy.facets.path.placed import START, Places
-from rebuno.policy.facets.shell.tree import EXPANSIONS, STATEMENTS, Source
-from rebuno.policy.facets.shell.words import DoubtfulError, Kind, Word, home_path
+from rebuno.policy.facets.shell.tree import EXPANSIONS, STATEMENTS, ShellSource
+from rebuno.policy.facets.shell.words import UncertainShellError, Word, WordKind, home_path
 
 MAX_DEPTH: Final = 8
 MAX_COMMANDS: Final = 10_000
@@ -46,7 +46,7 @@ _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
 
 @dataclass(frozen=True, slots=True)
-class Simple:
+class SimpleCommand:
     """One simple command: its words (never none), whether its output is redirected to a file, the names that are
     assigned just before it, where it begins in its text, and the directories that it may stand in."""
 
@@ -58,7 +58,7 @@ class Simple:
 
 
 @dataclass(slots=True)
-class Script:
+class ShellText:
     """What one text holds.
 
     `root` is its tree. `targets` are the files that output goes to, None for one that is not known, each with the
@@ -68,7 +68,7 @@ class Script:
     """
 
     root: Node
-    commands: list[Simple] = field(default_factory=list)
+    commands: list[SimpleCommand] = field(default_factory=list)
     targets: list[tuple[str | None, int]] = field(default_factory=list)
     assigned: list[str] = field(default_factory=list)
     hidden: bool = False
@@ -76,25 +76,25 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _NodePlace:
     depth: int
     redirected: bool = False
     quoted: bool = False
 
 
 class _Walk:
-    def __init__(self, source: Source, depth: int) -> None:
+    def __init__(self, source: ShellSource, depth: int) -> None:
         self.source = source
         # Whether `&>` stands before: to other shells the command ends there, and words behind it begin the next one.
         self.both = False
-        self.script = Script(source.root)
-        self.stack = [(source.root, _Place(depth))]
+        self.script = ShellText(source.root)
+        self.stack = [(source.root, _NodePlace(depth))]
 
-    def run(self) -> Script:
+    def run(self) -> ShellText:
         while self.stack:
             node, place = self.stack.pop()
             if place.depth > MAX_DEPTH or len(self.script.commands) > MAX_COMMANDS:
-                raise DoubtfulError
+                raise UncertainShellError
             if node.type in EXPANSIONS:
                 self._expansion(node, place)
             elif node.type == "command":
@@ -113,27 +113,27 @@ class _Walk:
             elif node.type in STATEMENTS:
                 self._statement(node, place)
             else:
-                raise DoubtfulError
+                raise UncertainShellError
         return self.script
 
-    def _push(self, nodes: Iterable[Node], place: _Place) -> None:
+    def _push(self, nodes: Iterable[Node], place: _NodePlace) -> None:
         self.stack.extend((node, place) for node in reversed(list(nodes)))
 
-    def _push_expansions(self, found: Iterable[tuple[Node, bool]], place: _Place) -> None:
+    def _push_expansions(self, found: Iterable[tuple[Node, bool]], place: _NodePlace) -> None:
         for node, quoted in found:
-            self.stack.append((node, _Place(place.depth + 1, place.redirected, quoted or place.quoted)))
+            self.stack.append((node, _NodePlace(place.depth + 1, place.redirected, quoted or place.quoted)))
 
-    def _word(self, node: Node, place: _Place) -> Word:
+    def _word(self, node: Node, place: _NodePlace) -> Word:
         word, found = self.source.word(node)
         self._push_expansions(found, place)
         return word
 
     # ------------------------------------------------------------ statements
 
-    def _statement(self, node: Node, place: _Place) -> None:
+    def _statement(self, node: Node, place: _NodePlace) -> None:
         source, children = self.source, node.children
         if node.type in _NESTING:
-            place = _Place(place.depth + 1, place.redirected)
+            place = _NodePlace(place.depth + 1, place.redirected)
         if place.redirected and (node.type == "case_statement" or any(child.type == "((" for child in children)):
             # A choice may hold no command, and a sum is none.
             self.script.opened = True
@@ -157,10 +157,10 @@ class _Walk:
             elif child.is_named and node.type in ("for_statement", "case_statement", "case_item"):
                 self._choice(node, child, place)
             elif child.is_named or child.type not in _TOKENS:
-                raise DoubtfulError
+                raise UncertainShellError
         self._push(inner, place)
 
-    def _choice(self, node: Node, child: Node, place: _Place) -> None:
+    def _choice(self, node: Node, child: Node, place: _NodePlace) -> None:
         # The variable and the words of a loop, the value and the patterns of a `case`.
         if child.type == "variable_name" and node.type == "for_statement":
             self.script.assigned.append(self._name(child))
@@ -170,10 +170,10 @@ class _Walk:
     def _name(self, node: Node) -> str:
         name = self.source.text(node)
         if not _NAME.fullmatch(name):
-            raise DoubtfulError
+            raise UncertainShellError
         return name.decode()
 
-    def _redirected(self, node: Node, place: _Place) -> None:
+    def _redirected(self, node: Node, place: _NodePlace) -> None:
         body, *redirects = node.children
         if body.type == "command":
             self._command([*body.children, *redirects], place)
@@ -184,12 +184,12 @@ class _Walk:
             before = len(self.script.targets)
             extra, later = self._redirects(redirects, place)
             if extra:
-                raise DoubtfulError
-            self._push([body, *later], _Place(place.depth, place.redirected or len(self.script.targets) > before))
+                raise UncertainShellError
+            self._push([body, *later], _NodePlace(place.depth, place.redirected or len(self.script.targets) > before))
 
     # ------------------------------------------------------------ simple commands
 
-    def _command(self, children: list[Node], place: _Place) -> None:
+    def _command(self, children: list[Node], place: _NodePlace) -> None:
         self.source.tile(children, children[0].start_byte, children[-1].end_byte, lines=False)
         words: list[Word] = []
         assigned: list[str] = []
@@ -200,35 +200,37 @@ class _Walk:
             if child.type.endswith("_redirect"):
                 extra, rest = self._redirects([child], place)
                 if extra and (self.both or not words):
-                    raise DoubtfulError
+                    raise UncertainShellError
                 words.extend(extra)
                 later.extend(rest)
             elif child.type == "variable_assignment" and not words:
                 assigned.append(self._assignment(child, place)[0])
             elif child.type in STATEMENTS or self.both or bool(words) is (child.type == "command_name"):
-                raise DoubtfulError
+                raise UncertainShellError
             else:
                 words.append(self._word(child, place))
                 if len(words) == 1 and self.source.text(child) in _RESERVED:
-                    raise DoubtfulError
+                    raise UncertainShellError
         redirected = place.redirected or len(self.script.targets) > before
         if words:
-            self.script.commands.append(Simple(tuple(words), redirected, tuple(assigned), children[0].start_byte))
+            self.script.commands.append(
+                SimpleCommand(tuple(words), redirected, tuple(assigned), children[0].start_byte)
+            )
         else:
             self.script.assigned.extend(assigned)
             self.script.opened = self.script.opened or redirected
         self._push(later, place)
 
-    def _assignment(self, node: Node, place: _Place) -> tuple[str, Word]:
+    def _assignment(self, node: Node, place: _NodePlace) -> tuple[str, Word]:
         # The name, and all of it as a word.
         left, operator, *value = node.children
         if left.end_byte != operator.start_byte or len(value) > 1:
-            raise DoubtfulError
+            raise UncertainShellError
         target = _TARGET.fullmatch(self.source.text(left))
         if target is None or self.source.text(operator) not in (b"=", b"+="):
-            raise DoubtfulError
+            raise UncertainShellError
         if value and value[0].start_byte != operator.end_byte:
-            raise DoubtfulError
+            raise UncertainShellError
         name = target[1].decode()
         word = Word("")
         if value and value[0].type == "array":
@@ -236,12 +238,12 @@ class _Walk:
             self.source.tile(array.children, array.start_byte, array.end_byte, lines=False)
             for child in array.children[1:-1]:
                 self._word(child, place)
-            word = Word("", kind=Kind.OPEN)
+            word = Word("", kind=WordKind.OPEN)
         elif value:
             word = self._word(value[0], place)
         return name, replace(word, start=f"{name}={word.start}")
 
-    def _declaration(self, node: Node, place: _Place) -> None:
+    def _declaration(self, node: Node, place: _NodePlace) -> None:
         children = node.children
         self.source.tile(children, node.start_byte, node.end_byte, lines=False)
         words = [Word(self.source.text(children[0]).decode())]
@@ -252,9 +254,9 @@ class _Walk:
                 words.append(word)
             else:
                 words.append(self._word(child, place))
-        self.script.commands.append(Simple(tuple(words), place.redirected, at=node.start_byte))
+        self.script.commands.append(SimpleCommand(tuple(words), place.redirected, at=node.start_byte))
 
-    def _test(self, node: Node, place: _Place) -> None:
+    def _test(self, node: Node, place: _NodePlace) -> None:
         source = self.source
         flat: list[Node] = []
         stack = list(reversed(node.children))
@@ -266,21 +268,21 @@ class _Walk:
                 flat.append(child)
         double = flat[0].type == "[["
         if not double and flat[0].type != "[":
-            raise DoubtfulError
+            raise UncertainShellError
         source.tile(flat, node.start_byte, node.end_byte, lines=False)
         words: list[Word] = []
         for child in flat:
             text = source.text(child)
             if double and (child.type in ("regex", "extglob_pattern") or not child.is_named):
                 if not _PATTERN.fullmatch(text) and text not in (b"<", b">", b"&&"):
-                    raise DoubtfulError
+                    raise UncertainShellError
                 words.append(Word(text.decode()))
             elif text in (b"[", b"]"):
                 words.append(Word(text.decode()))
             else:
                 words.append(self._word(child, place))
         if not double:
-            self.script.commands.append(Simple(tuple(words), place.redirected, at=node.start_byte))
+            self.script.commands.append(SimpleCommand(tuple(words), place.redirected, at=node.start_byte))
         else:
             self.script.opened = self.script.opened or place.redirected
             if any(word.known and word.start in _ARITHMETIC_TESTS for word in words):
@@ -288,7 +290,7 @@ class _Walk:
 
     # ------------------------------------------------------------ redirects
 
-    def _redirects(self, nodes: Iterable[Node], place: _Place) -> tuple[list[Word], list[Node]]:
+    def _redirects(self, nodes: Iterable[Node], place: _NodePlace) -> tuple[list[Word], list[Node]]:
         # The words that are the command's all the same, and the statements that follow on a here-document's line.
         extra: list[Word] = []
         later: list[Node] = []
@@ -308,17 +310,17 @@ class _Walk:
                 elif child.is_named and not later:
                     extra.append(self._word(child, place))
                 elif child.type not in _TOKENS:
-                    raise DoubtfulError
+                    raise UncertainShellError
         return extra, later
 
-    def _redirect(self, node: Node, place: _Place) -> list[Word]:
+    def _redirect(self, node: Node, place: _NodePlace) -> list[Word]:
         # The words behind it that are the command's.
         children = node.children
         self.source.tile(children, node.start_byte, node.end_byte, lines=False)
         if children[0].type == "file_descriptor":
             # Other shells take two digits for a word.
             if not _DIGIT.fullmatch(self.source.text(children[0])):
-                raise DoubtfulError
+                raise UncertainShellError
             children = children[1:]
         operator, *words = children
         read = [self._word(word, place) for word in words]
@@ -326,19 +328,19 @@ class _Walk:
             # INVARIANT: these take no word, though the parser counts the next one to them.
             return read
         if not words:
-            raise DoubtfulError
+            raise UncertainShellError
         self.both = self.both or operator.type in _BOTH
         if node.type == "file_redirect":
             self._target(operator.type, words, read, node.start_byte)
         elif node.type != "herestring_redirect":
-            raise DoubtfulError
+            raise UncertainShellError
         return read[1:]
 
     def _target(self, operator: str, nodes: list[Node], words: list[Word], at: int) -> None:
         word, raw = words[0], self.source.text(nodes[0])
         # Bash expands what follows these twice, what is quoted too.
         if operator in (">&", "<&") and not _TWICE_THE_SAME.fullmatch(raw):
-            raise DoubtfulError
+            raise UncertainShellError
         if operator in ("<", "<&"):
             if word.known and word.start.startswith(_SOCKETS):
                 self.script.targets.append((word.start, at))
@@ -351,11 +353,11 @@ class _Walk:
             else:
                 self.script.targets.append((home_path(word), at))
         else:
-            raise DoubtfulError
+            raise UncertainShellError
 
     # ------------------------------------------------------------ expansions
 
-    def _expansion(self, node: Node, place: _Place) -> None:
+    def _expansion(self, node: Node, place: _NodePlace) -> None:
         source = self.source
         text = source.text(node).lstrip(b" \t\n")
         if node.type == "simple_expansion":
@@ -367,15 +369,15 @@ class _Walk:
             self._push_expansions(found, place)
         elif node.type == "arithmetic_expansion":
             if not (text.startswith(b"$((") and text.endswith(b"))")):
-                raise DoubtfulError
+                raise UncertainShellError
             self._sum(node.children[1:-1], node.end_byte - len(text) + 3, node.end_byte - 2, place)
         else:
             # Bash takes backslashes, and in quotes the quotes too, away before it reads what stands in backticks.
             if text.startswith(b"`") and (b"\\" in text or (place.quoted and b'"' in text)):
-                raise DoubtfulError
-            self._substitution(node, _Place(place.depth, place.redirected))
+                raise UncertainShellError
+            self._substitution(node, _NodePlace(place.depth, place.redirected))
 
-    def _substitution(self, node: Node, place: _Place) -> None:
+    def _substitution(self, node: Node, place: _NodePlace) -> None:
         children = node.children
         self.source.no_sum(children[0])
         self.source.tile(children, children[0].start_byte, node.end_byte, lines=True)
@@ -390,19 +392,19 @@ class _Walk:
             elif child.type in STATEMENTS:
                 inner.append(child)
             elif child.type not in _TOKENS:
-                raise DoubtfulError
+                raise UncertainShellError
         self._push(inner, place)
 
-    def _sum(self, nodes: list[Node], start: int, end: int, place: _Place) -> None:
+    def _sum(self, nodes: list[Node], start: int, end: int, place: _NodePlace) -> None:
         variables, found = self.source.arithmetic(nodes, start, end)
         self.script.hidden = self.script.hidden or variables
         self._push_expansions(found, place)
 
 
-def walk(text: str, depth: int) -> Script:
+def walk(text: str, depth: int) -> ShellText:
     """What a shell text holds that stands `depth` levels deep in another.
 
     Raises:
         DoubtfulError: it cannot be read honestly, or is nested too deep.
     """
-    return _Walk(Source(text), depth).run()
+    return _Walk(ShellSource(text), depth).run()

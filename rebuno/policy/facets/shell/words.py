@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Final
 
 
-class DoubtfulError(Exception):
+class UncertainShellError(Exception):
     """The text cannot be read honestly. It ends the reading of one text and never leaves the shell facets."""
 
 
-class Kind(StrEnum):
+class WordKind(StrEnum):
     """How much is known of a word."""
 
     KNOWN = "known"
@@ -30,14 +30,14 @@ class Word:
 
     start: str
     end: str = ""
-    kind: Kind = Kind.KNOWN
+    kind: WordKind = WordKind.KNOWN
     single: bool = True
     home: bool = False
 
     @property
     def known(self) -> bool:
         """Whether the word is what it says."""
-        return self.kind is Kind.KNOWN
+        return self.kind is WordKind.KNOWN
 
     def may_be(self, text: str) -> bool:
         """Whether the word, or one in its place, can be this text."""
@@ -46,7 +46,7 @@ class Word:
         return len(text) >= len(self.start) + len(self.end) and text.startswith(self.start) and text.endswith(self.end)
 
 
-ANYTHING: Final = Word("", kind=Kind.OPEN, single=False)
+ANYTHING: Final = Word("", kind=WordKind.OPEN, single=False)
 
 
 def home_path(word: Word) -> str | None:
@@ -67,7 +67,7 @@ Expansions = Mapping[int, tuple[int, bool]]
 """Where the expansions of a text begin, each with its end and whether unquoted it can give several words."""
 
 
-class _Reader:
+class _WordReader:
     def __init__(self, data: bytes, start: int, end: int, expansions: Expansions) -> None:
         self.data = data
         self.start = start
@@ -77,7 +77,7 @@ class _Reader:
         self.pieces: list[bytes] = []
         self.tail = -1  # how many pieces stand before the last unknown one; -1: none is unknown
         self.head = -1
-        self.kind = Kind.KNOWN
+        self.kind = WordKind.KNOWN
         self.single = True
         self.shaped = True
         self.unknown = 0  # how many pieces are not known
@@ -87,7 +87,7 @@ class _Reader:
         while self.at < self.end:
             self._next()
         text = b"".join(self.pieces).decode()
-        if self.kind is Kind.KNOWN:
+        if self.kind is WordKind.KNOWN:
             return Word(text)
         if not self.shaped:
             return Word("", "", self.kind, self.single)
@@ -99,12 +99,12 @@ class _Reader:
             self.home and self.unknown == 1,
         )
 
-    def _unknown(self, kind: Kind, *, single: bool, shaped: bool = True) -> None:
+    def _unknown(self, kind: WordKind, *, single: bool, shaped: bool = True) -> None:
         self.tail = len(self.pieces)
         self.unknown += 1
         if self.head < 0:
             self.head = self.tail
-        if self.kind is not Kind.OPEN:
+        if self.kind is not WordKind.OPEN:
             self.kind = kind
         self.single = self.single and single
         self.shaped = self.shaped and shaped
@@ -114,10 +114,10 @@ class _Reader:
             return False
         end, splits = self.expansions[self.at]
         if end > self.end:
-            raise DoubtfulError
+            raise UncertainShellError
         # `"$@"` and `"${a[@]}"` are several words even in quotes.
         several = splits if not quoted else b"@" in self.data[self.at : end]
-        self._unknown(Kind.OPEN, single=not several, shaped=not several)
+        self._unknown(WordKind.OPEN, single=not several, shaped=not several)
         self.at = end
         return True
 
@@ -139,7 +139,7 @@ class _Reader:
         elif here == b"'":
             close = data.find(b"'", at + 1, self.end)
             if close < 0:
-                raise DoubtfulError
+                raise UncertainShellError
             self._take(close + 1 - at, data[at + 1 : close])
         elif here == b'"':
             self.at += 1
@@ -147,17 +147,17 @@ class _Reader:
         elif here == b"$":
             self._dollar()
         elif here in (b"*", b"?"):
-            self._unknown(Kind.NAMES, single=False)
+            self._unknown(WordKind.NAMES, single=False)
             self.at += 1
         elif here == b"[":
             if data.find(b"]", at, self.end) < 0:
                 self._take(1, here)
             else:
-                self._unknown(Kind.NAMES, single=False, shaped=False)
+                self._unknown(WordKind.NAMES, single=False, shaped=False)
                 self.at += 1
         elif here == b"{":
             if _BRACES.match(data, at, self.end) or data.find(b"{", at + 1, self.end) >= 0:
-                self._unknown(Kind.NAMES, single=False, shaped=False)
+                self._unknown(WordKind.NAMES, single=False, shaped=False)
                 self.at += 1
             else:
                 self._take(1, here)
@@ -168,12 +168,12 @@ class _Reader:
         elif here in (b"]", b"}") or (here == b"#" and at > self.start):
             self._take(1, here)
         else:
-            raise DoubtfulError
+            raise UncertainShellError
 
     def _escape(self) -> None:
         following = self.data[self.at + 1 : min(self.at + 5, self.end)]
         if not following or following[:1] == b"\n":
-            raise DoubtfulError
+            raise UncertainShellError
         self._take(2, following[:1])
 
     def _tilde(self) -> None:
@@ -182,27 +182,27 @@ class _Reader:
             return
         user = _TILDE.match(self.data, self.at, self.end)
         if user is None:
-            raise DoubtfulError
-        self._unknown(Kind.NAMES, single=True, shaped=self.at == self.start)
+            raise UncertainShellError
+        self._unknown(WordKind.NAMES, single=True, shaped=self.at == self.start)
         self.home = self.at == self.start and user[0] == b"~" and self.data[user.end() : self.end][:1] != b":"
         self.at = user.end()
 
     def _history(self, harmless: bytes) -> None:
         # An interactive shell puts an earlier command in the place of `!word`.
         if self.at + 1 < self.end and self.data[self.at + 1] not in harmless:
-            raise DoubtfulError
+            raise UncertainShellError
         self._take(1, b"!")
 
     def _dollar(self) -> None:
         ansi = _ANSI_C.match(self.data, self.at, self.end)
         if ansi:
             if b"\\" in ansi[1]:
-                self._unknown(Kind.OPEN, single=True)
+                self._unknown(WordKind.OPEN, single=True)
                 self.at = ansi.end()
             else:
                 self._take(len(ansi[0]), ansi[1])
         elif _EXPANDS.match(self.data, self.at + 1):
-            raise DoubtfulError
+            raise UncertainShellError
         else:
             self._take(1, b"$")
 
@@ -224,15 +224,15 @@ class _Reader:
             if here == b"\\":
                 following = data[self.at + 1 : self.at + 2]
                 if following == b"\n":
-                    raise DoubtfulError
+                    raise UncertainShellError
                 self._take(2, following if following in (b"$", b"`", b'"', b"\\") else b"\\" + following)
             elif here == b"!":
                 self._history(b' \t\n="')
             elif here == b"$" and not _EXPANDS_QUOTED.match(data, self.at + 1):
                 self._take(1, b"$")
             else:
-                raise DoubtfulError
-        raise DoubtfulError
+                raise UncertainShellError
+        raise UncertainShellError
 
 
 def read_word(data: bytes, start: int, end: int, expansions: Expansions) -> Word:
@@ -242,7 +242,7 @@ def read_word(data: bytes, start: int, end: int, expansions: Expansions) -> Word
         DoubtfulError: the place does not hold exactly one word by bash's rules, or an expansion that the parser did not
             see.
     """
-    return _Reader(data, start, end, expansions).word()
+    return _WordReader(data, start, end, expansions).word()
 
 
 def plain_word(data: bytes, start: int, end: int) -> Word | None:
@@ -269,10 +269,10 @@ def check_body(data: bytes, start: int, end: int, expansions: Expansions) -> Non
         here = data[at : at + 1]
         if here == b"\\":
             if data[at + 1 : at + 2] == b"\n":
-                raise DoubtfulError
+                raise UncertainShellError
             at += 2
         elif here == b"`" or (here == b"$" and _EXPANDS_QUOTED.match(data, at + 1)):
-            raise DoubtfulError
+            raise UncertainShellError
         else:
             at += 1
 
@@ -290,6 +290,6 @@ def check_operand(data: bytes, start: int, end: int, expansions: Expansions) -> 
             continue
         plain = _INNER.match(data, at, end)
         if plain is None:
-            raise DoubtfulError
+            raise UncertainShellError
         # INVARIANT: no expansion begins inside a plain run, since each begins with `$`, a backtick, `<(` or `>(`.
         at = plain.end()

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from rebuno.policy.facets.shell.builtins import SET_OPTIONS
-from rebuno.policy.facets.shell.words import ANYTHING, Kind, Word
+from rebuno.policy.facets.shell.words import ANYTHING, Word, WordKind
 
 Words = tuple[Word, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class WrappedCommands:
     """What a wrapper runs.
 
     `commands` are lists of words (never empty), `texts` are shell texts. `hidden` tells that it may run something that
@@ -29,8 +29,8 @@ class Inside:
     homeless: bool = False
 
 
-NOTHING: Final = Inside()
-HIDDEN: Final = Inside(hidden=True)
+NOTHING: Final = WrappedCommands()
+HIDDEN: Final = WrappedCommands(hidden=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadOptions:
     """Options as they stand: where the operands begin, and the options met, each with its value or None."""
 
     at: int
@@ -62,7 +62,7 @@ class Read:
         return any(name in names for name, _ in self.found)
 
 
-def read_options(words: Words, options: Options, at: int = 1) -> Read | None:
+def read_options(words: Words, options: Options, at: int = 1) -> ReadOptions | None:
     """The options from `at` on; None where one is unknown or a word could be one."""
     found: list[tuple[str, str | None]] = []
     while at < len(words):
@@ -103,19 +103,19 @@ def read_options(words: Words, options: Options, at: int = 1) -> Read | None:
                 return None
             found[-1] = (wanting, words[at].start if words[at].known else None)
             at += 1
-    return Read(at, tuple(found))
+    return ReadOptions(at, tuple(found))
 
 
 _ASSIGNMENT: Final = re.compile(r"([^=]*)=")
 
 
-Wrapper = Callable[[Words], Inside]
+Wrapper = Callable[[Words], WrappedCommands]
 
 
 def _plain(options: Options, *, operands: int = 0, assigns: bool = False, homeless: bool = False) -> Wrapper:
     # A wrapper whose command follows its options, `operands` words of its own and, where it `assigns`, `NAME=value`s.
     # `homeless`: what it runs has another home directory.
-    def found(words: Words) -> Inside:
+    def found(words: Words) -> WrappedCommands:
         read = read_options(words, options)
         if read is None:
             return HIDDEN
@@ -138,12 +138,12 @@ def _plain(options: Options, *, operands: int = 0, assigns: bool = False, homele
             return NOTHING
         moved, directory = _directory(read, options)
         cleared = homeless or read.has(options.clears)
-        return Inside((rest,), (), False, tuple(assigned), moved, directory, cleared)
+        return WrappedCommands((rest,), (), False, tuple(assigned), moved, directory, cleared)
 
     return found
 
 
-def _directory(read: Read, options: Options) -> tuple[bool, str | None]:
+def _directory(read: ReadOptions, options: Options) -> tuple[bool, str | None]:
     # Whether the directory is another one that is not known, and which it is where it is known.
     values = [value for name, value in read.found if name in options.moves]
     if not values:
@@ -154,11 +154,11 @@ def _directory(read: Read, options: Options) -> tuple[bool, str | None]:
     return plain is None, plain
 
 
-def _joined(words: Words) -> Inside:
+def _joined(words: Words) -> WrappedCommands:
     # A shell reads the words again, with blanks between them.
     if not all(word.known for word in words):
         return HIDDEN
-    return Inside(texts=(" ".join(word.start for word in words),))
+    return WrappedCommands(texts=(" ".join(word.start for word in words),))
 
 
 # Not `-O`, `-P`, `-k` and the like, which change how words and directories are read.
@@ -169,7 +169,7 @@ _SHELL: Final = Options(
 )
 
 
-def _shell(words: Words) -> Inside:
+def _shell(words: Words) -> WrappedCommands:
     read = read_options(words, _SHELL)
     if read is None:
         return HIDDEN
@@ -186,19 +186,19 @@ def _shell(words: Words) -> Inside:
         return HIDDEN
     text = words[at].start
     # What begins with `+` is one more option.
-    return HIDDEN if text[:1] in ("-", "+") else Inside(texts=(text,))
+    return HIDDEN if text[:1] in ("-", "+") else WrappedCommands(texts=(text,))
 
 
 # What zsh reads in its own way: `=name` is the path of a program, `*(e:code:)` runs code.
 _ZSH: Final = re.compile(r"(?:^|[\s;&|(!{])=|[*?\])]\(")
 
 
-def _zsh(words: Words) -> Inside:
+def _zsh(words: Words) -> WrappedCommands:
     found = _shell(words)
     return HIDDEN if any(_ZSH.search(text) for text in found.texts) else found
 
 
-def _env(words: Words) -> Inside:
+def _env(words: Words) -> WrappedCommands:
     # A lone `-` behind the options means `-i`.
     read = read_options(words, _ENV_OPTIONS)
     if read is not None and words[read.at : read.at + 1] == (Word("-"),):
@@ -214,7 +214,7 @@ _XARGS: Final = Options(
 )
 
 
-def _xargs(words: Words) -> Inside:
+def _xargs(words: Words) -> WrappedCommands:
     read = read_options(words, _XARGS)
     if read is None:
         return HIDDEN
@@ -225,20 +225,20 @@ def _xargs(words: Words) -> Inside:
         value or ("{}" if name == "--replace" else None) for name, value in read.found if name in ("-I", "--replace")
     ]
     if not marks:
-        return Inside(((*command, ANYTHING),))
+        return WrappedCommands(((*command, ANYTHING),))
     mark = marks[-1]
-    return HIDDEN if mark is None else Inside((_replaced(command, mark),))
+    return HIDDEN if mark is None else WrappedCommands((_replaced(command, mark),))
 
 
 def _replaced(words: Words, mark: str) -> tuple[Word, ...]:
     # Something unknown stands where the mark does.
-    return tuple(Word("", kind=Kind.OPEN) if word.known and mark in word.start else word for word in words)
+    return tuple(Word("", kind=WordKind.OPEN) if word.known and mark in word.start else word for word in words)
 
 
 _FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
-def _find(words: Words) -> Inside:
+def _find(words: Words) -> WrappedCommands:
     commands: list[tuple[Word, ...]] = []
     hidden = moved = False
     at = 1
@@ -259,7 +259,7 @@ def _find(words: Words) -> Inside:
         elif (word.known and word.start in (";", "+")) or not (word.single or word.start):
             # An unknown word before the sign may be `-exec`.
             hidden = True
-    return Inside(tuple(commands), hidden=hidden, moved=moved)
+    return WrappedCommands(tuple(commands), hidden=hidden, moved=moved)
 
 
 def _ends_find(words: Words, at: int) -> bool:
@@ -277,14 +277,14 @@ _WATCH: Final = Options(
 )
 
 
-def _watch(words: Words) -> Inside:
+def _watch(words: Words) -> WrappedCommands:
     read = read_options(words, _WATCH)
     if read is None:
         return HIDDEN
     rest = tuple(words[read.at :])
     if read.has(_WATCH.ends) or not rest:
         return NOTHING
-    return Inside((rest,)) if read.has(frozenset({"-x", "--exec"})) else _joined(rest)
+    return WrappedCommands((rest,)) if read.has(frozenset({"-x", "--exec"})) else _joined(rest)
 
 
 _PARALLEL: Final = Options(
@@ -293,7 +293,7 @@ _PARALLEL: Final = Options(
 _PLACEHOLDER: Final = re.compile(r"\{[^{}\s=]*\}")
 
 
-def _parallel(words: Words) -> Inside:
+def _parallel(words: Words) -> WrappedCommands:
     read = read_options(words, _PARALLEL)
     if read is None:
         return HIDDEN
@@ -308,7 +308,7 @@ def _parallel(words: Words) -> Inside:
     # Its arguments stand where a placeholder does, else behind.
     text = " ".join(word.start for word in template)
     filled = _PLACEHOLDER.sub("$_", text)
-    return Inside(texts=(filled if filled != text else f"{text} $_",))
+    return WrappedCommands(texts=(filled if filled != text else f"{text} $_",))
 
 
 _SSH: Final = Options(flags="46AaCfGgKkMNnqsTtvXxYy", valued="BbcDeIiJLlmpQRWwo", ends=frozenset({"-V"}))
@@ -317,7 +317,7 @@ _SSH_HARMLESS: Final = re.compile(
 )
 
 
-def _ssh(words: Words) -> Inside:
+def _ssh(words: Words) -> WrappedCommands:
     read = read_options(words, _SSH)
     if read is None or read.at == len(words):
         return HIDDEN
@@ -329,27 +329,27 @@ def _ssh(words: Words) -> Inside:
         if name == "-o" and not (value and _SSH_HARMLESS.fullmatch(value)):
             return HIDDEN
     found = _joined(words[more.at :])
-    return Inside(texts=found.texts, hidden=found.hidden, moved=True, homeless=True)
+    return WrappedCommands(texts=found.texts, hidden=found.hidden, moved=True, homeless=True)
 
 
-def _time(words: Words) -> Inside:
+def _time(words: Words) -> WrappedCommands:
     # The keyword stands before assignments, and a quoted one is a program; a word does not tell how it was quoted.
     found = _plain(Options(flags="p"))(words)
     return HIDDEN if any(_ASSIGNMENT.match(command[0].start) for command in found.commands) else found
 
 
-def _busybox(words: Words) -> Inside:
+def _busybox(words: Words) -> WrappedCommands:
     if len(words) == 1:
         return NOTHING
-    return HIDDEN if words[1].start.startswith("-") else Inside((tuple(words[1:]),))
+    return HIDDEN if words[1].start.startswith("-") else WrappedCommands((tuple(words[1:]),))
 
 
-def _jobs(words: Words) -> Inside:
+def _jobs(words: Words) -> WrappedCommands:
     # `jobs -x` runs a command, in the shell itself.
     return NOTHING if all(word.known and "x" not in word.start for word in words[1:]) else HIDDEN
 
 
-def _hides(words: Words) -> Inside:
+def _hides(words: Words) -> WrappedCommands:
     return HIDDEN
 
 
@@ -411,7 +411,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
 }
 
 
-def inside(name: str, words: Words) -> Inside:
+def inside(name: str, words: Words) -> WrappedCommands:
     """What the program `name` (its base name) runs when it is given `words` (its own name first)."""
     wrapper = WRAPPERS.get(name)
     return NOTHING if wrapper is None else wrapper(words)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Facet, Reading, Surroundings, failed
+from rebuno.policy.facets.reading import Facet, PathContext, Reading, reader_failed
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.globs import GlobError, glob
 from rebuno.policy.values.json_values import UNREADABLE, Tri, shown, valid
@@ -40,12 +40,12 @@ class Table(Reading):
         bare = len(self.parts) == 1 and dot and glob(last).matches(self.parts[0])
         return None if bare or any(matches(".".join(self.parts[at:])) for at in range(1, len(self.parts))) else False
 
-    def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def index_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """The whole name for sure; in doubt for whoever names less of it, and for whoever names more."""
         less = [(("less", self.parts[at:]), False) for at in range(1, len(self.parts))]
         return [(self.parts, True), (("more", self.parts), False), *less]
 
-    def sought(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+    def lookup_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
         """The whole name, what names more than it, and what names less."""
         more = [(("more", self.parts[at:]), False) for at in range(1, len(self.parts))]
         return [(self.parts, True), (("less", self.parts), False), *more]
@@ -57,38 +57,38 @@ class Table(Reading):
 def _read(value: Any, facet: str = "") -> Any:
     from rebuno.policy.facets.sql import tree as sql_tree
 
-    script = sql_tree.script(value) if type(value) is str else None
-    if isinstance(script, sql_tree.Failed):
-        failed(facet, script.error)
+    script = sql_tree.read_sql(value) if type(value) is str else None
+    if isinstance(script, sql_tree.SqlReaderFailure):
+        reader_failed(facet, script.error)
         return None
     return script
 
 
-def statements(value: Any, _: Surroundings) -> Any:
+def statements(value: Any, _: PathContext) -> Any:
     """The types of the statements in a text of SQL, those that change data inside others too, as lower-case words."""
     script = _read(value, "statement")
     return UNREADABLE if script is None else sorted(script.statements)
 
 
-def tables(value: Any, _: Surroundings) -> Any:
+def tables(value: Any, _: PathContext) -> Any:
     """The tables that a text of SQL names, subqueries included; the names that a `with` gives are none."""
     script = _read(value, "table")
     return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.tables)]
 
 
-def written_tables(value: Any, _: Surroundings) -> Any:
+def written_tables(value: Any, _: PathContext) -> Any:
     """The tables that the statements in a text of SQL change, create or drop."""
     script = _read(value, "written_table")
     return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.written)]
 
 
-def functions(value: Any, _: Surroundings) -> Any:
+def functions(value: Any, _: PathContext) -> Any:
     """The functions that a text of SQL calls, as they are written."""
     script = _read(value, "function")
     return UNREADABLE if script is None else [Table(parts) for parts in sorted(script.functions)]
 
 
-def _statement(value: Any, _: Surroundings) -> str:
+def _statement(value: Any, _: PathContext) -> str:
     from rebuno.policy.facets.sql import tree as sql_tree
 
     word = value.lower() if type(value) is str else ""
@@ -98,11 +98,11 @@ def _statement(value: Any, _: Surroundings) -> str:
     return word
 
 
-def _table(value: Any, _: Surroundings) -> Table:
+def _table(value: Any, _: PathContext) -> Table:
     return _named(value, "table; write `people` or `hr.people`, without quotes")
 
 
-def _function(value: Any, _: Surroundings) -> Table:
+def _function(value: Any, _: PathContext) -> Table:
     return _named(value, "function; write `lower` or `cron.schedule`, without quotes and brackets", "()")
 
 

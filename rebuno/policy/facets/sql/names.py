@@ -16,26 +16,26 @@ class UnclearError(SqlglotError):
     """The text may say something else than it seems to."""
 
 
-class Names:
+class SqlNames:
     """The `with` names that one query can see: the first `limit` of `order`, and those around it."""
 
-    __slots__ = ("around", "limit", "order", "own")
+    __slots__ = ("context", "limit", "order", "own")
 
     def __init__(
         self,
         order: "dict[str, list[tuple[exp.Identifier, int]]]",
         limit: int,
-        around: "Names | None",
+        context: "SqlNames | None",
         own: int | None = None,
     ) -> None:
         self.order = order
         self.own = limit if own is None else own  # MySQL sees no later one, `recursive` or not
         self.limit = limit
-        self.around = around
+        self.context = context
 
     def holds(self, name: exp.Identifier) -> bool:
         """Whether it is one of them. Raises where servers differ: by case, by quotes, and by names that come later."""
-        names: Names | None = self
+        names: SqlNames | None = self
         while names is not None:
             for other, position in names.order.get(name.name.casefold(), ()):
                 quoted = other.args.get("quoted") or name.args.get("quoted")
@@ -48,17 +48,17 @@ class Names:
                     raise UnclearError("a name that is a table elsewhere")
                 if position < names.limit:
                     return True
-            names = names.around
+            names = names.context
         return False
 
 
-def walk(tree: exp.Expr) -> "Iterator[tuple[exp.Expr, Names | None]]":
+def walk(tree: exp.Expr) -> "Iterator[tuple[exp.Expr, SqlNames | None]]":
     """Every node, each with the names that it can see."""
-    stack: list[tuple[exp.Expr, Names | None]] = [(tree, None)]
+    stack: list[tuple[exp.Expr, SqlNames | None]] = [(tree, None)]
     while stack:
-        node, around = stack.pop()
-        yield node, around
-        names = around
+        node, context = stack.pop()
+        yield node, context
+        names = context
         clause = node.args.get("with_")
         if isinstance(clause, exp.With):
             parts = clause.expressions
@@ -66,10 +66,10 @@ def walk(tree: exp.Expr) -> "Iterator[tuple[exp.Expr, Names | None]]":
             for position, part in enumerate(parts):
                 alias = part.args["alias"].this
                 order.setdefault(alias.name.casefold(), []).append((alias, position))
-            names = Names(order, len(parts), around)
+            names = SqlNames(order, len(parts), context)
             recursive = bool(clause.args.get("recursive"))
             for position, part in enumerate(parts):
-                stack.append((part, Names(order, len(parts) if recursive else position, around, position)))
+                stack.append((part, SqlNames(order, len(parts) if recursive else position, context, position)))
         for key, child in children(node):
             if child is clause or (key == "tables" and isinstance(node, exp.Delete) and _aliased(child, node)):
                 continue
@@ -109,7 +109,7 @@ def _aliased(target: exp.Expr, delete: exp.Delete) -> bool:
     )
 
 
-def table(node: exp.Table, names: Names | None, written: Mapping[int, str]) -> Name | None:
+def table(node: exp.Table, names: SqlNames | None, written: Mapping[int, str]) -> Name | None:
     """The name of a table as lower-case parts; None for one that a `with` gives. A function that stands for a table
     has its name as the text has it: `written` says what is written where a token starts.
 

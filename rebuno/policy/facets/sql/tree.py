@@ -18,7 +18,7 @@ from rebuno.policy.facets.sql.names import CHANGES, Name, UnclearError, table, w
 from rebuno.policy.facets.sql.written import queries, targets
 from rebuno.policy.values.json_values import valid
 
-MAX_BYTES: Final = 65_536
+MAX_SQL_BYTES: Final = 65_536
 # sqlglot takes some 30 microseconds a token, and a text is read once for each dialect. A bound on tokens and not on
 # time, so that the same text is read alike on every machine and at every replay.
 MAX_TOKENS: Final = 4_096
@@ -98,7 +98,7 @@ logger: Final = logging.getLogger("rebuno.policy.facets")
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class SqlScript:
     """What a text does: the types of its statements, the tables that it names, those of them that it changes, and the
     functions that it calls. Names are lower-case parts (`("hr", "people")`)."""
 
@@ -109,28 +109,28 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class SqlReaderFailure:
     """sqlglot failed on the text with an exception of this name: its fault, and not the text's."""
 
     error: str
 
 
 @lru_cache(maxsize=256)
-def script(text: str) -> Script | Failed | None:
+def read_sql(text: str) -> SqlScript | SqlReaderFailure | None:
     """What the text does; None where it cannot be told.
 
     That is: more than 65,536 bytes or 4,096 tokens, more than 16 nested brackets, no statement at all, what sqlglot
     cannot read or keeps as it stands, comments that some servers run, bodies in another language, and whatever the
     general reading and those for PostgreSQL, MySQL and SQLite do not agree on.
     """
-    if not valid(text) or len(text.encode()) > MAX_BYTES or "\0" in text:
+    if not valid(text) or len(text.encode()) > MAX_SQL_BYTES or "\0" in text:
         return None
-    found: Script | None = None
+    found: SqlScript | None = None
     try:
         explained, text = _explained(text)
         requoted = _requoted(text) if "`" in text else text
         for name, backticks in _DIALECTS:
-            read = _script(text if backticks else requoted, Dialect.get_or_raise(name))
+            read = _read_dialect(text if backticks else requoted, Dialect.get_or_raise(name))
             if found is not None and read != found:
                 return None
             found = read
@@ -138,7 +138,7 @@ def script(text: str) -> Script | Failed | None:
         return None
     except Exception as error:
         logger.exception("sqlglot failed on a text of SQL, which counts as unreadable")
-        return Failed(type(error).__name__)
+        return SqlReaderFailure(type(error).__name__)
     return replace(found, statements=found.statements | {"explain"}) if found and explained else found
 
 
@@ -162,7 +162,7 @@ def _requoted(text: str) -> str:
     return "".join(found)
 
 
-def _script(text: str, dialect: Dialect) -> Script:
+def _read_dialect(text: str, dialect: Dialect) -> SqlScript:
     tokens = dialect.tokenize(text)
     _look_over(text, tokens)
     written = {token.start: token.text for token in tokens}
@@ -176,7 +176,7 @@ def _script(text: str, dialect: Dialect) -> Script:
         raise UnclearError("no statement")
     called = set(Calls(tokens, found.columned).found())
     called.update(name for name in found.columns if name[-2] not in found.sources or name[-1] in _OF_SEQUENCES)
-    return Script(frozenset(found.statements), frozenset(found.tables), frozenset(found.written), frozenset(called))
+    return SqlScript(frozenset(found.statements), frozenset(found.tables), frozenset(found.written), frozenset(called))
 
 
 @dataclass(slots=True)

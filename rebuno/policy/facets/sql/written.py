@@ -43,12 +43,12 @@ def queries(node: exp.Expr) -> Iterator[exp.Expr]:
     for one in _derived(node):
         if one.alias.lower() in names:
             yield one
-    around: exp.Expr | None = node
-    while around is not None:
-        clause = around.args.get("with_")
+    context: exp.Expr | None = node
+    while context is not None:
+        clause = context.args.get("with_")
         if isinstance(clause, exp.With):
             yield from (part for part in clause.expressions if part.alias.lower() in names)
-        around = around.parent
+        context = context.parent
 
 
 def _derived(node: exp.Expr) -> Iterator[exp.Subquery]:
@@ -82,9 +82,9 @@ def _joined(target: exp.Expr) -> list[exp.Table]:
 def _with_aliased(tables: list[exp.Table], statement: exp.Expr) -> Iterator[exp.Table]:
     # A bare name may be an alias of the statement's sources: `update o set … from orders o` changes `orders` for SQL
     # Server and `o` for PostgreSQL, so it is both; `delete o from orders o` has one reading.
-    around = sources(statement)
+    context = sources(statement)
     for table in tables:
-        aliased = [one for one in around if one.alias and one.alias.lower() == table.name.lower() and one is not table]
+        aliased = [one for one in context if one.alias and one.alias.lower() == table.name.lower() and one is not table]
         if not (isinstance(statement, exp.Delete) and statement.args.get("tables") and aliased):
             yield table
         if len(table.parts) == 1:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Doubtful, Facet, Surroundings
+from rebuno.policy.facets.reading import Facet, PathContext, UncertainValue
 from rebuno.policy.facets.url.hosts import address_literal, host_literal, in_network, network_literal, under_domain
 from rebuno.policy.facets.url.links import find_links
 from rebuno.policy.facets.url.parse import Url, plain_text, read_url, usual
@@ -15,8 +15,8 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _INNER_QUOTE: Final = re.compile(rf"(?<=\w)[{re.escape(QUOTES)}]+(?=\w)")
 
 
-def _part(part: Callable[[Url], Any]) -> Callable[[Any, Surroundings], Any]:
-    def read(value: Any, around: Surroundings) -> Any:
+def _part(part: Callable[[Url], Any]) -> Callable[[Any, PathContext], Any]:
+    def read(value: Any, context: PathContext) -> Any:
         url = read_url(value)
         if url is None:
             return UNREADABLE
@@ -26,13 +26,13 @@ def _part(part: Callable[[Url], Any]) -> Callable[[Any, Surroundings], Any]:
     return read
 
 
-def _found(part: Callable[[Url], Any]) -> Callable[[str, Surroundings], Iterator[Any]]:
-    def find(text: str, around: Surroundings) -> Iterator[Any]:
+def _found(part: Callable[[Url], Any]) -> Callable[[str, PathContext], Iterator[Any]]:
+    def find(text: str, context: PathContext) -> Iterator[Any]:
         for link, sure in _known_links(text):
             url = read_url(link)
             found = part(url) if url else None
             if found is not None:
-                yield found if sure else Doubtful(found)
+                yield found if sure else UncertainValue(found)
 
     return find
 
@@ -61,7 +61,7 @@ def _address(url: Url) -> str | None:
     return url.host.text if url.host and url.host.ip else None
 
 
-def _read_links(value: Any, around: Surroundings) -> Any:
+def _read_links(value: Any, context: PathContext) -> Any:
     links = find_links(value) if type(value) is str else None
     return UNREADABLE if links is None else links
 
@@ -75,28 +75,28 @@ def _text(value: Any, example: str) -> str:
     return value
 
 
-def _host_literal(value: Any, around: Surroundings) -> str:
+def _host_literal(value: Any, context: PathContext) -> str:
     return host_literal(_text(value, '`"corp.example"`'))
 
 
-def _scheme_literal(value: Any, around: Surroundings) -> str:
+def _scheme_literal(value: Any, context: PathContext) -> str:
     text = _text(value, '`"https"`')
     if not _SCHEME.fullmatch(text):
         raise ValueError(f'`{text}` is no scheme; write it without colon and slashes, `"https"`')
     return text.lower()
 
 
-def _port_literal(value: Any, around: Surroundings) -> int:
+def _port_literal(value: Any, context: PathContext) -> int:
     if type(value) is not int or not 0 <= value <= 65_535:
         raise ValueError("a port is a whole number from 0 to 65535; write it without quotes, `443`")
     return value
 
 
-def _address_literal(value: Any, around: Surroundings) -> str:
+def _address_literal(value: Any, context: PathContext) -> str:
     return address_literal(_text(value, '`"10.0.0.1"`'))
 
 
-def _link_literal(value: Any, around: Surroundings) -> str:
+def _link_literal(value: Any, context: PathContext) -> str:
     text = _text(value, '`"https://corp.example/a"`')
     url = read_url(text)
     if url is None and plain_text(text):
@@ -106,11 +106,11 @@ def _link_literal(value: Any, around: Surroundings) -> str:
     return usual(text, url)
 
 
-def _domain(text: str, around: Surroundings) -> str:
+def _domain(text: str, context: PathContext) -> str:
     return host_literal(text)
 
 
-def _network(text: str, around: Surroundings) -> Any:
+def _network(text: str, context: PathContext) -> Any:
     return network_literal(text)
 
 
@@ -175,6 +175,6 @@ FACETS: Final[tuple[Facet, ...]] = (
         many=True,
         network=_domain,
         under=_link_under,
-        find=lambda text, around: (link if sure else Doubtful(link) for link, sure in _known_links(text)),
+        find=lambda text, context: (link if sure else UncertainValue(link) for link, sure in _known_links(text)),
     ),
 )

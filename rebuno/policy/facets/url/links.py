@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from rebuno.policy.facets.reading import Unsure
+from rebuno.policy.facets.reading import UncertainText
 from rebuno.policy.facets.url.markup import as_markup, loaded_by_style
 from rebuno.policy.facets.url.parse import authority_end, plain_text, read_url, usual
 from rebuno.policy.values.json_values import valid
-from rebuno.policy.values.tokens import MAX_TEXT
+from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
 
 # A scheme with two slashes, of either kind; one that browsers know without them; `www.`.
 _PLAIN: Final = (
@@ -37,35 +37,35 @@ _LOOK_BACK: Final = 64
 _DETOUR: Final = re.compile(r"[^?#]*?/(?:\.|%2[eE]){1,2}(?:[/?#]|\Z)|[^#]*?%(?![0-9A-Fa-f]{2})")
 
 
-def find_links(text: str) -> list[str | Unsure] | None:
+def find_links(text: str) -> list[str | UncertainText] | None:
     """The URLs in `text`, in order, each once and in its usual form; None beyond 1,048,576 characters and where the
     text is not valid Unicode.
 
     A link that only a reader of markup sees comes last, and is unsure: `ht&#116;ps://…`, or one that a line break in an
     attribute takes apart. Where there is an unsure one already, none is sought. Linear in the text.
     """
-    if len(text) > MAX_TEXT or not valid(text):
+    if len(text) > MAX_SEARCHED_TEXT or not valid(text):
         return None
     found = dict.fromkeys(_usual(link) for link in dict.fromkeys(_links(text)))
-    if not any(isinstance(link, Unsure) for link in found):
+    if not any(isinstance(link, UncertainText) for link in found):
         hidden = _hidden(text, found)
         found |= {hidden: None} if hidden else {}
     return list(found)
 
 
-def _hidden(text: str, found: Collection[str | Unsure]) -> Unsure | None:
+def _hidden(text: str, found: Collection[str | UncertainText]) -> UncertainText | None:
     markup = as_markup(text)
     more = next((link for link in _links(markup) if _usual(link) not in found), "") if markup != text else ""
     hidden = more or loaded_by_style(text)
-    return Unsure(hidden) if hidden else None
+    return UncertainText(hidden) if hidden else None
 
 
-def _usual(link: str) -> str | Unsure:
+def _usual(link: str) -> str | UncertainText:
     url = read_url(link)
     if url is None:
         # A scheme that is not known leaves the host in doubt; two such links are alike where their texts are.
-        return link if plain_text(link) else Unsure(link)
-    return Unsure(link) if _DETOUR.match(link) else usual(link, url)
+        return link if plain_text(link) else UncertainText(link)
+    return UncertainText(link) if _DETOUR.match(link) else usual(link, url)
 
 
 def _links(text: str) -> Iterator[str]:

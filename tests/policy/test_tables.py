@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebuno.policy.explain.explain import explain
+from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher import index as subjects
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.policy import Layer
-from rebuno.policy.matcher.tables import Guard, guard_of
+from rebuno.policy.matcher.tables import LiteralTest, first_literal_test
 from rebuno.policy.syntax import tree
-from rebuno.policy.syntax.parse import parse
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from tests.policy.bundles import HOSTILE, policy_of
 
@@ -23,11 +23,11 @@ LISTS: dict[str, Any] = {"names": ["x", 1], "word": "x", "flags": [True]}
 @pytest.mark.parametrize(
     ("clauses", "guard"),
     [
-        ('when args.a == "x"', Guard("a", frozenset("x"), frozenset())),
-        ('when args.a in ["x", 1, true]', Guard("a", frozenset("x"), frozenset([1]))),
-        ("when args.a in names", Guard("a", frozenset("x"), frozenset([1]))),
-        ('when (args.a == "x" and args.b == 1) and args.c given', Guard("a", frozenset("x"), frozenset())),
-        ('because "b" when args.a == word unless args.b == 1', Guard("a", frozenset("x"), frozenset())),
+        ('when args.a == "x"', LiteralTest("a", frozenset("x"), frozenset())),
+        ('when args.a in ["x", 1, true]', LiteralTest("a", frozenset("x"), frozenset([1]))),
+        ("when args.a in names", LiteralTest("a", frozenset("x"), frozenset([1]))),
+        ('when (args.a == "x" and args.b == 1) and args.c given', LiteralTest("a", frozenset("x"), frozenset())),
+        ('because "b" when args.a == word unless args.b == 1', LiteralTest("a", frozenset("x"), frozenset())),
         ('unless args.b == 1 when args.a == "x"', None),  # asked after another
         ('when args.b given and args.a == "x"', None),
         ('when args.a == "x" or args.b == 1', None),  # one of two may do
@@ -45,13 +45,13 @@ LISTS: dict[str, Any] = {"names": ["x", 1], "word": "x", "flags": [True]}
         ("", None),
     ],
 )
-def test_what_can_be_looked_up(clauses: str, guard: Guard | None) -> None:
+def test_what_can_be_looked_up(clauses: str, guard: LiteralTest | None) -> None:
     """Only a plain first test that is no for every other text or number is one."""
-    bundle, errors = parse(Source(f"known seen = input\nrule r {{ allow any step {clauses} }}"))
+    bundle, errors = parse_bundle(Source(f"known seen = input\nrule r {{ allow any step {clauses} }}"))
     assert errors == []
     rule = bundle.statements[-1]
     assert isinstance(rule, tree.Rule)
-    assert guard_of(rule, LISTS) == guard
+    assert first_literal_test(rule, LISTS) == guard
 
 
 TESTS = ['args.a == "x"', 'args.a == "é"', "args.a == 1", 'args.a in ["x", "y"]', 'args.a in ["y", 2]', 'args.b == "x"']
@@ -73,7 +73,7 @@ def bundles(draw: st.DrawFn) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def _found_from_the_second_on() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subjects, "LEAST_TOGETHER", 2)
+        patch.setattr(subjects, "MIN_TABLE_RULES", 2)
         yield
 
 
@@ -86,7 +86,7 @@ def test_looking_up_decides_as_trying_each(text: str) -> None:
     for args in [*arguments, {}, None, [], "x", 5]:
         for target in ("pay", "read", "p", "z"):
             facts = Facts("tool_call", target, args)
-            assert policy.decide(facts).rule_id == explain(policy, facts).decision.rule_id
+            assert policy.decide(facts).rule_id == explain_decision(policy, facts).decision.rule_id
 
 
 def test_a_look_up_leaves_only_what_may_match() -> None:

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebuno.policy.matcher import index as subjects
-from rebuno.policy.matcher.index import Index, Pattern, Row
-from rebuno.policy.matcher.tables import Guard
+from rebuno.policy.matcher.index import IndexedRule, RuleIndex, SubjectPattern
+from rebuno.policy.matcher.tables import LiteralTest
 from rebuno.policy.values.globs import Glob, GlobError, glob
 
 
@@ -65,8 +65,10 @@ PATTERNS = ["a", "ab", "b", "*", "a*", "ab*", "?", "*b", "[ab]*", "c\\*", "abc*"
 @given(st.lists(st.tuples(st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=3), st.booleans()), max_size=8))
 def test_the_index_finds_what_reading_all_finds(rules: list[tuple[list[str], bool]]) -> None:
     """Candidates come in the order of the file and end with the first that always matches, else with the last."""
-    made = [Row([Pattern(None, glob(p)) for p in texts], n, final) for n, (texts, final) in enumerate(rules)]
-    index = Index(made, -1)
+    made = [
+        IndexedRule([SubjectPattern(None, glob(p)) for p in texts], n, final) for n, (texts, final) in enumerate(rules)
+    ]
+    index = RuleIndex(made, -1)
     for name in NAMES + NAMES:
         expected = []
         for n, (texts, final) in enumerate(rules):
@@ -82,10 +84,10 @@ def test_the_index_finds_what_reading_all_finds(rules: list[tuple[list[str], boo
 def test_remembered_targets_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that invents names cannot make the memory grow."""
     monkeypatch.setattr(subjects, "MAX_TARGETS", 10)
-    guard = Guard("a", frozenset("xyz"), frozenset())
-    rows = [Row([Pattern(None, glob("a*"))], n, False, guard) for n in range(1, 10)]
-    exact = [Row([Pattern(None, glob(f"a{n}"))], n, False) for n in range(10, 110)]
-    index = Index([*rows, *exact, Row([Pattern(None, glob("b*"))], 110, True)], 0)
+    guard = LiteralTest("a", frozenset("xyz"), frozenset())
+    rows = [IndexedRule([SubjectPattern(None, glob("a*"))], n, False, guard) for n in range(1, 10)]
+    exact = [IndexedRule([SubjectPattern(None, glob(f"a{n}"))], n, False) for n in range(10, 110)]
+    index = RuleIndex([*rows, *exact, IndexedRule([SubjectPattern(None, glob("b*"))], 110, True)], 0)
     for n in range(10, 110):
         for letter in "xyzw":
             assert len(index.candidates(f"a{n}", {"a": letter})) == (2 if letter == "w" else 11)
