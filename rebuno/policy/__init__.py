@@ -324,15 +324,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module `rebuno.policy` has no attribute `{name}`")
-    if name == "tree":
-        value: Any = import_module("rebuno.policy.syntax.tree")
-    else:
-        value = getattr(import_module(f"rebuno.policy.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # so that the type checker refuses a misspelt name
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module `rebuno.policy` has no attribute `{name}`")
+        if name == "tree":
+            value = import_module("rebuno.policy.syntax.tree")
+        else:
+            value = getattr(import_module(f"rebuno.policy.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
