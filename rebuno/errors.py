@@ -179,7 +179,7 @@ class Terminated(RebunoError):
 class BundleError(RebunoError):
     """A bundle has errors and gives no policy at all.
 
-    `diagnostics` holds every finding (`rebuno.policy.syntax.diagnostics.Diagnostic`), in the order of the file.
+    `diagnostics` holds every finding (`rebuno.policy.Diagnostic`), in the order of the file.
     """
 
     def __init__(self, diagnostics: Sequence[Any]) -> None:
