@@ -21,7 +21,7 @@ LISTS: dict[str, Any] = {"names": ["x", 1], "word": "x", "flags": [True]}
 
 
 @pytest.mark.parametrize(
-    ("clauses", "guard"),
+    ("clauses", "literal_test"),
     [
         ('when args.a == "x"', LiteralTest("a", frozenset("x"), frozenset())),
         ('when args.a in ["x", 1, true]', LiteralTest("a", frozenset("x"), frozenset([1]))),
@@ -45,13 +45,13 @@ LISTS: dict[str, Any] = {"names": ["x", 1], "word": "x", "flags": [True]}
         ("", None),
     ],
 )
-def test_what_can_be_looked_up(clauses: str, guard: LiteralTest | None) -> None:
+def test_what_can_be_looked_up(clauses: str, literal_test: LiteralTest | None) -> None:
     """Only a plain first test that is no for every other text or number is one."""
     bundle, errors = parse_bundle(Source(f"known seen = input\nrule r {{ allow any step {clauses} }}"))
     assert errors == []
     rule = bundle.statements[-1]
     assert isinstance(rule, tree.Rule)
-    assert first_literal_test(rule, LISTS) == guard
+    assert first_literal_test(rule, LISTS) == literal_test
 
 
 TESTS = ['args.a == "x"', 'args.a == "é"', "args.a == 1", 'args.a in ["x", "y"]', 'args.a in ["y", 2]', 'args.b == "x"']

@@ -34,7 +34,7 @@ def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnosti
             dead = isinstance(statement, s.Rule) and statement.verdict == "deny" and subject is statement.subject
             _patterns(subject, formulas, tools, report, dead=dead)
         if isinstance(statement, s.Rule):
-            meant = _meant(statement.subject, formulas, tools)
+            meant = _tools_of(statement.subject, formulas, tools)
             asked = atoms(formulas.rule(statement))
             for atom in asked:
                 _test(atom, meant, report)
@@ -92,7 +92,7 @@ def _patterns(
                     report.warning(Code.UNKNOWN_TOOL, message, pattern.span, help)
 
 
-def _meant(subject: s.Subject, formulas: Formulas, tools: Sequence[ToolSchema]) -> list[ToolSchema]:
+def _tools_of(subject: s.Subject, formulas: Formulas, tools: Sequence[ToolSchema]) -> list[ToolSchema]:
     # Empty where the rule is about other things than tools too, whose arguments nobody describes.
     if any(group.kind != "tool" for group in subject.groups) or not subject.groups:
         return []

@@ -7,8 +7,8 @@ from typing import Any
 from rebuno.policy.explain.wording import state
 from rebuno.policy.facets.reading import Reading
 from rebuno.policy.matcher.mentions import (
+    MAX_CANDIDATES,
     MAX_SEARCHED,
-    MAX_SOUGHT,
     MAX_VALUES,
     SHORTEST,
     SHORTEST_HIDDEN,
@@ -34,8 +34,8 @@ def explain_mentions(known: str, given: Iterable[tuple[Any, bool]], text: Any, p
     values, doubt = _gathered(given)
     there = set(pieces(text.casefold()))
     close = [one for one in values if isinstance(one, str) and there.issuperset(pieces(one))]
-    if len(close) > MAX_SOUGHT:
-        return None, f"{is_text} which may hold more than {MAX_SOUGHT:,} values of `{known}`"
+    if len(close) > MAX_CANDIDATES:
+        return None, f"{is_text} which may hold more than {MAX_CANDIDATES:,} values of `{known}`"
     found = sorted(_as_words(text, values, close), key=lambda one: str(one[0]))
     for wanted in (True, False):
         named = [values[one] for one, sure in found if sure and values[one][1] is wanted]
@@ -91,8 +91,8 @@ def _named(value: tuple[Any, bool]) -> str:
 def _hidden(text: str, values: _Values) -> tuple[str, str] | None:
     # What comes before and after the place in the words about the first value that is found; without them where there
     # is too much to search.
-    sought = {form: one for one in values for form in forms(one)}
-    if not sought:
+    values_by_form = {form: one for one in values for form in forms(one)}
+    if not values_by_form:
         return None
     found = readings(text)
     if found is None:
@@ -100,14 +100,14 @@ def _hidden(text: str, values: _Values) -> tuple[str, str] | None:
     left = MAX_SEARCHED
     for reading, words in found.items():
         there = {reading[at : at + SHORTEST_HIDDEN] for at in range(len(reading) - SHORTEST_HIDDEN + 1)}
-        close = sorted(form for form in sought if _all_in(form, there))
+        close = sorted(form for form in values_by_form if _all_in(form, there))
         left -= len(close) * len(reading)
-        if len(close) > MAX_SOUGHT or left < 0:
+        if len(close) > MAX_CANDIDATES or left < 0:
             return "", ""
         for form in close:
             if (at := reading.find(form)) >= 0:
                 how = f" {words}," if words else ""
-                return f"{_named(values[sought[form]])} stands in", f" at {at},{how} {_NOT_A_WORD}"
+                return f"{_named(values[values_by_form[form]])} stands in", f" at {at},{how} {_NOT_A_WORD}"
     return None
 
 

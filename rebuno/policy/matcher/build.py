@@ -86,10 +86,10 @@ def _index(
     kind: str, ruled: Sequence[tuple[Sequence[SubjectPattern], Ruling, LiteralTest | None]], last: Decision
 ) -> RuleIndex[Ruling]:
     rows = []
-    for subject, ruling, guard in ruled:
+    for subject, ruling, literal_test in ruled:
         mine = [pattern for pattern in subject if pattern.kind in (None, kind)]
         if mine:
-            rows.append(IndexedRule(mine, ruling, ruling[0] is None, guard))
+            rows.append(IndexedRule(mine, ruling, ruling[0] is None, literal_test))
     return RuleIndex(rows, (None, True, last))
 
 

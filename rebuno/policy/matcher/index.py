@@ -71,7 +71,7 @@ class IndexedRule(NamedTuple, Generic[R]):
     subject: Sequence[SubjectPattern]
     rule: R
     final: bool
-    guard: LiteralTest | None = None
+    literal_test: LiteralTest | None = None
 
 
 class _OpenCandidates:
@@ -103,17 +103,19 @@ class RuleIndex(Generic[R]):
         self._exact: dict[str, list[int]] = {}
         self._globs: dict[str, list[tuple[int, Glob]]] = {}
         self._tables: list[tuple[Sequence[SubjectPattern], ArgumentTable]] = []
-        alike: dict[tuple[str, ...], list[tuple[int, LiteralTest]]] = {}
+        tests_by_key: dict[tuple[str, ...], list[tuple[int, LiteralTest]]] = {}
         for position, row in enumerate(rows):
-            if row.guard is not None:
-                alike.setdefault(_table_key(row.subject, row.guard), []).append((position, row.guard))
-        together: set[int] = set()
-        for group in alike.values():
+            if row.literal_test is not None:
+                tests_by_key.setdefault(_table_key(row.subject, row.literal_test), []).append(
+                    (position, row.literal_test)
+                )
+        in_tables: set[int] = set()
+        for group in tests_by_key.values():
             if len(group) >= MIN_TABLE_RULES:
                 self._tables.append((rows[group[0][0]].subject, ArgumentTable(group[0][1].key, group)))
-                together.update(position for position, _ in group)
+                in_tables.update(position for position, _ in group)
         for position, row in enumerate(rows):
-            for pattern in () if position in together else row.subject:
+            for pattern in () if position in in_tables else row.subject:
                 if pattern.glob.literal is not None:
                     self._exact.setdefault(pattern.glob.literal, []).append(position)
                 else:
@@ -179,8 +181,8 @@ class RuleIndex(Generic[R]):
         return tuple(rules) if final else (*rules, self.last)
 
 
-def _table_key(subject: Sequence[SubjectPattern], guard: LiteralTest) -> tuple[str, ...]:
-    return (guard.key, *(pattern.glob.pattern for pattern in subject))
+def _table_key(subject: Sequence[SubjectPattern], literal_test: LiteralTest) -> tuple[str, ...]:
+    return (literal_test.key, *(pattern.glob.pattern for pattern in subject))
 
 
 def _keep(kept: dict[K, V], key: K, value: V) -> None:

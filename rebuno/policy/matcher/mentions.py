@@ -15,7 +15,7 @@ SHORTEST: Final = 3
 # And shorter ones than this are looked for as whole words only.
 SHORTEST_HIDDEN: Final = 4
 # Values that are looked for in one text because each of their pieces stands there; with more of them it is maybe.
-MAX_SOUGHT: Final = 1_000
+MAX_CANDIDATES: Final = 1_000
 # Characters that are searched for such values, in all readings of a text together; beyond it the answer is maybe.
 MAX_SEARCHED: Final = 1 << 27
 MAX_VALUES: Final = 100_000
@@ -70,13 +70,14 @@ class _MentionedValue:
 
 
 class _MentionIndex:
-    """The values of one history. Each is filed under the rarest of its pieces: a text without it does not hold it.
+    """The values that one history gave, each under the rarest of its pieces: a text without that piece does not hold
+    the value.
 
-    `hidden` has the forms of all values with the first event that gave one, `filed` the same under the rarest of their
-    fragments.
+    `hidden` maps the forms of all values to the first event that gave one; `forms_by_fragment` holds each form under the
+    rarest of its fragments.
     """
 
-    __slots__ = ("agent", "doubt_at", "entries", "filed", "hidden", "input", "numbers", "read", "words")
+    __slots__ = ("agent", "doubt_at", "entries", "forms_by_fragment", "hidden", "input", "numbers", "read", "words")
 
     def __init__(self, facts: Facts) -> None:
         self.agent = facts.agent
@@ -85,7 +86,7 @@ class _MentionIndex:
         self.entries: dict[str | Decimal, _MentionedValue] = {}
         self.words: dict[str, list[_MentionedValue]] = {}
         self.hidden: dict[str, int] = {}
-        self.filed: dict[str, list[str]] = {}
+        self.forms_by_fragment: dict[str, list[str]] = {}
         self.numbers = False
         # The event from which on a text may mention what cannot be looked for.
         self.doubt_at: int | None = None
@@ -119,8 +120,8 @@ class _MentionIndex:
         for form in forms(entry.spelt):
             if form not in self.hidden:
                 self.hidden[form] = seq
-                rarest = min(fragments(form), key=lambda fragment: len(self.filed.get(fragment, ())))
-                self.filed.setdefault(rarest, []).append(form)
+                rarest = min(fragments(form), key=lambda fragment: len(self.forms_by_fragment.get(fragment, ())))
+                self.forms_by_fragment.setdefault(rarest, []).append(form)
 
     def _doubt(self, seq: int) -> None:
         if self.doubt_at is None:
@@ -140,15 +141,15 @@ class _MentionIndex:
     def _as_words(self, text: str, by_then: Callable[[int | None], bool]) -> Tri:
         folded = text.casefold()
         there = set(pieces(folded))
-        sought = [
+        candidates = [
             entry
             for word in self.words.keys() & there
             for entry in self.words[word]
             if (by_then(entry.sure) or by_then(entry.possible)) and entry.pieces <= there
         ]
-        if len(sought) > MAX_SOUGHT:
+        if len(candidates) > MAX_CANDIDATES:
             return None
-        found = [(entry, occurs(folded, entry.spelt)) for entry in sought if isinstance(entry.spelt, str)]
+        found = [(entry, occurs(folded, entry.spelt)) for entry in candidates if isinstance(entry.spelt, str)]
         if self.numbers:
             written = found_numbers(text)
             found += [(self.entries[number], sure or None) for number, sure in written if number in self.entries]
@@ -165,19 +166,19 @@ class _MentionIndex:
         if found is None:
             return True
         size = sum(map(len, found))
-        if len(self.hidden) <= MAX_SOUGHT and len(self.hidden) * size <= min(_LITTLE, MAX_SEARCHED):
+        if len(self.hidden) <= MAX_CANDIDATES and len(self.hidden) * size <= min(_LITTLE, MAX_SEARCHED):
             return any(form in reading for form, seq in self.hidden.items() if by_then(seq) for reading in found)
         left = MAX_SEARCHED
         for reading in found:
             there = fragments(reading)
-            sought = [
+            candidates = [
                 form
-                for fragment in self.filed.keys() & there
-                for form in self.filed[fragment]
+                for fragment in self.forms_by_fragment.keys() & there
+                for form in self.forms_by_fragment[fragment]
                 if by_then(self.hidden[form]) and fragments(form) <= there
             ]
-            left -= len(sought) * len(reading)
-            if len(sought) > MAX_SOUGHT or left < 0 or any(form in reading for form in sought):
+            left -= len(candidates) * len(reading)
+            if len(candidates) > MAX_CANDIDATES or left < 0 or any(form in reading for form in candidates):
                 return True
         return False
 

@@ -56,14 +56,20 @@ class ArgumentTable:
 
     __slots__ = ("_every", "_key", "_numbers", "_other_numbers", "_other_texts", "_texts")
 
-    def __init__(self, key: str, guards: Sequence[tuple[int, LiteralTest]]) -> None:
+    def __init__(self, key: str, literal_tests: Sequence[tuple[int, LiteralTest]]) -> None:
         self._key = key
-        self._every: Positions = tuple(position for position, _ in guards)
-        self._other_texts: Positions = tuple(position for position, guard in guards if not guard.texts)
-        self._other_numbers: Positions = tuple(position for position, guard in guards if not guard.numbers)
-        self._texts = _positions_by_value(((position, guard.texts) for position, guard in guards), self._other_texts)
+        self._every: Positions = tuple(position for position, _ in literal_tests)
+        self._other_texts: Positions = tuple(
+            position for position, literal_test in literal_tests if not literal_test.texts
+        )
+        self._other_numbers: Positions = tuple(
+            position for position, literal_test in literal_tests if not literal_test.numbers
+        )
+        self._texts = _positions_by_value(
+            ((position, literal_test.texts) for position, literal_test in literal_tests), self._other_texts
+        )
         self._numbers = _positions_by_value(
-            ((position, guard.numbers) for position, guard in guards), self._other_numbers
+            ((position, literal_test.numbers) for position, literal_test in literal_tests), self._other_numbers
         )
 
     def find(self, args: Any) -> Positions:
