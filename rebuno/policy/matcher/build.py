@@ -1,4 +1,4 @@
-"""From a checked tree to a policy: one closure a condition, one prepared decision a rule."""
+"""Builds a policy from a checked tree: one closure for each condition, one prepared decision for each rule."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,12 +28,12 @@ LANGUAGE = "rbp 1"
 
 
 def policy_digest(layers: Sequence[tuple[Source, Sequence[tree.File]]], packages: Sequence[str] = ()) -> str:
-    """The hex SHA-256 of the language's version, of the packages whose facets are used, and of what each layer was
-    compiled from.
+    """The digest of a policy: a hex SHA-256 over the language version, the facet packages in use and the texts of each
+    layer.
 
-    Hashed are texts, each as its byte length, a colon and its UTF-8 bytes: the version with each package's name and
-    version behind it (`rbp 1; bank-facets 2.0`), then for each layer the number of files that it uses, its text, and of
-    each file its path from the bundle's folder and its text.
+    The hash takes a sequence of texts, each as its byte length, a colon and its UTF-8 bytes. The first text is the
+    language version, followed by the name and version of each package (`rbp 1; bank-facets 2.0`). Then each layer gives
+    the number of files that it uses, its own text, and for each file the path from the bundle's folder and the text.
     """
     hashed = hashlib.sha256()
     texts = ["; ".join([LANGUAGE, *packages])]
@@ -47,15 +47,15 @@ def policy_digest(layers: Sequence[tuple[Source, Sequence[tree.File]]], packages
 
 
 def packages_of(bundles: Iterable[tree.Bundle]) -> tuple[str, ...]:
-    """The packages, by name and version, that the facets in these trees come from."""
+    """The packages that define the facets in these trees, each as its name and version."""
     if not packaged_facets():
         return ()
     return facet_packages(facets_in(bundles))
 
 
 def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
-    """The policy of a linked tree that `check` found no error in. `stamp` is the whole policy's digest, where that has
-    more layers than this one.
+    """The policy of a linked tree without errors. `stamp` is the digest of the whole policy, if that has more layers
+    than this one.
 
     Raises:
         BundleError: a condition is too large to be evaluated.
@@ -117,7 +117,7 @@ def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Rul
             case tree.Message(text):
                 message = str(text.value)
             case _:
-                pass  # told by the obligation
+                pass  # part of the obligation
     obligation = obligation_of(rule, bundle)
     decision = Decision(
         Verdict(rule.verdict),
@@ -136,7 +136,7 @@ def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Rul
 
 
 def names_of(bundle: tree.Bundle) -> BundleNames:
-    """What the names of a bundle mean, for its conditions."""
+    """The names of a bundle, ready for the compilation of its conditions."""
     values: dict[str, Any] = {}
     context = path_context(bundle)
     conditions: dict[str, tree.Expr] = {}
@@ -168,7 +168,7 @@ def _known(
     listed: list[Any] = []
     inputs: list[FromInput] = []
     steps: list[FromSteps] = []
-    # A `where` sees the lists of the bundle, but neither its conditions nor its `known` sets.
+    # A `where` can use the lists of the bundle, but neither its conditions nor its `known` sets.
     names = BundleNames(values, lambda name, fold, facet: None, context)
     for source in known.sources:
         match source:

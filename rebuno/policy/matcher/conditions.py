@@ -1,4 +1,4 @@
-"""From conditions to closures: `not` is pushed down to the tests first, so that absence and doubt keep their side."""
+"""Compiles conditions to closures. `not` is pushed down to the tests first, so that each test decides about absence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,13 +15,13 @@ from rebuno.policy.matcher.tests import Vocabulary, compile_block, compile_test,
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import Tri
 
-# Conditions nested deeper or with more tests are refused: evaluation can neither exhaust the stack nor take for ever.
+# The compiler refuses deeper and larger conditions, so that evaluation never exhausts the stack or runs too long.
 MAX_NESTING: Final = 100
 MAX_SIZE: Final = 10_000
 
 
 class ConditionTooLargeError(Exception):
-    """A condition with the named ones written out exceeds a bound; `span` is where it stands."""
+    """A condition, with its named conditions expanded, exceeds a bound. `span` is its place in the bundle."""
 
     def __init__(self, span: tree.Span) -> None:
         bounds = f"is deeper than {MAX_NESTING} or has more than {MAX_SIZE:,} tests"
@@ -31,30 +31,30 @@ class ConditionTooLargeError(Exception):
 
 @dataclass(slots=True)
 class BundleNames(Vocabulary):
-    """All names of a bundle; `conditions` keep their trees."""
+    """All names of a bundle. `conditions` holds the trees of the named conditions."""
 
     conditions: Mapping[str, tree.Expr] = field(default_factory=dict)
     _checks: dict[tuple[str, bool, bool], Check] = field(default_factory=dict)
     _sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def check(self, name: str, negated: bool, block: Block | None) -> Check:
-        """The check of a named condition, compiled once for each sign, outside and inside of blocks."""
+        """The check of a named condition. It is compiled once for each sign, inside and outside of blocks."""
         key = (name, negated, block is not None)
         check = self._checks.get(key)
         if check is None:
-            # A named condition knows no `it`, but inside a block it is asked once an element.
+            # A named condition cannot use `it`, but inside a block it runs once for each element.
             check = self._checks[key] = _compiled(self.conditions[name], self, negated, Block(None) if block else None)
         return check
 
     def leave_out(self, name: str) -> None:
-        """Measures what names this condition as if nothing stood in its place."""
+        """Counts this condition as empty in every condition that names it."""
         self._sizes[name] = (0, 0)
 
     def measure(self, expr: tree.Expr, depth: int = 0) -> tuple[int, int]:
-        """How deep a condition nests and how many tests it has, the named ones written out.
+        """The nesting depth of a condition and its number of tests, with the named conditions expanded.
 
         Raises:
-            TooLargeError: more than `MAX_NESTING` or `MAX_SIZE`.
+            ConditionTooLargeError: more than `MAX_NESTING` or `MAX_SIZE`.
         """
         if depth > MAX_NESTING:
             raise ConditionTooLargeError(expr.span)
@@ -81,10 +81,10 @@ class BundleNames(Vocabulary):
 
 
 def compile_expr(expr: tree.Expr, names: BundleNames, negated: bool = False) -> Check:
-    """The check that answers `expr`, or with `negated` `not expr`.
+    """The check that answers `expr`, or `not expr` if `negated` is true.
 
     Raises:
-        TooLargeError: it nests too deep, or has too many tests once the named conditions are written out.
+        ConditionTooLargeError: the condition nests too deep or has too many tests, with the named conditions expanded.
     """
     names.measure(expr)
     return _compiled(expr, names, negated)
@@ -101,7 +101,7 @@ def _compiled(expr: tree.Expr, names: BundleNames, negated: bool, block: Block |
     if isinstance(expr, tree.Test):
         if expr.block is None:
             return compile_test(expr, names, negated, block)
-        # `not every X has (E)` is `any X has (not (E))`: the negation goes on into the block.
+        # `not every X has (E)` is `any X has (not (E))`, so the negation continues into the block.
         _, inverted, every = signs(expr, negated)
         inner = _compiled(expr.block, names, inverted, Block(lens(expr.operand, expr.op, block).facet))
         return compile_block(expr, inner, every is True, names, block)

@@ -1,4 +1,4 @@
-"""Which earlier steps a policy can ask about at all, so that a long run keeps only those in mind."""
+"""Finds the earlier steps that a policy can ask about, so that a long run keeps only those in memory."""
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -12,8 +12,8 @@ from rebuno.policy.syntax import tree
 
 
 class HistoryDependencies:
-    """What the tests of a policy on history are about: `policy.decide` says the same of any history whether or not it
-    holds what this is not about."""
+    """The subjects of all tests of a policy on history. A step that matches no subject never changes a decision, so the
+    history may leave it out."""
 
     __slots__ = ("_known", "_subjects")
 
@@ -22,7 +22,7 @@ class HistoryDependencies:
         self._known: dict[tuple[str, str], bool] = {}
 
     def __bool__(self) -> bool:
-        """Whether a test may ask about any step."""
+        """Whether the policy has a test on history."""
         return bool(self._subjects)
 
     def about(self, kind: str, target: str) -> bool:
@@ -36,7 +36,7 @@ class HistoryDependencies:
         return found
 
 
-# A policy is made for many executions, and walking through a hundred rules takes as long as a hundred steps.
+# Many executions share one policy, and a walk through a hundred rules costs as much as a hundred steps.
 @lru_cache(maxsize=16)
 def _patterns(policy: Policy) -> list[SubjectPattern]:
     found: list[SubjectPattern] = []

@@ -1,4 +1,4 @@
-"""What a decision may look at: the submission, the execution's input, and what earlier steps left behind."""
+"""The facts behind a decision: the submission, the input of the execution, and the evidence of earlier steps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +7,12 @@ from rebuno.model.step import StepStatus
 
 
 class Evidence:
-    """One thing that happened to an earlier step of the execution and that a rule may rest on.
+    """One recorded fact about an earlier step of the execution.
 
-    `seq` is the number of the event that recorded it. `approved` says that a person approved the step; otherwise it
-    ran, and `status` says how far it came: `executing` where it was started, else how it ended. A step that never
-    started leaves no such evidence. `kind`, `target` and `args` are the step's; `result` counts once it succeeded.
-    `step` is the step's id where there is more than one thing to tell of it, else empty.
+    `seq` is the number of the event that recorded it. If `approved` is true, a person approved the step. Otherwise the
+    step ran and `status` is its state: `executing` after the start, later the state in which it ended. A step that
+    never started leaves no evidence of that second sort. `kind`, `target` and `args` are those of the step; `result`
+    counts only after a success. `step` is the id of a step that has several pieces of evidence, else empty.
     """
 
     __slots__ = ("approved", "args", "kind", "result", "seq", "status", "step", "succeeded", "target")
@@ -37,16 +37,16 @@ class Evidence:
         self.approved = approved
         self.status = status
         self.step = step
-        # Whether `result` is one.
+        # Whether `result` is the result of the step.
         self.succeeded = not approved and status is StepStatus.SUCCEEDED
 
 
 class History:
-    """The evidence of one execution, oldest first. It only ever grows.
+    """The evidence of one execution, oldest first. A history only grows.
 
-    INVARIANT: `seq` never falls along `evidence`, and a step is started before it ends. `indexes` belongs to the
-    compiled policies that read this history: each keeps what it has already read under a key of its own, so a growing
-    history is read once, not once a step.
+    INVARIANT: `seq` never decreases along `evidence`, and the start of a step comes before its end. `indexes` belongs
+    to the compiled policies that read this history. Each policy stores its own index under its own key, so it reads
+    every piece of evidence once and not once for each step.
     """
 
     __slots__ = ("evidence", "indexes")
@@ -56,18 +56,18 @@ class History:
         self.indexes: dict[object, Any] = {}
 
     def append(self, evidence: Evidence) -> None:
-        """Adds what happened last."""
+        """Adds the newest evidence."""
         self.evidence.append(evidence)
 
 
 class Facts:
     """One submission as a policy sees it.
 
-    `kind` is a wire kind (`tool_call`, `llm_call`, `local`), `args` and `input` are JSON values as Python's `json`
-    reads them, `agent` is the agent's id. `parent` is the agent, or the execution, that began this one; empty where a
-    client did. `history` may be None (nothing happened yet); `as_of` is the event number
-    up to which (exclusive) it counts, None for all of it. `now` is the time of the submission in seconds since 1970,
-    None where there is no clock. Rules cannot tell one `Facts` with equal fields from another.
+    `kind` is a wire kind (`tool_call`, `llm_call`, `local`). `args` and `input` are JSON values as Python's `json`
+    reads them. `agent` is the id of the agent. `parent` is the agent or the execution that began this execution; it is
+    empty if a client began it. `history` is None if nothing happened yet. `as_of` is the event number at which the
+    history ends (exclusive), None for the whole history. `now` is the time of the submission in seconds since 1970,
+    None without a clock. Rules cannot distinguish two `Facts` with equal fields.
     """
 
     __slots__ = (
@@ -107,9 +107,9 @@ class Facts:
         self.history = history
         self.as_of = as_of
         self.now = now
-        # Elements tested so far in this decision; the evaluator sets it to 0 first.
+        # The number of elements tested so far in this decision. `decide` resets it to 0.
         self.tests = 0
-        # What facets have read of these facts in this decision; the evaluator empties it first.
+        # The values that facets have read in this decision. `decide` clears them.
         self.readings: dict[int, list[Any]] | None = None
-        # The element that a block looks at; set by the block before anything asks for it.
+        # The current element of a block. The block sets it before a test reads it.
         self.it: Any

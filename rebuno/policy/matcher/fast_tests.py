@@ -1,4 +1,4 @@
-"""Predicates with a constant on the right, prepared once; the same answers as `predicates` gives, sooner."""
+"""Predicates with a constant right side, prepared once. They give the same answers as `predicates`, but faster."""
 
 from collections.abc import Callable
 from operator import ge, gt, le, lt
@@ -18,7 +18,7 @@ def constant_predicate(op: Op, right: Any, fold: bool) -> Predicate:
     """The predicate of `op` against the constant `right`.
 
     Raises:
-        GlobError, re2.error: a pattern that cannot be read (`check` has refused it before).
+        GlobError, re2.error: a pattern cannot be read. The checker refuses such a pattern earlier.
     """
     if op is Op.IN and type(right) is list and all(key_of(item) is not None for item in right):
         return _among(right, fold)
@@ -59,7 +59,8 @@ Check = Callable[[Facts], Tri]
 
 
 def fast_test(operand: Operand, op: Op, right: Any, negated: bool, slow: Check) -> Check:
-    """A short cut for `args.key` against a string, a number or a list; `slow` answers whatever is not plain."""
+    """A short cut for a test of `args.key` against a string, a number or a list. `slow` answers for all other
+    values."""
     path = operand.paths[0]
     if path.root != "args" or len(path.parts) != 1 or not isinstance(path.parts[0], Key):
         return slow

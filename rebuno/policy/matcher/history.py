@@ -1,4 +1,4 @@
-"""`after` and `count`: how many earlier steps of the execution are meant, for sure and perhaps."""
+"""`after` and `count`: counts the earlier steps of the execution that match, certain and possible matches apart."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -16,21 +16,22 @@ from rebuno.policy.values.json_values import Tri
 _OPPOSITE: Final = {Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE, Op.EQ: Op.NE, Op.NE: Op.EQ}
 
 Where = Callable[[PastStep], Tri]
-# How many steps are meant for sure, how many at most, and how many at most where the submission leaves out what `where`
-# asks of it and may stand for any value. None: beyond the bound.
+# The number of steps that match for certain, the number that may match, and the number that may match if an argument
+# that `where` needs is absent from the submission and may have any value. None beyond the bound of element tests.
 StepCounts = tuple[int, int, int] | None
 
 
 class StepCounter(Protocol):
-    """`SUBJECT [where (E)]`."""
+    """Counts the earlier steps that match `SUBJECT [where (E)]`."""
 
     def numbers(self, facts: Facts) -> StepCounts:
-        """How many steps before the submission are meant."""
+        """The number of matching steps before the submission."""
 
 
 class _CachedCounts:
-    """What one history gave so far, as numbers of events that never fall: of those that made a step count for sure,
-    that made one count perhaps, and that showed of such a one that it is not meant."""
+    """The counts of one history so far. Each list holds event numbers in ascending order: `sure` those at which a step
+    began to match for certain, `perhaps` those at which a step began to match possibly, and `not_meant` those that
+    ruled out a possible match."""
 
     __slots__ = ("agent", "input", "not_meant", "open", "perhaps", "read", "sure")
 
@@ -41,11 +42,11 @@ class _CachedCounts:
         self.sure: list[int] = []
         self.perhaps: list[int] = []
         self.not_meant: list[int] = []
-        # Steps that may still be told more of, each with whether it counts perhaps.
+        # Steps that may get more evidence, each with whether it is a possible match now.
         self.open: dict[str, bool] = {}
 
     def add(self, step: Evidence, answer: Tri) -> None:
-        """Takes in what happened to a step, with what `where` says to it."""
+        """Adds evidence about a step, with the answer of `where` for it."""
         counted, counts = self.open.pop(step.step, False), answer is not False
         if counts and not counted:
             self.perhaps.append(step.seq)
@@ -58,15 +59,15 @@ class _CachedCounts:
             self.open[step.step] = counts
 
     def numbers(self, before: int | None) -> tuple[int, int]:
-        """How many steps counted before an event."""
+        """The number of certain and of possible matches before an event."""
         if before is None:
             return len(self.sure), len(self.perhaps) - len(self.not_meant)
         return bisect_left(self.sure, before), bisect_left(self.perhaps, before) - bisect_left(self.not_meant, before)
 
 
 class CachedStepCounter:
-    """Steps about which the answer stays: counted as the history grows. `where` is asked about each when it starts and
-    when it has succeeded, with a count of element tests of its own."""
+    """Counts steps whose match does not depend on the submission. The counts grow with the history. `where` runs once
+    when a step starts and once when it has succeeded, each time with its own count of element tests."""
 
     __slots__ = ("subject", "where")
 
@@ -75,12 +76,12 @@ class CachedStepCounter:
         self.where = where
 
     def numbers(self, facts: Facts) -> StepCounts:
-        """How many steps before the submission are meant."""
+        """The number of matching steps before the submission."""
         history = facts.history
         if history is None:
             return 0, 0, 0
         counted: _CachedCounts | None = history.indexes.get(self)
-        # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
+        # A `where` may use the input and the agent of the execution. One history normally has one of each.
         if counted is None or counted.input is not facts.input or counted.agent != facts.agent:
             counted = history.indexes[self] = _CachedCounts(facts)
         for step in history.evidence[counted.read :]:
@@ -99,7 +100,7 @@ class CachedStepCounter:
 
 
 class _Run:
-    """An earlier step: how it started, and its success."""
+    """An earlier step: the evidence of its start, and of its success if it has succeeded."""
 
     __slots__ = ("first", "success")
 
@@ -109,7 +110,7 @@ class _Run:
 
 
 class _Runs:
-    """The steps of one history that a subject means, in the order in which they started."""
+    """The steps of one history that match a subject, in the order of their start."""
 
     __slots__ = ("by_step", "read", "runs")
 
@@ -119,7 +120,7 @@ class _Runs:
         self.by_step: dict[str, _Run] = {}
 
     def add(self, step: Evidence) -> None:
-        """Takes in what happened to a step."""
+        """Adds evidence about a step."""
         run = self.by_step.get(step.step)
         if run is None:
             run = _Run(step)
@@ -131,8 +132,9 @@ class _Runs:
 
 
 class FreshStepCounter:
-    """Steps about which every submission asks anew. Each step counts as one element test, and what `where` tests of it
-    counts as inside a block. `otherwise` is the negated `where`, `paths` are those into the submission."""
+    """Counts steps whose match depends on the submission, so that every submission evaluates `where` again. Each step
+    counts as one element test, and the tests of `where` count as inside a block. `otherwise` is the negated `where`;
+    `paths` are the paths in `where` that lead into the submission."""
 
     __slots__ = ("otherwise", "paths", "subject", "where")
 
@@ -145,7 +147,7 @@ class FreshStepCounter:
         self.paths = tuple(paths)
 
     def numbers(self, facts: Facts) -> StepCounts:
-        """How many steps before the submission are meant; None beyond the bound of element tests."""
+        """The number of matching steps before the submission; None beyond the bound of element tests."""
         sure = perhaps = more = 0
         before = facts.as_of
         past = PastStep(facts)
@@ -183,15 +185,15 @@ class FreshStepCounter:
 
 
 def counts_step(subject: Sequence[SubjectPattern], step: Evidence) -> bool:
-    """Whether something happened to a step that the subject is about; that a person approved it is nothing yet."""
+    """Whether the evidence counts: its step matches the subject, and it is more than an approval."""
     return not step.approved and matches_any(subject, step.kind, step.target)
 
 
 def compare_counts(numbers: StepCounts, op: Op, number: int, negated: bool) -> Tri:
-    """`count(…) OP N`, or its negation: maybe where the sure and the possible numbers disagree.
+    """The answer of `count(…) OP N`, or of its negation: maybe if the certain and the possible counts disagree.
 
-    INVARIANT: the negation of "at least" is "below", and what the submission leaves out may count there: no allow rule
-    matches because an argument was left out.
+    INVARIANT: the negation of "at least" is "below", and "below" counts steps that may match because an argument is
+    absent. So no allow rule matches because the submission leaves an argument out.
     """
     if numbers is None:
         return None
@@ -238,5 +240,5 @@ def history_check(expr: tree.After | tree.Count, steps: StepCounter, negated: bo
 
 
 def count_bound(expr: tree.After | tree.Count) -> tuple[Op, int]:
-    """What the number of steps is compared with; `after` is at least one."""
+    """The operator and the number of the comparison; `after` is `>= 1`."""
     return (expr.op, expr.number) if isinstance(expr, tree.Count) else (Op.GE, 1)

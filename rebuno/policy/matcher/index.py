@@ -1,4 +1,4 @@
-"""Which rules are about a step: names and globs, indexed so that thousands of rules cost no more than ten."""
+"""Finds the rules that match a kind and a target. The index makes thousands of rules cost no more than ten."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -10,9 +10,9 @@ from rebuno.policy.values.globs import Glob, glob
 
 KINDS: Final[dict[str, str]] = {"tool": Kind.TOOL.value, "llm": Kind.LLM.value, "local": Kind.LOCAL.value}
 
-# Targets, and choices by arguments, that are remembered for each kind.
+# The number of targets, and of choices by arguments, that the index of a kind caches.
 MAX_TARGETS: Final = 4096
-# Rules of one subject that ask the same argument: from this many on they are found by its value.
+# From this number on, rules with the same subject that test the same argument are found by its value.
 MIN_TABLE_RULES: Final = 8
 
 Lists = Mapping[str, Sequence[object]]
@@ -28,15 +28,15 @@ class SubjectPattern:
         self.glob = pattern
 
     def matches(self, kind: str, target: str) -> bool:
-        """Whether a step of this kind and name is meant."""
+        """Whether the pattern matches a step of this kind and target."""
         return self.kind in (None, kind) and self.glob.matches(target)
 
 
 def subject_patterns(subject: Subject, lists: Lists) -> tuple[SubjectPattern, ...]:
-    """The patterns of a subject, the lists that it names written out.
+    """The patterns of a subject, with the lists that it names expanded.
 
     Raises:
-        GlobError: a pattern cannot be read (`check` has refused it before).
+        GlobError: a pattern cannot be read. The checker refuses such a pattern earlier.
     """
     if not subject.groups:
         return (SubjectPattern(None, glob("*")),)
@@ -55,7 +55,7 @@ def _texts(item: Literal | Name, lists: Lists) -> Iterator[str]:
 
 
 def matches_any(subject: Sequence[SubjectPattern], kind: str, target: str) -> bool:
-    """Whether one of the patterns means the step."""
+    """Whether one of the patterns matches the step."""
     return any(pattern.matches(kind, target) for pattern in subject)
 
 
@@ -65,8 +65,8 @@ V = TypeVar("V")
 
 
 class IndexedRule(NamedTuple, Generic[R]):
-    """A rule as an index takes it: the patterns that count for the kind, the rule, whether it always matches once its
-    subject does, and what its first test asks of an argument, if it is of that sort."""
+    """A rule as an entry of the index: the patterns for the kind of the index, the rule, whether the rule always
+    decides once its subject matches, and the literal test that it begins with, if it has one."""
 
     subject: Sequence[SubjectPattern]
     rule: R
@@ -75,8 +75,9 @@ class IndexedRule(NamedTuple, Generic[R]):
 
 
 class _OpenCandidates:
-    """The candidates of a target before its arguments are known: those that any arguments leave, in order, and the
-    tables that tell the others. Nothing from position `end` on is a candidate. `chosen` remembers the whole lists."""
+    """The candidates of a target before the arguments are known: the positions that are candidates for any arguments,
+    in order, and the tables that give the others. No position from `end` on is a candidate. `chosen` caches the
+    complete lists."""
 
     __slots__ = ("chosen", "end", "positions", "tables")
 
@@ -88,11 +89,11 @@ class _OpenCandidates:
 
 
 class RuleIndex(Generic[R]):
-    """The rules about steps of one kind, found by target and, where many rules ask one argument, by its value.
+    """An index of the rules for steps of one kind, by target and, if many rules test one argument, by its value.
 
-    `rows` are the rules in the order of the file; nothing after the first that always matches is a candidate. `last`
-    ends every list. Names without wildcards are looked up, globs are found through what they begin with. Rules of one
-    subject that begin by asking the same argument for literals cost one look-up together.
+    `rows` are the rules in the order of the file. No rule after the first one that always decides is a candidate.
+    `last` ends every list of candidates. A hash table finds names without wildcards, and prefixes find the globs. Rules
+    with one subject that begin with a literal test of the same argument cost one look-up together.
     """
 
     __slots__ = ("_choices", "_exact", "_globs", "_lengths", "_open", "_rules", "_seen", "_tables", "last")
@@ -126,15 +127,15 @@ class RuleIndex(Generic[R]):
         self._choices = 0
 
     def candidates(self, target: str, args: Any) -> tuple[R, ...]:
-        """The rules about `target` that these arguments leave, in the order of the file, up to the first that always
-        matches; then `last`. Those that are left out would not have matched."""
+        """The rules that may match `target` and these arguments, in the order of the file, up to the first one that
+        always decides; then `last`. No rule that is left out can match."""
         found = self._seen.get(target)
         if found is None:
             found = self._find(target)
             _keep(self._seen, target, found)
         if isinstance(found, tuple):
             return found
-        # INVARIANT: what a table finds lives as long as the table, so no other list can take its place in memory.
+        # INVARIANT: a list that a table gives lives as long as the table, so its `id` stands for that list only.
         tables = found.tables
         key: object = id(tables[0].find(args)) if len(tables) == 1 else tuple([id(t.find(args)) for t in tables])
         kept: tuple[R, ...] | None = found.chosen.get(key)
@@ -157,7 +158,7 @@ class RuleIndex(Generic[R]):
         ]
         if not tables:
             return self._listed(ordered)
-        # Targets with the same candidates share them, and what is then chosen by arguments.
+        # Targets with the same candidates share one object, and with it the lists that are chosen by arguments.
         key = (*ordered, -1, *(number for number, _ in tables))
         found = self._open.get(key)
         if found is None:
@@ -186,7 +187,7 @@ def _table_key(subject: Sequence[SubjectPattern], literal_test: LiteralTest) -> 
 
 
 def _keep(kept: dict[K, V], key: K, value: V) -> None:
-    # When it is full it starts anew: nobody can make it grow by inventing names.
+    # A full cache is cleared, so that invented names cannot make it grow.
     if len(kept) >= MAX_TARGETS:
         kept.clear()
     kept[key] = value

@@ -1,4 +1,4 @@
-"""`contains any NAME`: which values of a `known` a text mentions, in time linear in the text."""
+"""`contains any NAME`: finds the values of a `known` set that a text mentions, in time linear in the text."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
@@ -10,24 +10,24 @@ from rebuno.policy.values.json_values import Tri, is_number, valid
 from rebuno.policy.values.readings import readings
 from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT, found_numbers, occurs, pieces
 
-# Shorter values are left out: they stand in every text.
+# The index leaves shorter values out: every text contains them.
 SHORTEST: Final = 3
-# And shorter ones than this are looked for as whole words only.
+# Values shorter than this are searched as whole words only.
 SHORTEST_HIDDEN: Final = 4
-# Values that are looked for in one text because each of their pieces stands there; with more of them it is maybe.
+# The number of values whose pieces are all in the text, and which are then searched. With more, the answer is maybe.
 MAX_CANDIDATES: Final = 1_000
-# Characters that are searched for such values, in all readings of a text together; beyond it the answer is maybe.
+# The number of characters searched for such values in all readings of a text. Beyond it the answer is maybe.
 MAX_SEARCHED: Final = 1 << 27
 MAX_VALUES: Final = 100_000
-# With less to do than this, every value is looked for without asking whether its pieces are there.
+# A search that is smaller than this looks for every value, without a look at the pieces first.
 _LITTLE: Final = 1 << 20
 
-# What one earlier step gives: values, whether for sure, and the facet that read them.
+# Gives the values of one earlier step: each value, whether it is certain, and the facet that read it.
 StepValues = Callable[[Evidence, Facts], Iterator[tuple[Any, bool, Facet | None]]]
 
 
 def spelling_of(value: Any) -> str | Decimal | None:
-    """How a value is looked for: a text without regard to case, a number as a number; None for what is left out."""
+    """The form in which a value is searched: a text in lower case, a number as a decimal; None for a value left out."""
     if type(value) is str:
         return value.casefold() if len(value) >= SHORTEST and value.strip() and valid(value) else None
     if is_number(value):
@@ -37,7 +37,8 @@ def spelling_of(value: Any) -> str | Decimal | None:
 
 
 def forms(spelling: str | Decimal) -> Collection[str]:
-    """What is looked for anywhere in the readings of a text: a value's own readings, of a number its digits."""
+    """The texts that are searched anywhere in the readings of a text: the readings of a value, or the digits of a
+    number."""
     if not isinstance(spelling, str):
         written = format(spelling.copy_abs(), "f")
         written = written.rstrip("0").rstrip(".") if "." in written else written
@@ -48,17 +49,17 @@ def forms(spelling: str | Decimal) -> Collection[str]:
 
 
 def searchable(text: Any) -> bool:
-    """Whether it is a text that can be searched: valid Unicode of at most 1,048,576 characters."""
+    """Whether the value is a text that can be searched: valid Unicode of at most 1,048,576 characters."""
     return type(text) is str and len(text) <= MAX_SEARCHED_TEXT and valid(text)
 
 
 def fragments(text: str) -> set[str]:
-    """Every four characters that stand side by side: where a form stands, all of its fragments do."""
+    """All runs of four characters in a text. A text that contains a form contains all fragments of that form."""
     return {text[at : at + SHORTEST_HIDDEN] for at in range(len(text) - SHORTEST_HIDDEN + 1)}
 
 
 class _MentionedValue:
-    """One value: as it is spelt, its pieces, and the first events that gave it for sure and perhaps."""
+    """One value: its spelling, its pieces, and the first events that gave it as a certain and as a possible value."""
 
     __slots__ = ("pieces", "possible", "spelt", "sure")
 
@@ -73,8 +74,8 @@ class _MentionIndex:
     """The values that one history gave, each under the rarest of its pieces: a text without that piece does not hold
     the value.
 
-    `hidden` maps the forms of all values to the first event that gave one; `forms_by_fragment` holds each form under the
-    rarest of its fragments.
+    `hidden` maps the forms of all values to the first event that gave one; `forms_by_fragment` holds each form under
+    the rarest of its fragments.
     """
 
     __slots__ = ("agent", "doubt_at", "entries", "forms_by_fragment", "hidden", "input", "numbers", "read", "words")
@@ -88,11 +89,11 @@ class _MentionIndex:
         self.hidden: dict[str, int] = {}
         self.forms_by_fragment: dict[str, list[str]] = {}
         self.numbers = False
-        # The event from which on a text may mention what cannot be looked for.
+        # From this event on, the set has a value that cannot be searched, so a miss is maybe.
         self.doubt_at: int | None = None
 
     def add(self, value: Any, sure: bool, seq: int) -> None:
-        """Files a value that an event gave."""
+        """Adds a value that an event gave."""
         if isinstance(value, Reading):
             self._doubt(seq)
             return
@@ -128,7 +129,7 @@ class _MentionIndex:
             self.doubt_at = seq
 
     def find(self, text: str, before: int | None) -> Tri:
-        """Whether the text mentions what was given before an event."""
+        """Whether the text mentions a value that was given before an event."""
 
         def by_then(seq: int | None) -> bool:
             return seq is not None and (before is None or seq < before)
@@ -159,7 +160,8 @@ class _MentionIndex:
         return None if any(by_then(entry.sure) or by_then(entry.possible) for entry, _ in mentioned) else False
 
     def _hides(self, text: str, by_then: Callable[[int | None], bool]) -> bool:
-        # Whether it may hold a value anywhere, or in a reading: also where there is more to search than the bounds let.
+        # Whether the text or one of its readings may contain a value anywhere. Also true beyond the bounds of the
+        # search.
         if not self.hidden:
             return False
         found = readings(text)
@@ -184,21 +186,21 @@ class _MentionIndex:
 
 
 class Mentions:
-    """The values of one `known` that a text can mention: those of lists, and what earlier steps gave."""
+    """The values of one `known` set that a text can mention: those of lists and those that earlier steps gave."""
 
     __slots__ = ("_alone", "_given", "_listed")
 
     def __init__(self, listed: Sequence[Any], given: StepValues) -> None:
         self._listed = tuple(listed)
         self._given = given
-        # What is asked where nothing has happened yet.
+        # The index of the lists alone, for an execution without a history.
         self._alone: _MentionIndex | None = None
 
     def find(self, text: Any, facts: Facts) -> Tri:
-        """Whether the text holds one of the values, as of the submission: yes as a whole word, maybe anywhere else, as
-        it stands or in one of its readings.
+        """Whether the text contains one of the values, as of the submission. The answer is yes for a whole word, and
+        maybe for a value anywhere else in the text or in one of its readings.
 
-        What is no text, or no searchable one, is maybe.
+        The answer is maybe for a value that is no searchable text.
         """
         return self._index(facts).find(text, facts.as_of) if searchable(text) else None
 
@@ -208,7 +210,7 @@ class Mentions:
             self._alone = self._alone or self._of_lists(facts)
             return self._alone
         index: _MentionIndex | None = history.indexes.get(self)
-        # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
+        # A `where` may use the input and the agent of the execution. One history normally has one of each.
         if index is None or index.input is not facts.input or index.agent != facts.agent:
             index = history.indexes[self] = self._of_lists(facts)
         evidence = history.evidence

@@ -1,4 +1,4 @@
-"""From the clauses of a rule to what it asks for besides its verdict."""
+"""Collects the obligations of a rule from its clauses: limits, budgets and questions to people."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _OTHERWISE: Final = {
 
 
 def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
-    """What a rule of the bundle of that name asks for, None where it asks for nothing."""
+    """The obligation of a rule in the bundle of that name; None for a rule without limit, budget or question."""
     limit: Limit | None = None
     budget: Budget | None = None
     approvers: tuple[str, ...] = ()

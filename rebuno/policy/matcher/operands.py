@@ -1,4 +1,4 @@
-"""What an operand gives: the values at its paths, read through its facets; and what a facet makes of the other side."""
+"""Evaluates operands: the values at their paths, read through their facets; and normalises the right side of a test."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -16,31 +16,31 @@ from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, g
 
 logger: Final = logging.getLogger("rebuno.policy.facets")
 
-# What a place on the right side of these is: a part of the value, not a value.
+# Predicates whose right side is a part of a value, not a value.
 _PARTS: Final = frozenset({Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS, Op.LIKE})
-# Beyond it every quantifier is maybe, so that reading would be for nothing.
+# With more values every quantifier is maybe, so that no value is read.
 MAX_READ: Final = 100_000
 _WHOLE: Final = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.IN})
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """That a test stands in `has (…)`; `facet` is what `it` was read by, if anything."""
+    """The block `has (…)` around a test. `facet` is the facet that `it` was read by, if any."""
 
     facet: Facet | None
 
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """How a test looks at its left side: through `chain`, outermost first. `facet` is what the elements that come out
-    are readings of: the outermost, or in a block what `it` was read by."""
+    """The facets through which a test reads its left side: `chain`, outermost first. `facet` is the facet whose values
+    the elements are: the outermost of the chain or, in a block, the facet that `it` was read by."""
 
     chain: tuple[Facet, ...]
     facet: Facet | None
 
 
 def path_context(bundle: tree.Bundle) -> PathContext:
-    """Where the relative paths of a bundle start, and what `~` is."""
+    """The context of paths in a bundle: its `workdir` and its `home`."""
     workdir = home = None
     for statement in bundle.statements:
         if isinstance(statement, tree.Workdir):
@@ -51,7 +51,7 @@ def path_context(bundle: tree.Bundle) -> PathContext:
 
 
 def chain_of(names: Sequence[tree.Name]) -> tuple[Facet, ...]:
-    """The facets of a chain, outermost first (`check` has seen that there are such)."""
+    """The facets of a chain, outermost first. The checker has made sure that they exist."""
     if not names:
         return ()
     found = [registry.find_facet(name.text) for name in names]
@@ -59,7 +59,7 @@ def chain_of(names: Sequence[tree.Name]) -> tuple[Facet, ...]:
 
 
 def lens(operand: tree.Operand, op: Op, block: Block | None) -> Lens:
-    """How a test with this predicate looks at the operand. `under` without a facet takes a text as a path."""
+    """The lens of a test with this predicate and operand. `under` without a facet reads a text as a path."""
     chain = chain_of(operand.facets)
     facet = chain[0] if chain else inherited(operand, block)
     if facet is None and op is Op.UNDER:
@@ -69,9 +69,10 @@ def lens(operand: tree.Operand, op: Op, block: Block | None) -> Lens:
 
 
 def inherited(operand: tree.Operand, block: Block | None) -> Facet | None:
-    """What the elements of an operand without a facet are readings of: where it is `it` itself, what `it` was read by.
+    """The facet whose values the elements of an operand without a facet are: if the operand is `it`, the facet that
+    `it` was read by, else None.
 
-    A quantifier takes a command apart into words, which are plain texts.
+    A quantifier splits a command into words, which are plain texts.
     """
     if block is None or block.facet is None or operand.facets or len(operand.paths) > 1:
         return None
@@ -85,9 +86,10 @@ def inherited(operand: tree.Operand, block: Block | None) -> Facet | None:
 
 
 def through(chain: Sequence[Facet], values: list[Any], context: PathContext) -> list[Any]:
-    """The values as the facets read them: absent ones stay absent, unreadable ones unreadable, sets are taken apart.
+    """The values that the facets read. An absent value stays absent, an unreadable value stays unreadable, and a set
+    gives its elements.
 
-    Of more than 100,000 values none is read.
+    With more than 100,000 values, all results are `UNREADABLE`.
     """
     for facet in reversed(chain):
         if len(values) > MAX_READ:
@@ -104,7 +106,7 @@ def through(chain: Sequence[Facet], values: list[Any], context: PathContext) -> 
                 try:
                     read = facet.read(value, context)
                 except Exception as error:
-                    # INVARIANT: no input makes evaluation raise, no matter who wrote the facet.
+                    # INVARIANT: no input makes evaluation raise, also with the facets of other packages.
                     logger.exception("the reader of `%s of` failed; what it was given counts as unreadable", facet.name)
                     read = reader_failed(facet.name, type(error).__name__)
                 found.extend(read) if facet.many and type(read) is list else found.append(read)
@@ -121,8 +123,8 @@ def values_of(
     apart: bool,
     block: bool = False,
 ) -> list[Any]:
-    """The elements of an operand; `apart` takes lists apart, as quantifiers do. Empty only where a set is. For
-    a `block` the words of commands keep where they stand."""
+    """The elements of an operand. With `apart`, lists give their elements, as quantifiers need them. The result is
+    empty only for an empty set. With `block`, the words of commands keep their directories."""
     roots = [getattr(facts, path.root) for path in operand.paths]
     found = elements(roots, [path.parts for path in operand.paths], apart=apart)
     if chain or block or all(path.root != "it" for path in operand.paths):
@@ -131,7 +133,7 @@ def values_of(
 
 
 def right_of(operand: tree.Operand, facts: Any, context: PathContext) -> Any:
-    """The value of a path on the right side: of several values the list of those that are there."""
+    """The value of a path on the right side; for several values, the list of those that are there."""
     path, chain = operand.paths[0], chain_of(operand.facets)
     root = getattr(facts, path.root)
     if path.many or any(facet.many for facet in chain):
@@ -142,12 +144,12 @@ def right_of(operand: tree.Operand, facts: Any, context: PathContext) -> Any:
 
 
 def is_given(value: Any) -> Tri:
-    """`given`: whether a value is there; maybe where it cannot be read."""
+    """The answer of `given`: whether a value is there; maybe for an unreadable value."""
     return True if isinstance(value, Reading) else given(value)
 
 
 def weight(value: Any) -> int:
-    """As how many element tests a look at the value counts inside a block, where it may be taken once an element: one
+    """The number of element tests that a value counts for inside a block, which may test it once for each element: one
     for 256 characters of text, one for an element of a list or an object."""
     if type(value) is str:
         return len(value) >> 8
@@ -159,10 +161,10 @@ def weight(value: Any) -> int:
 
 @lru_cache(maxsize=4096, typed=True)
 def normal(facet: Facet | None, op: Op, value: Any, context: PathContext) -> Any:
-    """A literal of the right side as the facet's values are written, so that both can be compared.
+    """A literal of the right side in the form of the values of the facet, so that both can be compared.
 
     Raises:
-        ValueError: the facet has no such value; the text says why.
+        ValueError: the facet has no such value; the message says why.
     """
     if facet is None or value is None:
         return value
@@ -189,8 +191,8 @@ def normal_right(facet: Facet | None, op: Op, right: Any, context: PathContext) 
 
 
 def normal_operand(facet: Facet | None, op: Op, right: Any, context: PathContext) -> Any:
-    """What a path on the right side comes to for `under` and `like`, whose right sides are not values but places and
-    patterns: `UNREADABLE` in place of what the facet cannot make one of. What is absent and everything else stays."""
+    """The value of a path on the right side, normalised for `under` and `like`, whose right sides are places and
+    patterns: `UNREADABLE` for a value that is neither to the facet. All other values, and absent ones, stay."""
     if facet is None or absent(right) or (op is not Op.UNDER and (op is not Op.LIKE or facet.pattern is None)):
         return right
     if type(right) is list:

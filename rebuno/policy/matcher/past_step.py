@@ -1,4 +1,4 @@
-"""What the `where` of `after` and `count` looks at, and what its answer depends on."""
+"""The facts for the `where` of `after` and `count`, and whether its answer depends on the submission."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -8,13 +8,13 @@ from rebuno.policy.matcher.paths import many
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, absent
 
-# Paths of a `where` that lead somewhere else with every step.
+# Roots of the paths in a `where` whose values change with every step.
 OF_THE_STEP: Final = frozenset({"args", "result", "target", "it"})
 
 
 class PastStep(Facts):
-    """What the `where` of a test on history looks at: the `args`, the `result` and the name of an earlier step, and
-    `this`, the step being judged. Everything else is that step's."""
+    """The facts for the `where` of a test on history: `args`, `result` and target of an earlier step, and `this`, the
+    submission. All other facts are those of the submission."""
 
     __slots__ = ("result", "this")
 
@@ -26,27 +26,28 @@ class PastStep(Facts):
         self.result: Any = UNREADABLE
 
     def look_at(self, step: Evidence) -> None:
-        """Goes on to a step. What gave no result may have done anything: tests of its result are maybe."""
+        """Makes `step` the current step. A step without a result may have had any effect: tests of its result are
+        maybe."""
         self.kind, self.target, self.args = step.kind, step.target, step.args
         self.result = step.result if step.succeeded else UNREADABLE
 
 
 def depends_on_submission(where: tree.Expr, lists: Mapping[str, Any]) -> bool:
-    """Whether the answer about one and the same step depends on the submission: through `this`, or through a `known`,
-    which grows. `lists` are the names that hold values."""
+    """Whether the answer for one step depends on the submission: through `this`, or through a `known` set, which grows.
+    `lists` are the names that hold values."""
     tests = _tests(where)
     sets = [test.right for test in tests if isinstance(test.right, tree.Name) and test.right.text not in lists]
     return bool(sets or submission_paths(where))
 
 
 def submission_paths(where: tree.Expr) -> list[tree.Path]:
-    """The paths of a `where` that lead into the step being judged."""
+    """The paths in a `where` that begin at `this`, the submission."""
     sides = [side for test in _tests(where) for side in (test.operand, test.right)]
     return [path for side in sides if isinstance(side, tree.Operand) for path in side.paths if path.root == "this"]
 
 
 def leaves_out(paths: Sequence[tree.Path], past: PastStep) -> bool:
-    """Whether the submission leaves out something that these paths lead to."""
+    """Whether a value at one of these paths is absent from the submission."""
     return any(absent(value) for path in paths for value in many(past.this, path.parts))
 
 
@@ -64,5 +65,5 @@ def _tests(where: tree.Expr) -> list[tree.Test]:
                 tests.append(expr)
                 waiting += [] if block is None else [block]
             case _:
-                pass  # `check` lets nothing else stand there
+                pass  # the checker allows no other expression there
     return tests

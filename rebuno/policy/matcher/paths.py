@@ -1,4 +1,4 @@
-"""Where a path leads: values, and the two places where there is none (`MISSING`, `UNREADABLE`)."""
+"""Follows paths to values, or to `MISSING` and `UNREADABLE` where there is no value."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +11,11 @@ Parts = tuple[PathPart, ...]
 
 
 def step(value: Any, part: Key | Index) -> Any:
-    """What stands at one key or position.
+    """The value at one key or position.
 
-    `MISSING` for a key that is not there, past the end of a list, and below a missing value, null or an empty list;
-    `UNREADABLE` for a key of what is no object and a position in what is no list. A command is a list of its words.
+    `MISSING` for an absent key, for a position past the end of a list, and below a missing value, null or an empty
+    list. `UNREADABLE` for a key of a value that is no object and for a position in a value that is no list. A command
+    counts as the list of its words.
     """
     if type(part) is Key:
         if type(value) is dict:
@@ -27,7 +28,7 @@ def step(value: Any, part: Key | Index) -> Any:
 
 
 def one(value: Any, parts: Sequence[PathPart]) -> Any:
-    """What stands at the end of a path without `[]`."""
+    """The value at the end of a path without `[]`."""
     for part in parts:
         if not isinstance(part, Each):
             value = step(value, part)
@@ -44,7 +45,7 @@ def spread(value: Any) -> list[Any]:
 
 
 def many(value: Any, parts: Sequence[PathPart]) -> list[Any]:
-    """What stands at the ends of a path with `[]`, in order: never empty, missing elements are `MISSING`."""
+    """The values at the ends of a path with `[]`, in order. Never empty; a missing element is `MISSING`."""
     found = [value]
     for part in parts:
         if isinstance(part, Each):
@@ -55,7 +56,7 @@ def many(value: Any, parts: Sequence[PathPart]) -> list[Any]:
 
 
 def split_at_each(parts: Parts) -> tuple[Parts, Parts] | None:
-    """The path up to and with its last `[]`, and the rest; None where it has none."""
+    """The path up to its last `[]` (inclusive), and the rest; None for a path without `[]`."""
     for position in range(len(parts) - 1, -1, -1):
         if isinstance(parts[position], Each):
             return parts[: position + 1], parts[position + 1 :]
@@ -72,8 +73,8 @@ def _before_each(parts: Parts) -> Parts:
 def elements(roots: Sequence[Any], paths: Sequence[Parts], *, apart: bool) -> list[Any]:
     """The elements that an operand gives; `roots[i]` is the value that `paths[i]` starts from. Never empty.
 
-    `apart` takes a list at the end of a path without `[]` apart, as quantifiers do. Of several paths, those that are
-    absent as a whole (up to their first `[]`) are left out; if all are, there is one missing element.
+    With `apart`, a list at the end of a path without `[]` gives its elements, as quantifiers need them. A path among
+    several is left out if it is absent up to its first `[]`; if all are absent, the result is one missing element.
     """
     if len(paths) == 1:
         return _of_path(roots[0], paths[0], apart)

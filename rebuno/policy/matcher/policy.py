@@ -1,4 +1,4 @@
-"""The hot path: from one submission's facts to the decision that was made when the bundles were compiled."""
+"""The hot path: finds the prepared decision for the facts of one submission."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -12,19 +12,19 @@ from rebuno.policy.matcher.index import RuleIndex
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.tree import Bundle
 
-# A rule once its subject matches: its condition (None: always), whether it allows, and what it decides.
+# A rule whose subject matches: its condition (None if it always decides), whether it allows, and its decision.
 Ruling = tuple[Check | None, bool, Decision]
 
-# Combined decisions that are kept; beyond it they are made anew.
+# The number of combined decisions in the cache; a full cache is cleared.
 MOST_COMBINED: Final = 10_000
 
 
 class Policy(ABC):
-    """A compiled policy. Read-only once made, and safe to share between threads.
+    """A compiled policy. It is read-only, and threads can share it.
 
-    `name` is the bundle's (of several layers all names, joined by ` + `), `digest` the hex SHA-256 of what it was
-    compiled from, `sources` are the texts of its bundles and of the files that they use, `bundles` the linked trees,
-    and `layers` the policies of the single bundles.
+    `name` is the name of the bundle; the names of several layers are joined by ` + `. `digest` is the hex SHA-256 of
+    the sources. `sources` are the texts of the bundles and of the files that they use, `bundles` the linked trees, and
+    `layers` the policies of the single bundles.
     """
 
     __slots__ = ("bundles", "digest", "layers", "name", "readers", "reads", "sources")
@@ -37,8 +37,8 @@ class Policy(ABC):
         self.sources = tuple(sources)
         self.bundles = tuple(bundles)
         self.layers = tuple(layers)
-        self.readers: tuple[Callable[[str], object], ...] | None = None  # see `ahead`
-        self.reads: bool | None = None  # see `ahead`
+        self.readers: tuple[Callable[[str], object], ...] | None = None  # see `read_ahead`
+        self.reads: bool | None = None  # see `read_ahead`
 
     @abstractmethod
     def decide(self, facts: Facts) -> Decision:
@@ -49,7 +49,7 @@ class Policy(ABC):
 
 
 class Layer(Policy):
-    """The policy of one bundle, or of none where everything is allowed."""
+    """The policy of one bundle, or the permissive policy, which has no bundle."""
 
     __slots__ = ("_kinds", "_other")
 
@@ -67,10 +67,10 @@ class Layer(Policy):
         self._other = other
 
     def decide(self, facts: Facts) -> Decision:
-        """The decision on one submission. It resets `facts.tests` and counts there.
+        """The decision on one submission. `facts.tests` is reset and counts the element tests.
 
-        An allow rule matches only on yes, a deny or approval rule on yes and on maybe; the first that matches decides.
-        A kind that is none of the wire's is met by `any step` and by `default` only.
+        The first rule that matches decides. An allow rule matches only on yes; a deny or approval rule matches on yes
+        and on maybe. An unknown kind matches only `any step` and `default`.
         """
         facts.tests = 0
         facts.readings = None
@@ -85,7 +85,7 @@ class Layer(Policy):
 
 
 class Layers(Policy):
-    """The policy of several bundles, outermost first, of which the strictest wins."""
+    """The policy of several bundles, outermost first. The strictest decision wins."""
 
     __slots__ = ("_combined",)
 
@@ -111,9 +111,9 @@ class Layers(Policy):
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:
-    """The strictest of the layers' decisions, the first of equals.
+    """The strictest of the decisions of the layers; of equally strict ones the first.
 
-    Unless it denies it carries what the deciding rule of every layer asks for.
+    Unless it denies, it carries the obligations of the deciding rule of every layer.
     """
     winner = max(decisions, key=lambda decision: STRICTNESS[decision.verdict])
     denies = winner.verdict is Verdict.DENY

@@ -1,4 +1,4 @@
-"""`known` sets: values from lists, from the execution's input, and from what earlier steps left behind."""
+"""`known` sets: values from lists, from the input of the execution, and from earlier steps."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,20 +14,20 @@ from rebuno.policy.matcher.paths import Parts, many, one, split_at_each
 from rebuno.policy.values.json_values import Marker, Tri, absent, key_of
 from rebuno.policy.values.tokens import SearchableTexts
 
-# Beyond it, what is not found is maybe.
+# The bound of values in one set. Beyond it a miss is maybe.
 MAX_KNOWN_VALUES: Final = 100_000
 
-# Stands among what a facet found in a text in which it failed.
+# Marks a failure of a facet among the values that it found in a text.
 READER_FAILED: Final = Marker("failed")
 logger: Final = logging.getLogger("rebuno.policy.facets")
 
-# What a value is filed and sought under: keys, each with whether it stands for the value for sure.
+# The keys of a value in a set, each with whether it stands for the value for certain.
 Keys = Sequence[tuple[Any, bool]]
 
 
 class SourceItem(Facts):
-    """What a `where` looks at: an earlier step's `kind`, `target` and `args`, its whole `result`, and the `item` on
-    the path. `agent` and `input` are the execution's. It counts its element tests for itself, a step at a time."""
+    """The facts for the `where` of a source: `kind`, `target`, `args` and `result` of an earlier step, and the `item`
+    on the path. `agent` and `input` are those of the execution. Each step has its own count of element tests."""
 
     __slots__ = ("item", "result")
 
@@ -37,7 +37,7 @@ class SourceItem(Facts):
         self.item: Any = step.result
 
     def look_at(self, item: Any) -> None:
-        """Goes on to another element; what facets read of the last one is forgotten."""
+        """Makes `item` the current element, and drops the values that facets read of the last one."""
         self.item = item
         self.readings = None
 
@@ -46,7 +46,7 @@ Where = Callable[[SourceItem], Tri]
 
 
 def index_keys(value: Any, fold: bool) -> Keys:
-    """The keys that a value stands under in a set; none for what cannot be in one."""
+    """The keys under which a set holds a value; none for a value that cannot be in a set."""
     if type(value) is UncertainValue:
         return [(key, False) for key, _ in index_keys(value.value, fold)]
     if isinstance(value, Reading):
@@ -56,7 +56,7 @@ def index_keys(value: Any, fold: bool) -> Keys:
 
 
 def lookup_keys(value: Any, fold: bool) -> Keys:
-    """The keys that a value is looked up under; none for what no set can be asked for."""
+    """The keys under which a value is looked up; none for a value that no set can hold."""
     if isinstance(value, Reading):
         return [((type(value), key), sure) for key, sure in value.lookup_keys(fold)]
     return index_keys(value, fold)
@@ -68,14 +68,14 @@ def _found_by(facet: Facet, text: str, context: PathContext) -> Iterator[Any]:
     try:
         yield from facet.find(text, context)
     except Exception as error:
-        # INVARIANT: no input makes evaluation raise, no matter who wrote the facet.
+        # INVARIANT: no input makes evaluation raise, also with the facets of other packages.
         logger.exception("the finder of `%s of` failed; what it was given may hold anything", facet.name)
         reader_failed(facet.name, type(error).__name__)
         yield READER_FAILED
 
 
 def found_in(value: Any, facet: Facet, context: PathContext) -> Iterator[Any]:
-    """What a facet reads in a source's value: as a whole, and in a text wherever it stands."""
+    """The values that a facet reads in the value of a source: the whole value, and those anywhere in a text."""
     if type(value) is str:
         yield from _found_by(facet, value, context)
     for read in through((facet,), [value], context):
@@ -84,7 +84,7 @@ def found_in(value: Any, facet: Facet, context: PathContext) -> Iterator[Any]:
 
 
 class KeyedValues:
-    """Values under their keys, those for sure and those that may be meant. `partial`: some could not be taken in."""
+    """Certain and possible values by their keys. If `partial` is true, some values are missing, so a miss is maybe."""
 
     __slots__ = ("partial", "possible", "sure")
 
@@ -104,7 +104,7 @@ class KeyedValues:
         return len(self.sure) + len(self.possible) >= MAX_KNOWN_VALUES
 
     def find(self, keys: Keys) -> Tri:
-        """Whether a value with these keys is among them."""
+        """Whether a value with these keys is in the set."""
         if any(sure and key in self.sure for key, sure in keys):
             return True
         if self.partial or any(key in self.sure or key in self.possible for key, _ in keys):
@@ -113,7 +113,7 @@ class KeyedValues:
 
 
 class FromInput:
-    """`input`, or `input.path`: the texts and numbers of the execution's input."""
+    """The source `input`, or `input.path`: the texts and numbers of the input of the execution."""
 
     __slots__ = ("parts",)
 
@@ -121,12 +121,12 @@ class FromInput:
         self.parts = parts
 
     def texts(self, facts: Facts) -> SearchableTexts:
-        """The input's texts, read once for each history."""
+        """The texts of the input, read once for each history."""
         texts: SearchableTexts = _once(facts, (self, "texts"), lambda: self.read(facts.input))
         return texts
 
     def held(self, facts: Facts, facet: Facet, context: PathContext, fold: bool) -> KeyedValues:
-        """What a facet finds in the input, read once for each history."""
+        """The values that a facet finds in the input, read once for each history."""
         held: KeyedValues = _once(
             facts,
             (self, "held"),
@@ -141,7 +141,7 @@ class FromInput:
 
 
 def in_texts(texts: SearchableTexts, facet: Facet, context: PathContext) -> Iterator[Any]:
-    """What a facet that can be looked for finds in an input: in its texts, and in each of its numbers."""
+    """The values that a facet finds in the texts and in the numbers of an input."""
     for text in texts.texts:
         yield from _found_by(facet, text, context)
     for number in texts.numbers:
@@ -159,9 +159,9 @@ def _once(facts: Facts, key: object, make: Callable[[], Any]) -> Any:
 
 
 class FromSteps:
-    """`result of … at … where`, or with `approved` the arguments that a person approved.
+    """The source `result of … at … where` or, with `approved`, the arguments that a person approved.
 
-    `paths` are the places, each with the facets that it is read through.
+    `paths` are the places after `at`, each with the facets that read it.
     """
 
     __slots__ = ("approved", "context", "paths", "subject", "where")
@@ -182,9 +182,10 @@ class FromSteps:
         self.context = context
 
     def values(self, step: Evidence, item: SourceItem) -> Iterator[tuple[Any, Tri, Facet | None]]:
-        """The values that one step gives, each with whether `where` holds (yes or maybe) and the facet that read it.
+        """The values that one step gives, each with the answer of `where` (yes or maybe) and the facet that read it.
 
-        `item` is the step's; it is used up. What does not fit the path, null, lists and objects give nothing.
+        `item` holds the facts of the step, and this call changes it. An absent value, null, a list and an object give
+        nothing.
         """
         counts = step.approved if self.approved else step.succeeded
         if not counts or not matches_any(self.subject, step.kind, step.target):
@@ -203,7 +204,8 @@ class FromSteps:
 
 
 class _StepValues:
-    """What one history gave so far. `sure` and `possible` map a value's key to the first event that gave it."""
+    """The values of one history so far. `sure` and `possible` map the key of a value to the first event that gave
+    it."""
 
     __slots__ = ("agent", "full_at", "input", "possible", "read", "sure")
 
@@ -213,11 +215,11 @@ class _StepValues:
         self.read = 0
         self.sure: dict[Any, int] = {}
         self.possible: dict[Any, int] = {}
-        # The event from which on a miss is maybe.
+        # From this event on a miss is maybe.
         self.full_at: int | None = None
 
     def add(self, key: Any, sure: bool, seq: int) -> None:
-        """Files one value under one key."""
+        """Adds one key of a value."""
         if (
             key not in self.sure
             and key not in self.possible
@@ -228,17 +230,17 @@ class _StepValues:
             (self.sure if sure else self.possible).setdefault(key, seq)
 
     def doubt(self, seq: int) -> None:
-        """From this event on something is in the set that cannot be told."""
+        """Notes that the set holds an unknown value from this event on."""
         if self.full_at is None:
             self.full_at = seq
 
 
 class KnownSet:
-    """One `known`: Kleene's or over its sources.
+    """One `known` set: the three-valued or of its sources.
 
-    `fold` makes it the set that `in NAME ignoring case` asks, and `facet` the one that a value read by it is sought in:
-    each value of a source, and the input, is then searched for what the facet reads; a source with a facet of its own
-    has given what is meant.
+    With `fold` it is the set for `in NAME ignoring case`. With `facet` it is the set for values that the facet reads:
+    the facet then reads the values of each source and the input too. A source with a facet of its own gives values that
+    are read already.
     """
 
     __slots__ = ("context", "facet", "fold", "inputs", "listed", "mentions", "name", "steps")
@@ -264,10 +266,11 @@ class KnownSet:
         self.mentions = Mentions(listed, self._given)
 
     def contains(self, value: Any, facts: Facts) -> Tri:
-        """Whether the value, which is there, is in the set as of the submission.
+        """Whether the value, which must not be absent, is in the set as of the submission.
 
-        Lists and objects, text that is not valid Unicode and what is no JSON are maybe; so is a truth value that only
-        the input could hold, and whatever the input holds where another execution began this one.
+        The answer is maybe for lists, objects, text that is not valid Unicode, and values that are no JSON. It is maybe
+        for a truth value that only the input could hold. If another execution began this one, it is maybe for every
+        value that only the input holds.
         """
         keys = lookup_keys(value, self.fold)
         if not keys:
@@ -279,12 +282,13 @@ class KnownSet:
             if answer:
                 return True
             found = self._in_input(value, keys, source, facts)
-            # INVARIANT: what another execution passed on is not for sure what the user wrote.
+            # INVARIANT: an input that another execution passed on never gives a certain value: the user may not have
+            # written it.
             answer = _either(answer, None if found and facts.parent else found)
         return answer
 
     def mentioned(self, value: Any, facts: Facts) -> Tri:
-        """Whether a text, which is there, mentions one of the values: `contains any NAME`."""
+        """The answer of `contains any NAME`: whether a text, which must not be absent, mentions one of the values."""
         return self.mentions.find(value, facts)
 
     def _in_input(self, value: Any, keys: Keys, source: FromInput, facts: Facts) -> Tri:
@@ -309,7 +313,7 @@ class KnownSet:
 
     def _read(self, facts: Facts, history: History) -> _StepValues:
         seen: _StepValues | None = history.indexes.get(self)
-        # A `where` may look at the execution's input and agent; one history has one of each, as a rule.
+        # A `where` may use the input and the agent of the execution. One history normally has one of each.
         if seen is None or seen.input is not facts.input or seen.agent != facts.agent:
             seen = history.indexes[self] = _StepValues(facts)
         evidence = history.evidence
@@ -338,7 +342,8 @@ class KnownSet:
 
 
 def as_listed(value: Any, facet: Facet | None, context: PathContext) -> Iterator[Any]:
-    """What a value of a list stands for: itself, or what a facet makes of it as a literal and finds in it."""
+    """The values that a value of a list stands for: the value itself or, with a facet, the values that the facet reads
+    in it."""
     if facet is None:
         yield value
         return
@@ -348,12 +353,12 @@ def as_listed(value: Any, facet: Facet | None, context: PathContext) -> Iterator
 
 
 def normalised(value: Any, by: Facet | None, facet: Facet | None, context: PathContext) -> Iterable[Any]:
-    """What a value that an earlier step gave, and that the source's own facet `by` read, stands for under `facet`."""
+    """The values that a value of an earlier step stands for under `facet`; `by` is the facet of the source, if any."""
     return [value] if facet is None or by is not None else found_in(value, facet, context)
 
 
 def incomparable(value: Any, by: Facet | None, facet: Facet | None) -> bool:
-    """Whether the source's own facet gives what cannot be compared with what is sought, so that a miss is maybe."""
+    """Whether the facet of the source, `by`, gives values that `facet` cannot compare, so that a miss is maybe."""
     return isinstance(value, Reading) and (facet is None or by is None or by.name != facet.name)
 
 

@@ -1,4 +1,4 @@
-"""Reads long texts before a decision, which nothing else can run beside, so that it takes no time for them."""
+"""Reads long texts before a decision. A decision blocks the event loop, so it must not read long texts itself."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -11,16 +11,16 @@ from rebuno.policy.facets.registry import find_facet
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax import tree
 
-# Characters. Shorter texts are read in some milliseconds, where they are met.
+# In characters. The decision itself reads shorter texts, in a few milliseconds.
 LONG_TEXT: Final = 2_048
-# Of one submission; those beyond it are read where they are met.
+# In one submission. The decision itself reads the texts beyond this number.
 MAX_TEXTS_AHEAD: Final = 64
 
 TextReader = Callable[[str], object]
 
 
 def text_readers(policy: Policy) -> tuple[TextReader, ...]:
-    """What reads long texts ahead for the facets that a policy uses, each once. It is found out once for a policy."""
+    """The functions that read long texts ahead for the facets of a policy, each once. The policy caches them."""
     if policy.readers is None:
         found = [known for name in sorted(facets_in(policy.bundles)) if (known := find_facet(name)) is not None]
         policy.readers = tuple(dict.fromkeys(one.ahead for one in found if one.ahead is not None))
@@ -28,8 +28,8 @@ def text_readers(policy: Policy) -> tuple[TextReader, ...]:
 
 
 def reads_texts(policy: Policy) -> bool:
-    """Whether a decision may go through every character of a text more than a few times: a facet is read, or a value
-    is sought in the input or in what earlier steps left behind. It is found out once for a policy."""
+    """Whether a decision may go through a text many times: the policy has a facet or a `known` set. The policy caches
+    the answer."""
     if policy.reads is None:
         statements = [one for bundle in policy.bundles for one in bundle.statements]
         known = any(isinstance(one, tree.Known) for one in statements)
@@ -38,14 +38,14 @@ def reads_texts(policy: Policy) -> bool:
 
 
 def read_long_texts(readers: Iterable[TextReader], args: str) -> None:
-    """Reads the long texts in canonical JSON of arguments, in any thread; the readers keep what they find."""
+    """Reads the long texts in `args`, arguments as canonical JSON, in any thread. The readers cache their results."""
     try:
         value = identity.reread(args)
     except ValidationError:
         return
     for text in _texts(value):
         for reader in readers:
-            # What it fails on it fails on again in the decision, which tells of it.
+            # A reader that fails here fails again in the decision, which reports it.
             with suppress(Exception):
                 reader(text)
 

@@ -1,4 +1,4 @@
-"""`during`: whether it is a time of the week at which something may happen, by the clocks of a place."""
+"""`during`: whether the time of a submission is within a weekly schedule in a time zone."""
 
 import re
 from collections.abc import Callable
@@ -36,16 +36,16 @@ class ScheduleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Times of the week in a time zone. `days` are those that a range of `times` may start on, Monday is 0; a range is
-    two minutes of the day, the second exclusive and at most 1440, and goes on after midnight where it ends before it
-    starts."""
+    """A weekly schedule in a time zone. `days` are the days on which a range of `times` starts; Monday is 0. A range is
+    a start and an end in minutes of the day; the end is exclusive and at most 1440. A range that ends before it starts
+    continues after midnight."""
 
     days: frozenset[int]
     times: tuple[tuple[int, int], ...]
     zone: tzinfo
 
     def local(self, now: float | None) -> datetime | None:
-        """The time on the clocks of the place, to the second; None where there is no time, or none that a calendar has.
+        """The local time in the time zone, to the second; None without a time, or for a time outside of the calendar.
         `now` is in seconds since 1970."""
         try:
             return None if now is None else datetime.fromtimestamp(floor(now), self.zone)
@@ -53,7 +53,7 @@ class Schedule:
             return None
 
     def holds(self, now: float | None) -> Tri:
-        """Whether the time is in one of the ranges; maybe where there is none."""
+        """Whether the time is in one of the ranges; maybe without a time."""
         local = self.local(now)
         if local is None:
             return None
@@ -70,7 +70,7 @@ def parse_schedule(text: str) -> Schedule:
     """Reads `Mon-Fri 09:00-12:00,13:00-17:00 Europe/London`: days and ranges of them, times, a time zone.
 
     Raises:
-        ScheduleError: it is none, or there is no such zone.
+        ScheduleError: the text is no schedule, or the time zone does not exist.
     """
     words = re.sub(r"\s*,\s*", ",", text.strip()).split()
     if len(words) != 3:
@@ -109,12 +109,12 @@ def _zone(name: str) -> tzinfo:
         try:
             return ZoneInfo(name)
         except (LookupError, OSError, ValueError):
-            pass  # said below
+            pass  # reported below
     help = "name it like `Europe/London` or `UTC`; the names come from the system or from the package `tzdata`"
     raise ScheduleError(f"there is no time zone `{name}`", help)
 
 
 def schedule_check(text: str, negated: bool) -> Callable[[Facts], Tri]:
-    """The check of a schedule that `check` has read, or its negation."""
+    """The check of a valid schedule, or of its negation."""
     holds = parse_schedule(text).holds
     return lambda facts: invert(holds(facts.now)) if negated else holds(facts.now)

@@ -1,4 +1,4 @@
-"""Rules whose first test asks one argument for a literal, found by that argument's value instead of one by one."""
+"""Tables that find rules by the value of an argument, for rules that begin with a literal test of that argument."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ _NONE: Final[Positions] = ()
 
 @dataclass(frozen=True, slots=True)
 class LiteralTest:
-    """`args.KEY == X` or `args.KEY in [X, …]`, without which a rule cannot match: the literals, by type."""
+    """`args.KEY == X` or `args.KEY in [X, …]`, a condition that a rule needs in order to match: its literals, by
+    type."""
 
     key: str
     texts: frozenset[str]
@@ -24,8 +25,9 @@ class LiteralTest:
 
 
 def first_literal_test(rule: tree.Rule, values: Mapping[str, Any]) -> LiteralTest | None:
-    """The first test of a rule, where it is one of the two; `values` are those of `let`."""
-    # INVARIANT: conditions are asked in order, and one that is no settles the rule before anything is counted.
+    """The first test of a rule if it is a literal test, else None. `values` are those of `let`."""
+    # INVARIANT: conditions are evaluated in order, and a condition that answers no ends the rule before any test is
+    # counted.
     first = next((clause for clause in rule.clauses if isinstance(clause, tree.When | tree.Unless)), None)
     expr = first.expr if isinstance(first, tree.When) else None
     while isinstance(expr, tree.And):
@@ -49,9 +51,10 @@ def first_literal_test(rule: tree.Rule, values: Mapping[str, Any]) -> LiteralTes
 
 
 class ArgumentTable:
-    """Rules that ask the same argument, by their positions in the file.
+    """The positions of rules that begin with a literal test of the same argument, by the value of that argument.
 
-    A rule without a literal of a value's type cannot tell, so it is a candidate for every such value.
+    The test of a rule is maybe for a value of a type that none of its literals has, so that rule is a candidate for
+    every such value.
     """
 
     __slots__ = ("_every", "_key", "_numbers", "_other_numbers", "_other_texts", "_texts")
@@ -73,7 +76,7 @@ class ArgumentTable:
         )
 
     def find(self, args: Any) -> Positions:
-        """The rules whose first test is not no for these arguments, in order; the same object for the same answer."""
+        """The rules whose first test does not answer no for these arguments, in order. Equal results are one object."""
         if type(args) is not dict:
             return _NONE if absent(args) else self._every
         value = args.get(self._key)

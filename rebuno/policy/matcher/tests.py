@@ -1,4 +1,4 @@
-"""From one test to a closure: its operand's elements, its quantifier, and which side absence and doubt fall on."""
+"""Compiles one test to a closure: the elements of its operand, its quantifier, and its answer for absent values."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,20 +29,20 @@ from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op, Quantifier
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, has_type, invert
 
-# An element and what the right side came to.
+# Takes an element and the value of the right side.
 ElementCheck = Callable[[Any, Any], Tri]
 Value = Callable[[Facts], Any]
 Elements = Callable[[Facts], list[Any]]
 
-# Element tests in one decision; beyond it a quantifier, and in a block every test, is maybe.
+# The bound of element tests in one decision. Beyond it, a quantifier and every test in a block answer maybe.
 MAX_ELEMENT_TESTS: Final = 100_000
 
 
 @dataclass(slots=True)
 class Vocabulary:
-    """What a test may use: `values` are those of `let`; `known` gives the set for a name, with `ignoring case` or not,
-    as a facet reads it, or None where the name is none of a set; `context` is where paths start. Paths that start at
-    one of `changing` lead somewhere else in the course of a decision."""
+    """The names that a test may use. `values` are those of `let`. `known` gives the set of a name, with or without
+    `ignoring case` and for the facet that reads its values; None for a name of something else. `context` is where paths
+    start. The values at paths that begin with a root in `changing` change during a decision."""
 
     values: Mapping[str, Any]
     known: Callable[[str, bool, Facet | None], KnownSet | None]
@@ -51,7 +51,8 @@ class Vocabulary:
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def place(self, operand: tree.Operand, *extra: object) -> int:
-        """Where a decision keeps what the facets read of an operand: equal operands are read once."""
+        """The cache key for the values that facets read at an operand. Equal operands share it, so they are read
+        once."""
         names = tuple(name.text for name in operand.facets)
         return self._places.setdefault((names, operand.paths, *extra), len(self._places))
 
@@ -73,7 +74,7 @@ def signs(test: tree.Test, negated: bool) -> tuple[Op, bool, bool | None]:
 
 
 def compile_test(test: tree.Test, names: Vocabulary, negated: bool, block: Block | None = None) -> Check:
-    """The check that answers one test, or its negation; `block` is the one that it stands in."""
+    """The check that answers one test, or its negation. `block` is the block around the test, if any."""
     op, negated, every = signs(test, negated)
     look = lens(test.operand, op, block)
     if op is Op.GIVEN and every is None:
@@ -90,7 +91,7 @@ def compile_test(test: tree.Test, names: Vocabulary, negated: bool, block: Block
 
 
 def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary, block: Block | None) -> Check:
-    """The check of `… has (…)`: `inner` answers for the element that stands in `facts.it`."""
+    """The check of `… has (…)`. `inner` answers for one element, which it finds in `facts.it`."""
     values = _elements(test.operand, lens(test.operand, test.op, block), names, apart=True, block=True)
 
     def check(facts: Facts) -> Tri:
@@ -145,7 +146,7 @@ def _element_check(
 
 
 def _fast(plain: Predicate, general: Predicate) -> Predicate:
-    # What a facet read answers for itself; texts and numbers need no look at what they are.
+    # A `Reading` answers for itself. A plain text or number goes straight to the prepared predicate.
     def answer(value: Any, right: Any) -> Tri:
         kind = type(value)
         return plain(value, right) if kind is str or kind is int or kind is float else general(value, right)
@@ -170,7 +171,7 @@ def _with_value(answer: Callable[[Any, Any], Tri], negated: bool) -> ElementChec
 
 def _with_path(answer: Callable[[Any, Any], Tri], negated: bool) -> ElementCheck:
     def check(value: Any, right: Any) -> Tri:
-        # INVARIANT: an absent side settles the test before an unreadable one is looked at.
+        # INVARIANT: absence is tested first: an absent side decides the test even if the other side is unreadable.
         if absent(value) or absent(right):
             return None if negated else False
         if value is UNREADABLE or right is UNREADABLE:
@@ -211,7 +212,7 @@ def _facts(facts: Facts) -> Any:
 
 
 def _right_value(operand: tree.Operand, names: Vocabulary) -> Value:
-    # One value, `MISSING` or `UNREADABLE`; of a path with `[]` or a set the list of what is there.
+    # One value, `MISSING` or `UNREADABLE`; for a path with `[]` or a set, the list of the values that are there.
     path = operand.paths[0]
     if not operand.facets and not path.many:
         return _path_value(path)
@@ -253,7 +254,7 @@ def _elements(operand: tree.Operand, look: Lens, names: Vocabulary, *, apart: bo
 
 
 def _kept(key: int, changes: bool, read: Value) -> Value:
-    """What facets read of the same place, once a decision; `changes` is for what lies elsewhere each time."""
+    """Caches the values of `read` for one decision, unless they change during the decision (`changes`)."""
     if changes:
         return read
 
