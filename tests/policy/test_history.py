@@ -258,7 +258,7 @@ def test_a_known_that_grows_is_asked_anew() -> None:
 def test_what_is_asked_anew_is_bounded(steps: int, length: int, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound of element tests the answer is maybe, in both evaluators."""
     for module in (history, explain_history):
-        monkeypatch.setattr(module, "MAX_TESTS", 1000)
+        monkeypatch.setattr(module, "MAX_ELEMENT_TESTS", 1000)
     text = "rule allowed { allow any step when %s }\nrule doubt { deny any step when %s }"
     test = 'count(tool "a" where (this.args.x contains args.x)) >= 1'
     policy = made.policy_of(text % (test, test))

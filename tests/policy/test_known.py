@@ -307,7 +307,7 @@ def test_only_what_came_before_the_submission_counts() -> None:
 def test_a_set_that_overflows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound a hit is still yes, and a miss is maybe from the event on at which it overflowed."""
     for module in (known, explain_known):
-        monkeypatch.setattr(module, "MAX_VALUES", 3)
+        monkeypatch.setattr(module, "MAX_KNOWN_VALUES", 3)
     facts = Facts(TOOL, "t", history=History([listing(1, 2, seq=1), listing(2, 3, seq=2), listing(4, 1, seq=5)]))
     source = 'result of tool "list" at []'
     assert [ask(source, value, facts) for value in (1, 3, 4, 9)] == [True, True, None, None]

@@ -88,7 +88,7 @@ def test_the_input_is_left_out() -> None:
 def test_beyond_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many values that might stand in a text, and values beyond the bound, are maybe."""
     for module in (mentions, explain_mentions):
-        monkeypatch.setattr(module, "MAX_SOUGHT", 2)
+        monkeypatch.setattr(module, "MAX_CANDIDATES", 2)
     facts = holding("one", "two", "red")
     assert [ask(LISTED, text, facts) for text in ("one two", "one two red", "none")] == [True, None, False]
     turns = holding("one two red", "one red two", "two one red", "two red one", "red one two", "red two one")

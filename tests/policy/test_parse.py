@@ -111,7 +111,7 @@ def test_a_whole_bundle() -> None:
     assert len(bundle.comments) == 1
     pay = bundle.statements[8]
     assert isinstance(pay, s.Rule)
-    assert [type(clause).__name__ for clause in pay.clauses] == ["When", "Limit", "Because"]
+    assert [type(clause).__name__ for clause in pay.clauses] == ["When", "LimitClause", "Because"]
 
 
 X = operand("args", "x")
