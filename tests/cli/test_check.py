@@ -156,7 +156,7 @@ def test_a_pipe_is_no_bundle(tmp_path: Path, command: str, named: str) -> None:
     os.mkfifo(tmp_path / "pipe.rbp")
     ran = rebuno("policy", command, named, within=tmp_path)
     assert ran.code == 2
-    assert "cannot read `pipe.rbp`: it is no plain file" in ran.out + ran.err
+    assert "cannot read `pipe.rbp`: it is not a regular file" in ran.out + ran.err
 
 
 def test_a_pipe_or_a_device_is_no_file_of_cases(tmp_path: Path) -> None:
@@ -167,4 +167,4 @@ def test_a_pipe_or_a_device_is_no_file_of_cases(tmp_path: Path) -> None:
     (tmp_path / "device.policytest.yaml").symlink_to("/dev/zero")
     ran = rebuno("policy", "check", ".", within=tmp_path)
     assert ran.code == 2
-    assert ran.out.count("it is no plain file") == 2
+    assert ran.out.count("it is not a regular file") == 2

@@ -82,7 +82,7 @@ NINES = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("a: 1\nb: 2\na: 3\n", 3, "the key `a` stands twice"),
+        ("a: 1\nb: 2\na: 3\n", 3, "the key `a` appears twice"),
         ("a:\n  1: x\n", 2, "the key `1` is not text"),
         ("[a]: x\n", 1, "is not text"),
         ("a: [1\n", 2, "not YAML"),

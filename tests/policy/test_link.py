@@ -141,7 +141,7 @@ def test_the_words_of_clashes_and_circles(tmp_path: Path) -> None:
     )
     bundle, found = link_bundle(read_source(path))
     said = [d.message for d in (*found, *check_bundle(bundle))]
-    assert said[0] == "the files use each other in a circle: `b.rbp` → `c.rbp` → `b.rbp`"
+    assert said[0] == "the files use each other in a cycle: `b.rbp` → `c.rbp` → `b.rbp`"
     assert f"the name `n` is defined twice; first at line 1 of `{tmp_path / 'b.rbp'}`" in said
 
 

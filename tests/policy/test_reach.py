@@ -108,7 +108,7 @@ def test_both_places_and_the_reason_are_told() -> None:
     """The error stands at the hidden rule, and leads to the one that hides it."""
     (one,) = found('default deny\nrule a { allow tool "x" }\nrule b { deny tool "x" because "y" }', "unreachable")
     assert (one.span.line, [span.line for span in one.related]) == (3, [2])
-    assert one.message == "the rule `b` can never decide because of `a` (line 2): it has no condition and stands first"
+    assert one.message == "the rule `b` can never decide because of `a` (line 2): it has no condition and comes first"
 
 
 LATE: list[tuple[bool, str, str]] = [

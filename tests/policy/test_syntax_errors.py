@@ -41,7 +41,7 @@ CASES: list[tuple[str, str, int, int, str, str]] = [
     ("let a = 5x", "syntax", 1, 9, "found `5x`", ""),
     (RULE.format("limit 1.5 per 1h"), "bad-number", 3, 9, "not a whole number", "digits"),
     (RULE.format("limit 5 per 1m30h"), "bad-duration", 3, 15, "`1m30h` is not a duration", "1h30m"),
-    (RULE.format("limit 5 per 0s"), "bad-duration", 3, 15, "no time at all", ""),
+    (RULE.format("limit 5 per 0s"), "bad-duration", 3, 15, "is zero", ""),
     (RULE.format("limit 5 per 60"), "syntax", 3, 15, "a duration", "`60s`, `60m`, `60h` or `60d`"),
     # what is never closed is told where reading ended, with the place where it began
     ("let a = [1, 2\n# the end\n", "not-closed", 1, 13, "the `[` of line 1, column 9 is never closed", ""),
@@ -74,8 +74,8 @@ CASES: list[tuple[str, str, int, int, str, str]] = [
     ("rule r {\n}\n", "syntax", 2, 1, "expected `allow`, `deny` or `require approval for`", ""),
     ('rule r {\n  because "b"\n  allow tool "a"\n}\n', "syntax", 2, 3, "found `because`", ""),
     (RULE.format('deny tool "b"'), "syntax", 3, 3, "found `deny`", "one verdict"),
-    (RULE.format("when a and b or c"), "mixed-and-or", 3, 16, "side by side", "parentheses"),
-    (RULE.format("when a or b and c"), "mixed-and-or", 3, 15, "side by side", "parentheses"),
+    (RULE.format("when a and b or c"), "mixed-and-or", 3, 16, "mixed without", "parentheses"),
+    (RULE.format("when a or b and c"), "mixed-and-or", 3, 15, "mixed without", "parentheses"),
     ("known k = input and [1]\n", "syntax", 1, 17, "found `and`", ""),
     ("}\n", "syntax", 1, 1, "found `}`", ""),
 ]

@@ -125,7 +125,7 @@ def _default(bundle: s.Bundle, report: DiagnosticReport) -> None:
         return
     place = bundle.statements[0].span if bundle.statements else NO_SPAN
     message = (
-        "no `default` line: what no rule decides is denied"
+        "no `default` line: a step that no rule decides is denied"
         if bundle.statements
         else "an empty bundle denies everything"
     )

@@ -40,7 +40,7 @@ def _list(value: s.ListLiteral | s.Literal | s.Name, names: DefinedNames, report
         check_list(value, report)
     elif isinstance(value, s.Name):
         if value.text in ("args", "target", "agent"):
-            message = f"`{value.text}` is what is being judged, not evidence"
+            message = f"`{value.text}` is a part of the submission, not evidence"
             report.error(Code.BAD_SOURCE, message, value.span, "write `input`, `result of …` or `approved …`")
             return
         found = names.find(value, did_you_mean(value.text, ("input", "result", "approved")))
@@ -51,7 +51,7 @@ def _list(value: s.ListLiteral | s.Literal | s.Name, names: DefinedNames, report
 
 def _evidence(subject: s.Subject, report: DiagnosticReport) -> None:
     if not subject.groups:
-        message = "`any step` takes in the model's own words"
+        message = "`any step` includes what the model itself wrote"
         report.error(Code.BAD_SOURCE, message, subject.span, 'name the tools: `result of tool "…"`')
     for group in subject.groups:
         if group.kind != "tool":
@@ -63,6 +63,6 @@ def _ats(ats: tuple[s.At, ...], word: str, span: s.Span, report: DiagnosticRepor
     if not ats:
         help = "add `at` and the path: a result may repeat what the step was asked for"
         help = help if word == "result" else "add `at` and the argument's path"
-        report.error(Code.MISSING_AT, f"`{word}` needs `at`: which of its values count", span, help)
+        report.error(Code.MISSING_AT, f"`{word}` needs `at` to say which of its values count", span, help)
     for at in ats:
         check_chain(at.facets, report)

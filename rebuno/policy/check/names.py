@@ -72,7 +72,7 @@ class DefinedNames:
         """Warns of the definitions in a file that nobody uses."""
         for name, definition in self._defined.items():
             if name not in self._used and definition.name.span.path in ("", path):
-                message = f"{sort_of(definition)} that nobody uses: `{name}`"
+                message = f"{sort_of(definition)} that is never used: `{name}`"
                 self._report.warning(Code.UNUSED_NAME, message, definition.name.span, "use it or remove it")
 
     def circles(self) -> list[str]:
@@ -106,9 +106,7 @@ class DefinedNames:
             return
         self._circles.add(frozenset(circle))
         way = " → ".join(f"`{name}`" for name in [*circle, mention.text])
-        self._report.error(
-            Code.CYCLE, f"the condition goes in a circle: {way}", mention.span, "take one name out of it"
-        )
+        self._report.error(Code.CYCLE, f"the condition names itself: {way}", mention.span, "remove one of these names")
 
 
 def check_ids(rules: list[s.Rule], report: DiagnosticReport) -> None:

@@ -152,11 +152,11 @@ def _unreachable(ruling: _ReachedRule, hiding: Sequence[_ReachedRule], report: D
     rule, span = ruling.rule, ruling.rule.head_span
     named = " and ".join(f"`{one.rule.id.text}` ({line_of(one.rule.span, span)})" for one in hiding)
     if len(hiding) > 1:
-        reason, them = "between them they match first whenever it would", "them"
+        reason, them = "together they match first whenever it would match", "them"
     elif hiding[0].always:
-        reason, them = "it has no condition and stands first", "it"
+        reason, them = "it has no condition and comes first", "it"
     else:
-        reason, them = "its condition holds wherever this one's does, and it stands first", "it"
+        reason, them = "its condition holds whenever this rule's condition holds, and it comes first", "it"
     message = f"the rule `{rule.id.text}` can never decide because of {named}: {reason}"
     spans = tuple(one.rule.head_span for one in hiding)
     report.error(Code.UNREACHABLE, message, span, f"put it above {them}, or remove it", spans)
@@ -186,14 +186,15 @@ def _order(ruling: _ReachedRule, earlier: _RulesSoFar, formulas: Formulas, repor
                 continue
             if asks:
                 upper = f"`{one.rule.id.text}` ({line_of(one.rule.span, span)})"
-                message = f"the rule `{rule.id.text}` does not ask about what {upper} allows: that stands first"
-                help = "put the rule that asks above it, if it is to hold for everything"
+                asked = f"the rule `{rule.id.text}` does not ask about steps that {upper} allows"
+                message = f"{asked}: that rule comes first"
+                help = "put the rule that asks above it if it must hold for everything"
                 report.warning(Code.LATE_APPROVAL, message, span, help, (one.rule.head_span,))
                 return
             does = "allows" if one.rule.verdict == "allow" else "asks about"
             upper = f"`{one.rule.id.text}` ({line_of(one.rule.span, span)})"
-            message = f"the rule `{rule.id.text}` does not stop what {upper} {does}: that stands first"
-            help = "put the deny rule above it, if it is to hold for everything"
+            message = f"the rule `{rule.id.text}` does not stop steps that {upper} {does}: that rule comes first"
+            help = "put the deny rule above it if it must hold for everything"
             report.warning(Code.LATE_DENY, message, span, help, (one.rule.head_span,))
             return
 

@@ -37,7 +37,7 @@ def _duplicates(rule: s.Rule, report: DiagnosticReport) -> None:
         word = clause_word(clause)
         earlier = first.setdefault(word, clause)
         if earlier is not clause:
-            message = f"`{word}` stands twice in the rule `{rule.id.text}`; first at line {earlier.span.line}"
+            message = f"`{word}` appears twice in the rule `{rule.id.text}`; first at line {earlier.span.line}"
             help = "join the tests with `and`" if word in ("when", "unless") else "keep one of the two"
             report.error(Code.DUPLICATE_CLAUSE, message, clause.span, help)
 
@@ -45,17 +45,18 @@ def _duplicates(rule: s.Rule, report: DiagnosticReport) -> None:
 def _misplaced(rule: s.Rule, clause: s.Clause, asks: bool, report: DiagnosticReport) -> None:
     word = clause_word(clause)
     if isinstance(clause, _ASKING) and not asks:
-        message = f"`{word}` means nothing where no person is asked"
+        message = f"`{word}` has no effect where no person is asked"
         help = "write `require approval for`, or `else require approval` after a limit"
     elif isinstance(clause, s.LimitClause | s.BudgetClause) and rule.verdict == "deny":
-        message, help = f"`{word}` means nothing on a deny rule", "put it on the rule that allows"
+        message, help = f"`{word}` has no effect on a deny rule", "put it on the rule that allows"
     elif isinstance(clause, s.BudgetClause) and rule.verdict != "allow":
-        message, help = "`budget` means nothing on a rule that asks", "put it on the rule that allows"
+        message, help = "`budget` has no effect on a rule that asks", "put it on the rule that allows"
     elif isinstance(clause, s.LimitClause) and rule.verdict != "allow" and clause.otherwise == "require approval":
-        message = "`else require approval` means nothing on a rule that asks anyway"
+        message = "`else require approval` has no effect on a rule that asks anyway"
         help = "write `else deny`, or leave it out"
     elif isinstance(clause, s.BudgetClause) and clause.otherwise == "wait":
-        message, help = "a budget never refills, so waiting is no use", "write `else deny` or `else require approval`"
+        message = "a budget never refills, so waiting does not help"
+        help = "write `else deny` or `else require approval`"
     else:
         return
     report.error(Code.MISPLACED_CLAUSE, message, clause.span, help)
@@ -71,7 +72,7 @@ def _body(clause: s.Clause, tests: ExpressionChecker, report: DiagnosticReport) 
                 report.error(Code.BAD_LIMIT, message, clause.span, "write a `deny` rule")
         case s.Quorum(number):
             if number < 1:
-                report.error(Code.BAD_QUORUM, "a quorum of nobody", clause.span, "write at least 1")
+                report.error(Code.BAD_QUORUM, "the quorum is zero", clause.span, "write at least 1")
         case s.Approvers(names):
             for name in names:
                 if not str(name.value).strip():

@@ -38,10 +38,10 @@ IN_HISTORY: Final = ExpressionScope(
 )
 
 _HOME_OF: Final = {
-    "it": "`it` stands inside `has (…)`",
-    "item": "`item` stands in the `where` of a `known`",
-    "result": "`result` stands in a `where`",
-    "this": "`this.args` stands in the `where` of `after` and `count`",
+    "it": "`it` is allowed inside `has (…)` only",
+    "item": "`item` is allowed in the `where` of a `known` only",
+    "result": "`result` is allowed in a `where` only",
+    "this": "`this.args` is allowed in the `where` of `after` and `count` only",
 }
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
 _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
@@ -95,14 +95,14 @@ class ExpressionChecker:
             message = f"`{name.text}` is {sort_of(found)}, not a `condition`"
             self._report.error(Code.WRONG_SORT, message, name.span, f"ask for it: `args.x in {name.text}`")
         elif not place.free:
-            message = f"a named condition may not stand in {place.called}"
-            self._report.error(Code.MISPLACED_TEST, message, name.span, "write the test out")
+            message = f"a named condition is not allowed in {place.called}"
+            self._report.error(Code.MISPLACED_TEST, message, name.span, "write the test itself here")
         elif self.owner:
             self._names.mention(self.owner, name)
 
     def _history(self, word: str, span: s.Span, place: ExpressionScope) -> None:
         if not place.free:
-            message = f"`{word}` may not stand in {place.called}"
+            message = f"`{word}` is not allowed in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, span, "ask for it beside the test, with `and`")
 
     def _earlier(self, subject: s.Subject, where: s.Expr | None) -> None:
@@ -118,7 +118,7 @@ class ExpressionChecker:
             self._path(path, place)
         self._quantifier(test, chain or ())
         if test.ignoring_case and test.op not in _FOLDING:
-            message = f"`ignoring case` means nothing with `{test.op.value}`"
+            message = f"`ignoring case` has no effect with `{test.op.value}`"
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
         # What a facet that cannot be used would give is not known.
         facet = lens(test.operand, test.op, place.block).facet if chain is not None else None
@@ -133,7 +133,7 @@ class ExpressionChecker:
         operand = test.operand
         if test.op in (Op.GIVEN, Op.MISSING):
             if operand.quantifier is not None:
-                message = f"`{operand.quantifier.value}` means nothing with `{test.op.value}`"
+                message = f"`{operand.quantifier.value}` has no effect with `{test.op.value}`"
                 help = "several paths: ask for each, joined by `and` or `or`"
                 self._report.error(Code.SUPERFLUOUS, message, operand.span, help)
             return
@@ -145,7 +145,7 @@ class ExpressionChecker:
         elif many:
             why = f"`{many[0]} of` gives a set"
         elif len(operand.paths) > 1:
-            why = "several paths stand here"
+            why = "there are several paths here"
         elif operand.paths[0].many:
             why = "`[]` stands for several values"
         else:
@@ -158,14 +158,15 @@ class ExpressionChecker:
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
-                help = f"ask for it: `args.x in {root}`" if not isinstance(own, s.Condition) else "let it stand alone"
+                is_condition = isinstance(own, s.Condition)
+                help = "use it as a test of its own" if is_condition else f"ask for it: `args.x in {root}`"
                 self._report.error(Code.WRONG_SORT, message, path.span, help)
             else:
                 help = did_you_mean(root, place.roots) or f"here a path starts at {_words(place.roots)}"
                 self._report.error(Code.UNKNOWN_ROOT, f"no path starts at `{root}`", path.span, help)
         elif root not in place.roots:
             help = _HOME_OF[root]
-            self._report.error(Code.MISPLACED_ROOT, f"`{root}` may not stand in {place.called}", path.span, help)
+            self._report.error(Code.MISPLACED_ROOT, f"`{root}` is not allowed in {place.called}", path.span, help)
         elif root in ("target", "agent") and path.parts:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
@@ -208,7 +209,7 @@ class ExpressionChecker:
         many = next((f"`{one.name} of`" for one in chain or () if one.many), "")
         many = "`[]`" if right.paths[0].many else many
         if many and test.op not in (Op.IN, Op.CONTAINS_ANY):
-            message = f"{many} may not stand on the right of `{test.op.value}`"
+            message = f"{many} is not allowed on the right of `{test.op.value}`"
             self._report.error(Code.BAD_PATH, message, right.span, "only `in` and `contains any` take several values")
         elif usable and chain is not None:
             other = chain[0] if chain else inherited(right, place.block)
@@ -216,10 +217,10 @@ class ExpressionChecker:
 
     def _known(self, op: Op, name: s.Name, known: s.Known, place: ExpressionScope) -> None:
         if op is Op.CONTAINS_ANY and any(isinstance(source, s.InputSource) for source in known.sources):
-            message = f"`{name.text}` takes in `input`, which `contains any` cannot look for"
+            message = f"`{name.text}` includes `input`, which `contains any` cannot search"
             self._report.error(Code.BAD_SOURCE, message, name.span, "make a `known` without `input`")
         if not place.knowns:
-            message = f"a `known` may not stand in {place.called}"
+            message = f"a `known` is not allowed in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")
 
     def _sort(self, test: s.Test, name: s.Name, sort: str) -> None:
@@ -228,7 +229,7 @@ class ExpressionChecker:
             help = "contains any" if test.op is Op.CONTAINS else "in"
             self._report.error(Code.WRONG_SORT, message, name.span, f"write `{help} {name.text}`")
         else:
-            self._report.error(Code.WRONG_SORT, message, name.span, "let it stand alone as a test")
+            self._report.error(Code.WRONG_SORT, message, name.span, "use it as a test of its own")
 
     def _null(self, test: s.Test, span: s.Span) -> None:
         word = "is not null" if test.op is Op.NE else "is null"
@@ -276,7 +277,7 @@ class ExpressionChecker:
             and not is_text
             and not isinstance(test.right, s.ListLiteral | s.Name)
         ):
-            message = "`ignoring case` means nothing without a string"
+            message = "`ignoring case` has no effect without a string"
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
 
 
@@ -301,6 +302,6 @@ def check_subject(subject: s.Subject, names: DefinedNames, report: DiagnosticRep
                     if isinstance(item, s.Literal) and isinstance(item.value, str):
                         check_pattern(item, pattern.span, report, target=True)
                     elif isinstance(item, s.Literal):
-                        message = f"`{pattern.text}` holds what is no string; patterns of names are strings"
+                        message = f"`{pattern.text}` holds a value that is no string; patterns are strings"
                         report.error(Code.WRONG_TYPE, message, pattern.span, f"line {item.span.line} holds it")
                         break

@@ -163,7 +163,7 @@ def _fits(atom: Atom, test: s.Test, arguments: Sequence[ArgumentSchema], report:
     accepted = atom.values(sure=True, at_most=True)
     if all(one.values.apart(accepted) for one in arguments):
         closed = all(one.options is not None for one in arguments)
-        why = "none of the values that it can have is meant here" if closed else f"it is {_words(types)}"
+        why = "none of its possible values fits" if closed else f"it is {_words(types)}"
         message = f"this test of `{shown}` can never be yes: {why}"
         report.warning(Code.NEVER_FITS, message, test.span, _closest(atom, arguments) if closed else "")
     elif atom.op is Op.IN and not atom.negated and isinstance(atom.right, list):

@@ -16,7 +16,7 @@ def check_list(value: ListLiteral, report: DiagnosticReport) -> None:
     for item in value.items:
         if isinstance(item, NullLiteral):
             help = "ask with `is null` or `missing` beside the list"
-            report.error(Code.BAD_LIST, "no value is found in a list by null", item.span, help)
+            report.error(Code.BAD_LIST, "null never matches a value of a list", item.span, help)
 
 
 def check_pattern(pattern: Literal, span: Span, report: DiagnosticReport, *, target: bool = False) -> None:

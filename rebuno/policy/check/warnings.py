@@ -59,7 +59,8 @@ def _never(expr: s.Expr, formulas: Formulas, what: str, report: DiagnosticReport
 
 
 def _say_never(what: str, span: s.Span, report: DiagnosticReport) -> None:
-    report.warning(Code.NEVER_HOLDS, f"{what} is never yes: its tests contradict each other", span, "is `or` meant?")
+    message = f"{what} is never yes: its tests contradict each other"
+    report.warning(Code.NEVER_HOLDS, message, span, "did you mean `or`?")
 
 
 # ---------------------------------------------------------------- single tests
@@ -71,7 +72,7 @@ def _tests(expr: s.Expr, inputs: set[str], report: DiagnosticReport) -> None:
         if test.op is Op.MATCHES and not facets:
             _regex(test, report)
         if facets[:1] in (["domain"], ["host"]) and test.op in (Op.EQ, Op.NE, Op.IN) and _from_input(test, inputs):
-            message = f"one address that the input names admits every other one of its {facets[0]}"
+            message = f"one address in the input lets in every other address of its {facets[0]}"
             help = "ask for the address itself: `args.to in …`, without the facet"
             report.warning(Code.WHOLE_DOMAIN, message, test.span, help)
 
@@ -102,7 +103,7 @@ def _programs(rule: s.Rule, asked: list[Atom], report: DiagnosticReport) -> None
 def _relative(rule: s.Rule, asked: list[Atom], report: DiagnosticReport) -> None:
     for atom in asked:
         if _reads(atom, "path") and atom.op in (Op.UNDER, Op.LIKE):
-            message = f"the rule `{rule.id.text}` looks at paths, and nothing says where relative ones start"
+            message = f"the rule `{rule.id.text}` tests paths, but nothing says where relative paths start"
             help = 'every relative path is maybe here, so it is denied; add a line like `workdir "/srv/agent"`'
             report.warning(Code.NO_WORKDIR, message, atom.test.span, help)
             return

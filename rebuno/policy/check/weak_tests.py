@@ -119,7 +119,7 @@ def _but(atom: Atom, report: DiagnosticReport) -> None:
         return
     facets = [facet.text for facet in test.operand.facets]
     if (facets and facets[0] in _ENDLESS) or (atom.op is Op.UNDER and not facets):
-        message = "the rule allows everything but what is named here, and no such list is complete"
+        message = "the rule allows everything except the values named here, and no such list is complete"
         report.warning(Code.DENY_LIST, message, test.span, "name what may pass, or ask that of the same value as well")
 
 
@@ -135,7 +135,7 @@ def warn_plain(test: s.Test, op: Op, texts: Sequence[str], report: DiagnosticRep
     texts = [text for text in texts if text and (op is not Op.LIKE or _WILD.search(text))]
     what = _kind(test.operand.paths, texts) if texts else None
     if what is not None:
-        message = f"`{op}` looks at {what[0]} as at any text, and another spelling gets past it"
+        message = f"`{op}` looks at {what[0]} as plain text, so another spelling gets past it"
         report.warning(Code.READ_BY_FACET, message, test.span, f"use {what[1]}")
 
 
@@ -171,9 +171,9 @@ def _named(atom: Atom, report: DiagnosticReport) -> None:
     texts = [text for text in _strings(atom.raw) if atom.op is not Op.LIKE or _WILD.search(text)]
     # A pattern for all below a domain, dot included, says what it seems to.
     if facet in _NAMES and not all(text.startswith((".", "*.", "@", "*@")) for text in texts):
-        message = f"`{atom.op}` takes a part of a name for the name: `evil{texts[0].lstrip('*')}` passes too"
+        message = f"`{atom.op}` matches a part of a name, so `evil{texts[0].lstrip('*')}` passes too"
         if atom.op in (Op.STARTS, Op.CONTAINS, Op.MATCHES):
-            message = f"`{atom.op}` takes a part of a name for the name: what stands behind it may be anybody's"
+            message = f"`{atom.op}` matches a part of a name, so every name that begins with it passes"
         report.warning(Code.READ_BY_FACET, message, test.span, f"use `{facet} of … under` or `in`")
 
 
@@ -233,5 +233,6 @@ def _always(formula: Formula) -> bool:
 
 
 def _holds(rule: s.Rule, span: s.Span, report: DiagnosticReport) -> None:
-    message = f"the condition of the rule `{rule.id.text}` always holds: the rule allows whatever its subject names"
-    report.warning(Code.ALWAYS_HOLDS, message, span, "is `and` meant?")
+    condition = f"the condition of the rule `{rule.id.text}`"
+    message = f"{condition} always holds: the rule allows everything that its subject names"
+    report.warning(Code.ALWAYS_HOLDS, message, span, "did you mean `and`?")

@@ -104,7 +104,7 @@ def _scalar(node: YamlNode, path: str, report: DiagnosticReport) -> Literal | Nu
     if isinstance(value, list | dict):
         what = "a list" if isinstance(value, list) else "a mapping"
         help = "write strings, numbers or truth values, one below the other"
-        report.error(Code.BAD_DATA, f"{what} stands where a plain value is wanted", span, help)
+        report.error(Code.BAD_DATA, f"{what} is not allowed where a plain value is expected", span, help)
         return NullLiteral(span)
     if isinstance(value, int) and abs(value) >= _BEYOND:
         report.error(Code.BAD_DATA, f"a number of more than {LONGEST_NUMBER:,} digits", span)

@@ -32,19 +32,19 @@ _WORDS: Final = {
     "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "_OR_KIND": "`or`", _END: "the end",
 }  # fmt: skip
 _CHARACTERS: Final = {
-    "'": "strings stand in double quotes",
-    "“": "strings stand in straight double quotes",
-    "”": "strings stand in straight double quotes",
+    "'": "write strings in double quotes",
+    "“": "write strings in straight double quotes",
+    "”": "write strings in straight double quotes",
     "&": "write `and`",
     "|": "write `or`",
     "!": "write `not`",
     ";": "statements and clauses end without a sign",
     ":": "write `=` after a name, nothing after a keyword",
-    "-": "names hold letters, digits and `_`; only ids of bundles and rules hold `-`",
-    "/": "comments begin with `#`, strings and patterns stand in double quotes",
-    "*": "patterns stand in double quotes",
+    "-": "a name consists of letters, digits and `_`; only ids of bundles and rules may contain `-`",
+    "/": "comments begin with `#`; write strings and patterns in double quotes",
+    "*": "write patterns in double quotes",
     ".": "a path starts at `args`, `input`, `target` or `agent`",
-    "\\": "a backslash stands only in strings",
+    "\\": "a backslash is allowed in strings only",
 }
 
 
@@ -73,7 +73,7 @@ def explain_syntax_error(
     span = lines.span(at, at + len(token))
     shown = f"`{_shorten(token)}`"
     if _mixes(token, accepts, text[start:end]):
-        message = "`and` and `or` stand side by side"
+        message = "`and` and `or` are mixed without parentheses"
         return Diagnostic(
             Code.MIXED_AND_OR, message, span, path, "put parentheses around the part that belongs together"
         )
@@ -140,7 +140,7 @@ def _hint(token: Token, accepts: frozenset[str], text: str, lines: Lines, outer:
         earlier = f", that of line {lines.span(first.start(1), first.end()).line}" if first else ""
         return f"a rule has one verdict{earlier}; begin another `rule`"
     if "_RULE" in accepts and token in (*CLAUSE_WORDS, *HEAD_WORDS):
-        return "verdicts and clauses stand inside `rule ID { … }`"
+        return "write verdicts and clauses inside `rule ID { … }`"
     if token.type == "STRING" and accepts >= {"LPAR", "NAME"}:
         return "a test begins with a path, a condition's name or `(`"
     if "RPAR" in accepts or "RSQB" in accepts:

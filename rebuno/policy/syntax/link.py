@@ -126,7 +126,7 @@ class _Linking:
         for position, library in enumerate(trail):
             if library.place == place:
                 way = " → ".join(f"`{one.name}`" for one in [*trail[position:], library])
-                self.report.error(Code.CYCLE, f"the files use each other in a circle: {way}", use.span, "break it")
+                self.report.error(Code.CYCLE, f"the files use each other in a cycle: {way}", use.span, "break it")
                 return None
         if place in self.files:
             return None

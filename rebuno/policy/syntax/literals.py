@@ -74,7 +74,7 @@ def _short(raw: str, start: int, letter: str) -> str:
         return _SHORT[letter]
     found = f"\\{letter}"
     help = "write four hex digits after `\\u`" if letter == "u" else f'write `\\\\{letter}` for a backslash, or `r"…"`'
-    raise LiteralError(Code.BAD_STRING, f"no escape is written `{found}`", help, start, start + 2)
+    raise LiteralError(Code.BAD_STRING, f"`{found}` is not an escape", help, start, start + 2)
 
 
 def _alone(start: int | None, raw: str) -> None:
@@ -131,7 +131,7 @@ def parse_duration(raw: str) -> int:
         raise _duration(raw, f"`{raw[:40]}` is not a duration")
     seconds = sum(int(count) * size for count, size in zip(match.groups("0"), _UNITS.values(), strict=True))
     if seconds == 0:
-        raise _duration(raw, f"the duration `{raw}` is no time at all")
+        raise _duration(raw, f"the duration `{raw}` is zero")
     if seconds > LONGEST_DURATION:
         raise _duration(raw, f"the duration `{raw}` is longer than ten years")
     return seconds

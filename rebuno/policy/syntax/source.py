@@ -61,14 +61,14 @@ def read_used_file(folder: Path, name: str, *, inside: bool) -> tuple[Source, Pa
     With `inside` it must stand in the folder or below it.
 
     Raises:
-        FileError: there is no such file, it is no plain file, larger than 1 MiB, or stands outside.
+        FileError: there is no such file, it is not a regular file, larger than 1 MiB, or stands outside.
         BundleError: it is not UTF-8.
     """
     path = folder / name
     try:
         place = path.resolve(strict=True)
         if inside and not place.is_relative_to(folder.resolve()):
-            help = "move the file there; what stands elsewhere may not be read through a bundle"
+            help = "move the file there; a bundle cannot read files outside of its folder"
             raise FileError(Code.OUTSIDE_FOLDER, f"`{path}` is not in the bundle's folder or below it", help)
         data = _bytes(place, LARGEST_FILE)
     except OSError as error:
@@ -85,7 +85,7 @@ def _bytes(path: Path, most: int) -> bytes:
     mode = path.stat().st_mode
     # A pipe or a device would be read without end; a directory says better what it is when it is opened.
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise OSError(errno.EINVAL, "it is no plain file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
     with path.open("rb") as file:
         return file.read(most + 1)
 

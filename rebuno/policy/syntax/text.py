@@ -128,9 +128,9 @@ def _what(char: str) -> str:
     if _REFUSED.match(char):
         return "a character that changes the direction of text"
     if blank(char):
-        return "a blank that is no space"
+        return "a blank other than a space"
     if category(char) != "Cn" and ignorable(char):
-        return "a character that cannot be seen"
+        return "an invisible character"
     return _UNKNOWN[category(char)]
 
 

@@ -80,7 +80,7 @@ def read_yaml(
         before = source.text[: error.position]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         span = Span(line, column, line, column + 1, error.position, error.position + 1)
-        raise reader.error("a control character stands here", span, 'write `"\\uXXXX"` in double quotes') from None
+        raise reader.error("there is a control character here", span, 'write `"\\uXXXX"` in double quotes') from None
 
 
 def comments_of(text: str) -> list[tuple[int, int]]:
@@ -212,7 +212,7 @@ class _YamlReader:
                 shown = "" if isinstance(key, (dict, list)) else f" `{json.dumps(key)}`"
                 raise self.error(f"the key{shown} is not text", node.span, "put it in quotes")
             if key in inside.keys:
-                raise self.error(f"the key `{key}` stands twice", node.span, f"first on line {inside.keys[key].line}")
+                raise self.error(f"the key `{key}` appears twice", node.span, f"first on line {inside.keys[key].line}")
             inside.key = key
             inside.keys[key] = node.span
 
