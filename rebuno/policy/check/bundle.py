@@ -1,4 +1,4 @@
-"""What is wrong with a bundle whose syntax is right, and what its author may want to know."""
+"""Checks a bundle whose syntax is correct: errors, and warnings for its author."""
 
 from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.check.facets import check_directory
@@ -18,11 +18,11 @@ from rebuno.policy.syntax.source import NO_SPAN
 
 
 def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
-    """Every error and warning of a bundle, in the order of the file. Without `warn` the dearer warnings are left
-    out, for where only errors count.
+    """The errors and warnings of a bundle, in the order of the file. Without `warn` the expensive warnings are left
+    out, for callers that need errors only.
 
-    A statement with an error hides no finding about another: what the statements say together is asked of those that
-    have none. Of a bundle that is not whole there is no warning that a missing part might settle.
+    A statement with an error hides no diagnostic about another statement: checks of several statements together use
+    those without an error. A bundle with a syntax error gets no warning that the unreadable part may answer.
     """
     report = DiagnosticReport(bundle.path)
     names = DefinedNames(bundle, report)
@@ -70,12 +70,12 @@ def _sound(bundle: s.Bundle, report: DiagnosticReport) -> s.Bundle:
 
 
 def _check_order(bundle: s.Bundle) -> bool:
-    """Whether it is known where relative paths start, or may be known by a part that could not be read."""
+    """Whether the bundle says where relative paths start, or may say so in a part that could not be read."""
     return not bundle.whole or any(isinstance(line, s.Workdir) for line in bundle.statements)
 
 
 def _closed(bundle: s.Bundle) -> bool:
-    """Whether all that a bundle names stands in it, the files that it uses taken in."""
+    """Whether the bundle is closed: all files that it uses are linked."""
     return not bundle.broken and not any(
         isinstance(line, s.Use) or (isinstance(line, s.Let) and isinstance(line.value, s.FileValue))
         for line in bundle.statements
@@ -83,7 +83,7 @@ def _closed(bundle: s.Bundle) -> bool:
 
 
 def _library(bundle: s.Bundle) -> bool:
-    """Whether a file is there to be used by others: it defines names and decides nothing."""
+    """Whether the file is a library: it defines names and has no rule."""
     definitions = [line for line in bundle.statements if isinstance(line, s.Let | s.Known | s.Condition)]
     others = [line for line in bundle.statements if isinstance(line, s.BundleLine | s.Use)]
     return bool(definitions) and len(definitions) + len(others) == len(bundle.statements)
@@ -93,7 +93,7 @@ def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report:
     if isinstance(value, s.ListLiteral):
         check_list(value, report)
     elif isinstance(value, s.FileValue):
-        pass  # only where it was not linked
+        pass  # only in a bundle that was not linked
     elif isinstance(value, s.NullLiteral) or isinstance(value.value, bool):
         report.error(
             Code.WRONG_TYPE, "a `let` holds a string, a number or a list", value.span, "write the value in place"

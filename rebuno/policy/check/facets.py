@@ -1,4 +1,4 @@
-"""Whether the facets that a bundle names can be used, and what they make of the right side of a test."""
+"""Checks the facets that a bundle names, and the right sides of tests of their values."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,7 +19,7 @@ GIVES: Final = {"string": "a text", "number": "a number", "date": "a date", "lis
 
 
 def check_chain(names: Sequence[s.Name], report: DiagnosticReport) -> tuple[Facet, ...] | None:
-    """The facets of a chain, outermost first; None, after a finding, where one of them cannot be used."""
+    """The facets of a chain, outermost first; None, with a diagnostic, if one of them cannot be used."""
     found = [_facet(name, report) for name in names]
     usable = tuple(facet for facet in found if facet is not None)
     return usable if len(usable) == len(found) else None
@@ -46,7 +46,7 @@ def _facet(name: s.Name, report: DiagnosticReport) -> Facet | None:
 
 
 def check_predicate(test: s.Test, facet: Facet, report: DiagnosticReport) -> bool:
-    """Whether the predicate can be asked of what the facet gives; reports it where it cannot."""
+    """Whether the predicate can test the values of the facet. If not, an error is reported."""
     op, gives = test.op, GIVES.get(facet.value, facet.value)
     if op in ORDER and facet.value not in ("number", "date"):
         message, help = f"`{op.value}` compares numbers and dates", "ask with `==`, `in` or `like`"
@@ -65,7 +65,7 @@ def check_predicate(test: s.Test, facet: Facet, report: DiagnosticReport) -> boo
 def check_literal(
     test: s.Test, facet: Facet, item: s.Literal, context: PathContext, span: s.Span, report: DiagnosticReport
 ) -> None:
-    """Reports a literal of the right side that the facet never gives, or of which it can make no place or pattern."""
+    """Reports a literal on the right side that is never a value, a place or a pattern of the facet."""
     op = test.op
     if op in (Op.UNDER, *_TEXTS) and not isinstance(item.value, str):
         report.error(Code.WRONG_TYPE, f"`{op.value}` wants a string here", span, "write it in quotes")
@@ -84,7 +84,7 @@ def check_literal(
 
 
 def check_sides(test: s.Test, left: Facet | None, right: Facet | None, report: DiagnosticReport) -> None:
-    """Reports a comparison of what two facets give, or one and none, that can only ever be maybe."""
+    """Reports a comparison whose answer is always maybe, because the facets of its sides differ."""
     if test.op not in _WHOLE:
         return
     for one, other in ((left, right), (right, left)):
@@ -96,7 +96,7 @@ def check_sides(test: s.Test, left: Facet | None, right: Facet | None, report: D
 
 
 def check_directory(statement: s.Workdir | s.Home, report: DiagnosticReport) -> str | None:
-    """The directory that `workdir` or `home` names; None, after a finding, where it is no absolute path."""
+    """The directory that `workdir` or `home` names; None, with a diagnostic, if it is no absolute path."""
     word, text = type(statement).__name__.lower(), str(statement.path.value)
     path = registry.find_facet("path")
     try:

@@ -1,4 +1,4 @@
-"""Whether the sources of a `known` can bear evidence."""
+"""Checks the sources of a `known` set: whether each is evidence."""
 
 from rebuno.policy.check.facets import check_chain
 from rebuno.policy.check.names import DefinedNames, sort_of
@@ -10,7 +10,7 @@ from rebuno.policy.syntax.keywords import did_you_mean
 
 
 def check_known(known: s.Known, names: DefinedNames, tests: ExpressionChecker, report: DiagnosticReport) -> None:
-    """Checks every source of a `known`."""
+    """Checks all sources of a `known` set."""
     for source in known.sources:
         match source:
             case s.InputSource(path):

@@ -1,4 +1,4 @@
-"""Rules that let something through which a layer beside them always denies."""
+"""Finds rules that allow steps which another layer always denies."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport,
 
 
 def check_layers(bundle: s.Bundle, layers: Sequence[s.Bundle]) -> list[Diagnostic]:
-    """Warnings about the rules of a linked bundle that another layer's default makes pointless: what they allow or ask
-    about is denied there, since no rule of that layer lets any of it through. No bundle has an error."""
+    """Warnings about rules of a linked bundle that have no effect: another layer denies all their steps by default, and
+    no rule of that layer allows or asks about any of them. The bundles must have no error."""
     report = DiagnosticReport(bundle.path)
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
     formulas = Formulas(bundle)
@@ -44,7 +44,7 @@ def _patterns(rule: s.Rule, formulas: Formulas) -> tuple[SubjectPattern, ...]:
 
 
 def _passes(one: SubjectPattern, passing: Sequence[SubjectPattern]) -> bool:
-    # What is local no default denies.
+    # A default never denies local steps.
     if one.kind in (None, "local"):
         return True
     return any(other.kind in (None, one.kind) and overlap(one.glob.pattern, other.glob.pattern) for other in passing)

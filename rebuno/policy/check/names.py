@@ -1,4 +1,4 @@
-"""The names of a bundle: who defines them, of what sort they are, who uses them, and which conditions go in circles."""
+"""Checks the names of a bundle: definitions, their sorts, their uses, and cycles of conditions."""
 
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport, line_of
@@ -8,7 +8,7 @@ Definition = s.Let | s.Known | s.Condition
 
 
 def sort_of(definition: Definition) -> str:
-    """What a definition is, with its article."""
+    """The sort of a definition, with an article."""
     if isinstance(definition, s.Known):
         return "a `known`"
     if isinstance(definition, s.Condition):
@@ -28,12 +28,12 @@ class DefinedNames:
         self._used: set[str] = set()
         self._broken = bundle.broken
         self._circles: set[frozenset[str]] = set()
-        # Names may come from a file that is used.
+        # A file that the bundle uses may define more names.
         self._open = any(isinstance(statement, s.Use) for statement in bundle.statements)
-        # Of each condition: the conditions that it names.
+        # For each condition, the conditions that it names.
         self._mentions: dict[str, list[s.Name]] = {}
         own = [statement for statement in bundle.statements if isinstance(statement, s.Let | s.Known | s.Condition)]
-        # Used files come first, so that a clash is found where it can be mended.
+        # Definitions of used files come first, so that a clash is reported in the bundle, where the author can fix it.
         for statement in sorted(own, key=lambda definition: definition.name.span.path == bundle.path):
             self._define(statement)
 
@@ -49,7 +49,7 @@ class DefinedNames:
             self._report.error(Code.RESERVED_NAME, message, name.span, f"call it `{name.text}_` or `my_{name.text}`")
 
     def find(self, name: s.Name, hint: str = "") -> Definition | None:
-        """What `name` stands for; None, after a finding, where nothing is known about it. The use counts."""
+        """The definition of `name`, which counts as used; None, with a diagnostic, for an unknown name."""
         self._used.add(name.text)
         found = self._defined.get(name.text)
         if found is None and name.text not in self._broken and not self._open:
@@ -59,35 +59,35 @@ class DefinedNames:
         return found
 
     def peek(self, name: str) -> Definition | None:
-        """What `name` stands for, without a finding where it stands for nothing."""
+        """The definition of `name`; None, without a diagnostic, for an unknown name."""
         if name in self._defined:
             self._used.add(name)
         return self._defined.get(name)
 
     def mention(self, condition: str, name: s.Name) -> None:
-        """Notes that `condition` names another."""
+        """Records that `condition` names another condition."""
         self._mentions.setdefault(condition, []).append(name)
 
     def unused(self, path: str) -> None:
-        """Warns of the definitions in a file that nobody uses."""
+        """Warns about the unused definitions of a file."""
         for name, definition in self._defined.items():
             if name not in self._used and definition.name.span.path in ("", path):
                 message = f"{sort_of(definition)} that is never used: `{name}`"
                 self._report.warning(Code.UNUSED_NAME, message, definition.name.span, "use it or remove it")
 
     def circles(self) -> list[str]:
-        """Reports conditions that name themselves, directly or through others. Gives all that name others or are named,
-        each behind those that it names."""
+        """Reports conditions that name themselves, directly or through others. The result is all conditions that name
+        others or are named, each after those that it names."""
         done: dict[str, None] = {}
         for start in self._mentions:
-            trail: dict[str, None] = {}  # the way here, in order
+            trail: dict[str, None] = {}  # the conditions on the way to this one, in order
             stack = [start]
             while stack:
                 name = stack[-1]
                 if name in done:
                     stack.pop()
                 elif name in trail:
-                    # Everything that it names is done.
+                    # All conditions that it names are done.
                     stack.pop()
                     del trail[name]
                     done[name] = None
@@ -110,7 +110,7 @@ class DefinedNames:
 
 
 def check_ids(rules: list[s.Rule], report: DiagnosticReport) -> None:
-    """Reports rule ids that occur twice or that the kernel keeps for itself."""
+    """Reports duplicate rule ids, and ids that are reserved for the kernel."""
     first: dict[str, s.Name] = {}
     for rule in rules:
         name = rule.id

@@ -1,4 +1,4 @@
-"""Rules that can never decide because earlier ones always do, and neighbours whose order may surprise."""
+"""Finds rules that never decide because earlier rules always do, and rules whose order may surprise."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +13,13 @@ from rebuno.policy.matcher.index import SubjectPattern, subject_patterns
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport, line_of
 
-# Earlier rules that a pattern of a rule is compared with: the nearest ones, and all without a condition.
+# The number of earlier rules that a pattern is compared with: the nearest ones, and all without a condition.
 _MOST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class _ReachedRule:
-    """A rule with its patterns and what it asks; `always` where it asks nothing."""
+    """A rule with its patterns and its condition. `always` is true for a rule without a condition."""
 
     at: int
     rule: s.Rule
@@ -29,9 +29,9 @@ class _ReachedRule:
 
 
 def check_reach(bundle: s.Bundle, formulas: Formulas, report: DiagnosticReport, *, warn: bool = True) -> None:
-    """Reports rules that never decide, and with `warn` exceptions that stand on the wrong side of what they except.
+    """Reports rules that never decide and, with `warn`, exceptions that come after the rule that they except from.
 
-    The bundle has no error so far.
+    The bundle must have no error.
     """
     earlier = _RulesSoFar(_EarlierRules(), _EarlierRules())
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
@@ -56,7 +56,7 @@ def _lists(values: Mapping[str, Any]) -> Mapping[str, Sequence[object]]:
 
 
 class _EarlierRules:
-    """Some of the rules so far, found by what their patterns begin with."""
+    """A set of earlier rules, indexed by the prefixes of their patterns."""
 
     __slots__ = ("_globs", "_lengths", "_literals", "_prefixes", "_texts")
 
@@ -64,12 +64,12 @@ class _EarlierRules:
         self._literals: dict[str, list[tuple[SubjectPattern, _ReachedRule]]] = {}
         self._globs: dict[str, list[tuple[SubjectPattern, _ReachedRule]]] = {}
         self._lengths: list[int] = []
-        # The keys in order: those that begin alike stand together.
+        # The keys in order, so that keys with a common prefix are neighbours.
         self._texts: list[str] = []
         self._prefixes: list[str] = []
 
     def add(self, ruling: _ReachedRule) -> None:
-        """Takes in the next rule."""
+        """Adds the next rule."""
         for pattern in ruling.patterns:
             key = pattern.glob.prefix
             if pattern.glob.literal is not None:
@@ -83,7 +83,7 @@ class _EarlierRules:
                 self._globs.setdefault(key, []).append((pattern, ruling))
 
     def covering(self, pattern: SubjectPattern) -> list[_ReachedRule]:
-        """The nearest rules that are about everything that the pattern means, in the order of the file."""
+        """The nearest rules that match every step that the pattern matches, in the order of the file."""
         prefix = pattern.glob.prefix
         found = self._literals.get(prefix, [])[-_MOST:] if pattern.glob.literal is not None else []
         for length in self._lengths:
@@ -93,7 +93,7 @@ class _EarlierRules:
         return sorted(covering, key=lambda one: one.at)[-_MOST:]
 
     def overlapping(self, pattern: SubjectPattern) -> Iterator[_ReachedRule]:
-        """The nearest rules that are about something that the pattern means, too."""
+        """The nearest rules that match a step that the pattern matches."""
         prefix = pattern.glob.prefix
         groups = [self._globs.get(prefix[:length], []) for length in self._lengths if length < len(prefix)]
         if pattern.glob.literal is not None:
@@ -124,7 +124,7 @@ def _covers(outer: SubjectPattern, inner: SubjectPattern) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _RulesSoFar:
-    """The rules so far: those without a condition and the others."""
+    """The rules so far: `always` without a condition, `asking` with one."""
 
     always: _EarlierRules
     asking: _EarlierRules
@@ -134,7 +134,7 @@ class _RulesSoFar:
 
 
 def _hiding(ruling: _ReachedRule, earlier: _RulesSoFar, context: PathContext) -> list[_ReachedRule] | None:
-    """The earlier rules that between them decide whatever the rule would; None where there are none for sure."""
+    """The earlier rules that together decide every step that the rule would decide; None if that is not certain."""
     hiding: dict[int, _ReachedRule] = {}
     for pattern in ruling.patterns:
         if always := earlier.always.covering(pattern):
@@ -181,7 +181,8 @@ def _order(ruling: _ReachedRule, earlier: _RulesSoFar, formulas: Formulas, repor
                 return
             if _otherwise(ruling, one) or _exclusive(one, never, formulas.context):
                 continue
-            # A rule that asks about all of its subject is what the rules above it leave over, unless one is wider.
+            # A rule that asks without a condition is meant for the steps that the rules above leave, unless one of them
+            # is wider.
             if asks and ruling.always and not any(_covers(outer, pattern) for outer in one.patterns):
                 continue
             if asks:
@@ -200,7 +201,7 @@ def _order(ruling: _ReachedRule, earlier: _RulesSoFar, formulas: Formulas, repor
 
 
 def _otherwise(ruling: _ReachedRule, one: _ReachedRule) -> bool:
-    # A deny for all that a rule above it leaves over is its `else`.
+    # A deny rule for the steps that the rule above leaves is the `else` of that rule.
     return ruling.always and all(any(_covers(outer, inner) for outer in ruling.patterns) for inner in one.patterns)
 
 

@@ -1,4 +1,4 @@
-"""Whether the clauses of a rule fit each other and its verdict."""
+"""Checks whether the clauses of a rule fit together and fit its verdict."""
 
 from typing import Final, assert_never
 
@@ -113,7 +113,7 @@ def _everything(subject: s.Subject) -> bool:
 def _optional(rule: s.Rule, report: DiagnosticReport) -> None:
     tests = [test for clause in rule.clauses if isinstance(clause, s.When | s.Unless) for test in _tests(clause.expr)]
     asked = {path for test in tests if test.op in (Op.GIVEN, Op.MISSING) for path in test.operand.paths}
-    # Where `when` tests the value, the rule needs it anyway.
+    # A rule whose `when` tests the value needs it anyway.
     whens = [test for clause in rule.clauses if isinstance(clause, s.When) for test in _tests(clause.expr)]
     asked |= {path for test in whens for path in test.operand.paths}
     for clause in rule.clauses:

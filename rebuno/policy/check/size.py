@@ -1,4 +1,4 @@
-"""Conditions that are deeper or have more tests than is ever evaluated, by the count that compiling goes by."""
+"""Reports conditions that nest too deep or have too many tests, by the same count as the compiler."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,10 +9,10 @@ from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 
 def check_size(bundle: s.Bundle, order: Iterable[str], report: DiagnosticReport) -> None:
-    """Reports them in a bundle whose names are all defined and go in no circle.
+    """Reports the conditions of a bundle that are too large. All names of the bundle must be defined, without a cycle.
 
-    `order` holds names of conditions, each behind those that it names, so that only the first that grows too large is
-    reported of a chain.
+    `order` holds names of conditions, each after those that it names, so that only the first condition of a chain that
+    is too large is reported.
     """
     own = {line.name.text: line for line in bundle.statements if isinstance(line, s.Condition)}
     trees = {name: condition.expr for name, condition in own.items()}

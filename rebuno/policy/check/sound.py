@@ -1,4 +1,4 @@
-"""The part of a bundle that has no error, so that an error in one rule hides no finding about another."""
+"""The part of a bundle without errors, so that an error in one rule hides no diagnostic about another."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -9,10 +9,10 @@ from rebuno.policy.values.spans import Span
 
 
 def sound(bundle: s.Bundle, findings: Sequence[Diagnostic]) -> s.Bundle:
-    """The bundle without the statements that have an error or name something that is not there."""
+    """The bundle without the statements that have an error or name a faulty or unknown definition."""
     places = [found.span for found in findings if found.severity is Severity.ERROR]
     kept = [one for one in bundle.statements if not isinstance(one, s.Use) and not _faulty(one, places)]
-    # A statement that names a faulty one is no more sound than that.
+    # A statement that names a faulty statement is faulty too.
     while True:
         defined = {one.name.text for one in kept if isinstance(one, s.Let | s.Known | s.Condition)}
         rest = [one for one in kept if _names(one) <= defined]
@@ -43,7 +43,7 @@ def _walk(node: object) -> Iterator[s.Name]:
         if isinstance(found, s.Name):
             yield found
         elif isinstance(found, s.Operand):
-            # Facets are names of readers, not of the bundle's own.
+            # Names of facets are not defined in the bundle.
             continue
         elif isinstance(found, tuple):
             stack.extend(found)

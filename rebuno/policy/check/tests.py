@@ -1,4 +1,4 @@
-"""Whether the tests of an expression can be asked at all: names, paths, quantifiers, and what stands on the right."""
+"""Checks the tests of an expression: names, paths, quantifiers, and right sides."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,16 +16,16 @@ from rebuno.policy.syntax.tree import Op
 
 @dataclass(frozen=True, slots=True)
 class ExpressionScope:
-    """Where an expression stands: which roots its paths may have, and whether it may look beyond the step it judges."""
+    """The place of an expression: the allowed roots of its paths, and whether it may test the history."""
 
     called: str
     roots: tuple[str, ...]
-    free: bool  # named conditions and history may be asked
-    knowns: bool  # `known` sets may be asked
+    free: bool  # named conditions and tests on history are allowed
+    knowns: bool  # `known` sets are allowed
     block: Block | None = None  # the `has (…)` around it
 
     def within_block(self, facet: Facet | None) -> "ExpressionScope":
-        """The same place inside `has (…)`, whose `it` was read by a facet."""
+        """The scope inside `has (…)`, whose `it` was read by `facet`."""
         roots = self.roots if "it" in self.roots else (*self.roots, "it")
         return replace(self, roots=roots, block=Block(facet))
 
@@ -49,7 +49,7 @@ _VALUE: Final = {"string": "a string", "number": "a number"}
 
 
 class ExpressionChecker:
-    """Checks expressions. `owner` is the `condition` that is being read, if any; `context` is where paths start."""
+    """Checks expressions. `owner` is the current `condition`, if any; `context` is where paths start."""
 
     def __init__(self, names: DefinedNames, report: DiagnosticReport, context: PathContext) -> None:
         self._context = context
@@ -58,7 +58,7 @@ class ExpressionChecker:
         self.owner = ""
 
     def expr(self, expr: s.Expr, place: ExpressionScope) -> None:
-        """Checks an expression and everything inside it."""
+        """Checks an expression and all expressions inside it."""
         match expr:
             case s.And(items) | s.Or(items):
                 for item in items:
@@ -87,7 +87,7 @@ class ExpressionChecker:
             self._report.error(Code.WRONG_SORT, message, name.span, f"say what it must be, as in `{name.text} given`")
             return
         if not name.text:
-            return  # too deep, which is reported already
+            return  # too deep: reported elsewhere
         found = self._names.find(name, did_you_mean(name.text, ROOT_WORDS))
         if found is None:
             return
@@ -120,7 +120,7 @@ class ExpressionChecker:
         if test.ignoring_case and test.op not in _FOLDING:
             message = f"`ignoring case` has no effect with `{test.op.value}`"
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
-        # What a facet that cannot be used would give is not known.
+        # The values of a facet that cannot be used are unknown.
         facet = lens(test.operand, test.op, place.block).facet if chain is not None else None
         if test.block is not None:
             self.expr(test.block, place.within_block(facet))

@@ -1,4 +1,4 @@
-"""Whether a bundle speaks of tools, arguments and values that there are, by the schemas of the tools."""
+"""Checks whether the tools, arguments and values in a bundle exist, by the schemas of the tools."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -18,15 +18,15 @@ _OF_TEXT: Final = frozenset(
     {"path", "name", "extension", "host", "scheme", "port", "address", "domain", "link", "email", "command", "program",
      "redirect", "statement", "table", "written_table", "function"}
 )  # fmt: skip
-# Arguments that a warning names.
+# The number of arguments that a warning names.
 _NAMED: Final = 3
 _WORD: Final = {"array": "a list", "object": "an object", "integer": "an integer", "null": "null"}
 
 
 def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnostic]:
-    """Findings about a linked bundle without errors, in the order of the file: unknown tools (of a deny rule an error,
-    since it stops nothing), unknown arguments, optional arguments that an allow rule does not look at, and tests that
-    no value of an argument can fulfil. Where the schemas leave something open nothing is said of it."""
+    """Diagnostics about a linked bundle without errors, in the order of the file: unknown tools (an error in a deny
+    rule, which stops nothing then), unknown arguments, optional arguments that an allow rule does not test, and tests
+    that no value of an argument fulfils. If the schemas leave a question open, there is no diagnostic."""
     report = DiagnosticReport(bundle.path)
     formulas = Formulas(bundle)
     for statement in bundle.statements:
@@ -93,7 +93,7 @@ def _patterns(
 
 
 def _tools_of(subject: s.Subject, formulas: Formulas, tools: Sequence[ToolSchema]) -> list[ToolSchema]:
-    # Empty where the rule is about other things than tools too, whose arguments nobody describes.
+    # Empty for a rule about other steps than tools too, whose arguments have no schema.
     if any(group.kind != "tool" for group in subject.groups) or not subject.groups:
         return []
     texts = [text for group in subject.groups for pattern in group.patterns for text in _texts(pattern, formulas)]
@@ -101,7 +101,7 @@ def _tools_of(subject: s.Subject, formulas: Formulas, tools: Sequence[ToolSchema
 
 
 def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[ToolSchema], report: DiagnosticReport) -> None:
-    """Warns of optional arguments that an allow rule does not look at although it looks at others."""
+    """Warns about optional arguments that an allow rule does not test although it tests others."""
     paths = [path for atom in asked for test in _tests(atom) for path in test.operand.paths if path.root == "args"]
     looked = {path.parts[0].name for path in paths if path.parts and isinstance(path.parts[0], s.Key)}
     if any(not path.parts for path in paths):
@@ -117,7 +117,7 @@ def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[ToolSchema], repo
 
 
 def _tests(atom: Atom) -> Iterator[s.Test]:
-    """The test itself, and those in its block."""
+    """The test itself, and the tests in its block."""
     if isinstance(atom.test, s.Test):
         yield atom.test
     if atom.inner is not None:

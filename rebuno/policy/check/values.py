@@ -1,4 +1,4 @@
-"""Whether the values that a bundle writes down can be used: lists, globs, regular expressions and schedules."""
+"""Checks the values in a bundle: lists, globs, regular expressions and schedules."""
 
 import re2
 
@@ -20,7 +20,7 @@ def check_list(value: ListLiteral, report: DiagnosticReport) -> None:
 
 
 def check_pattern(pattern: Literal, span: Span, report: DiagnosticReport, *, target: bool = False) -> None:
-    """Reports a glob that cannot be read; as the pattern of a target it may not be empty either."""
+    """Reports a glob that cannot be read, and with `target` an empty one."""
     text = str(pattern.value)
     if target and not text:
         report.error(Code.BAD_GLOB, "an empty pattern matches no name", span, 'write `"*"` for every name')
@@ -46,7 +46,7 @@ def check_regex(pattern: Literal, span: Span, report: DiagnosticReport) -> None:
 
 
 def check_schedule(times: Literal, report: DiagnosticReport) -> None:
-    """Reports a schedule that cannot be read, or whose time zone is not there."""
+    """Reports a schedule that cannot be read, or whose time zone does not exist."""
     try:
         parse_schedule(str(times.value))
     except ScheduleError as error:

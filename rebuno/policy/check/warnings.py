@@ -1,4 +1,4 @@
-"""Conditions that are sound and may still not do what their author thinks."""
+"""Warnings about conditions that are correct and may still not do what their author expects."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,8 +14,8 @@ _POSITIVE: Final = (Op.HAS, Op.EQ, Op.IN, Op.LIKE, Op.CONTAINS, Op.CONTAINS_ANY,
 
 
 def check_warnings(bundle: s.Bundle, formulas: Formulas, report: DiagnosticReport, *, placed: bool) -> None:
-    """Warns of conditions that never hold or that guard less than they seem to. The bundle has no error; `placed` tells
-    whether relative paths have a place to start from."""
+    """Warns about conditions that never hold or that guard less than they seem to. The bundle must have no error.
+    `placed` says whether relative paths have a place to start from."""
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
     conditions = [statement for statement in bundle.statements if isinstance(statement, s.Condition)]
     inputs = {
@@ -46,7 +46,7 @@ def check_warnings(bundle: s.Bundle, formulas: Formulas, report: DiagnosticRepor
 
 def _rule(rule: s.Rule, formulas: Formulas, report: DiagnosticReport) -> None:
     clauses = [clause for clause in rule.clauses if isinstance(clause, s.When | s.Unless)]
-    # A condition on its own that never holds is told of where it stands.
+    # A named condition that never holds is reported at its definition.
     if clauses and not any(isinstance(clause.expr, s.ConditionRef) for clause in clauses):
         place = clauses[0].span.to(clauses[-1].span) if len(clauses) > 1 else clauses[0].span
         if CountedCondition(formulas.rule(rule), sure=True).never():
@@ -114,7 +114,7 @@ def _reads(atom: Atom, *facets: str) -> bool:
 
 
 def _written(expr: s.Expr) -> Iterator[s.Test]:
-    # Those in blocks and in `where` too, from left to right.
+    # Includes the tests in blocks and in `where`, from left to right.
     stack = [expr]
     while stack:
         found = stack.pop()

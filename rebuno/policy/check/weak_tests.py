@@ -1,4 +1,4 @@
-"""Tests that guard less than they seem to: in an allow rule, and in a deny rule where everything else is allowed."""
+"""Warns about tests that guard less than they seem to: in allow rules, and in deny rules under `default allow`."""
 
 import re
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import Op
 
-# Tests of a text as it stands, which no reader has taken apart.
+# Predicates on a plain text, which no facet has read.
 _OF_TEXT: Final = (Op.LIKE, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS, Op.MATCHES)
 _WILD: Final = re.compile(r"[*?\[]")
 
-# What an argument of this name holds, and what reads it.
+# The content of an argument with such a name, and the tests that fit it.
 _PATH: Final = ("a path", "`under`, or `path of … like`")
 _URL: Final = ("a URL", "`host of … under` or `host of … in`, and `scheme of`")
 _HOST: Final = ("a host name", "`host of … under`")
@@ -41,7 +41,7 @@ _BY_NAME: Final = (
     ),
     (re.compile(r"(?:.*_)?sql"), _SQL),
 )
-# What a literal looks like, where the argument's name does not tell.
+# The shapes of literals, for arguments whose name does not tell their content.
 _BY_LOOK: Final = (
     (re.compile(r"(?i)^[\^(]*[a-z][a-z0-9+.-]*:(?:\\?/){2}|\bhttps?\b|\bwww\\?\."), _URL),
     (re.compile(r"[\w*)\]+.]@|@[\w-]+\\?\."), _EMAIL),
@@ -56,24 +56,24 @@ _BY_LOOK: Final = (
     ),
     (re.compile(r"(?i)^(?:\(\?\w+\)|[\^(*])*(?:select|insert|update|delete|drop|alter|truncate)\b"), _SQL),
 )
-# Names that another spelling of the same thing ends or begins like.
+# Facets whose values may begin or end like the name of another thing.
 _NAMES: Final = ("host", "domain", "email", "scheme")
 _NETWORKS: Final = ("0.0.0.0/0", "::/0")
-# A regular expression that every text holds, or every text that is not empty.
+# A regular expression that matches in every text, or in every text that is not empty.
 _ANY_TEXT: Final = re.compile(r"(?:\(\?\w+\))?\(?\^?(?:\.[*+]\??)?\$?\)?")
-# Accounts, numbers and codes, which no mail address looks like.
+# Accounts, numbers and codes, which have not the form of a mail address.
 _NO_ADDRESS: Final = re.compile(r"(?:\\.|[^a-z@])*", re.DOTALL)
-# Of what a facet reads, a list of what is bad is never whole.
+# Facets with unlimited values: a list of the bad ones is never complete.
 _ENDLESS: Final = ("program", "command", "host", "domain", "email", "link", "path", "table", "statement")
 
 
 def check_allow(rule: s.Rule, formulas: Formulas, report: DiagnosticReport) -> None:
-    """Warns of tests in an allow rule that let through more than they seem to."""
+    """Warns about tests in an allow rule that let more pass than they seem to."""
     formula = formulas.rule(rule)
     found = atoms(formula)
     read = {path for atom in found for path in _read(atom)}
     for atom in plain(found):
-        # Beside a test of what a reader takes out of it, a test of the text only asks for more.
+        # Beside a test through a facet, a test of the plain text only narrows the rule.
         if not read.intersection(_paths(atom)):
             _text(atom, report, (*_OF_TEXT, Op.EQ, Op.IN) if atom.negated else _OF_TEXT)
             _but(atom, report)
@@ -87,7 +87,7 @@ def check_allow(rule: s.Rule, formulas: Formulas, report: DiagnosticReport) -> N
 
 
 def check_deny(atom: Atom, report: DiagnosticReport) -> None:
-    """Warns of a test of a deny rule that another spelling gets past, under `default allow`."""
+    """Warns about a test of a deny rule that another spelling avoids, under `default allow`."""
     _text(atom, report, (*_OF_TEXT, Op.EQ, Op.IN))
 
 
@@ -99,7 +99,7 @@ def _paths(atom: Atom) -> tuple[s.Path, ...]:
 
 
 def _read(atom: Atom) -> tuple[s.Path, ...]:
-    """The paths that a test reads through a facet, and asks something certain of."""
+    """The paths that a test reads through a facet, and about which it is certain."""
     reads = isinstance(atom.test, s.Test) and atom.test.operand.facets and not atom.negated and atom.op is not Op.GIVEN
     reads = reads and not _only_not(atom)
     return _paths(atom) if reads or (atom.op is Op.UNDER and not atom.negated) else ()
@@ -124,14 +124,14 @@ def _but(atom: Atom, report: DiagnosticReport) -> None:
 
 
 def _only_not(atom: Atom) -> bool:
-    """Whether a test asks that something is not so, and nothing that is so."""
+    """Whether a test only excludes values and requires none."""
     if atom.inner is not None:
         return all(map(_only_not, atoms(atom.inner)))
     return atom.negated and atom.op not in (None, Op.GIVEN, Op.IS)
 
 
 def warn_plain(test: s.Test, op: Op, texts: Sequence[str], report: DiagnosticReport) -> None:
-    """Warns where a test of plain text looks at something that a facet reads. `texts` is what it asks for."""
+    """Warns about a test of plain text on a value that a facet can read. `texts` are the literals of the test."""
     texts = [text for text in texts if text and (op is not Op.LIKE or _WILD.search(text))]
     what = _kind(test.operand.paths, texts) if texts else None
     if what is not None:
@@ -141,7 +141,7 @@ def warn_plain(test: s.Test, op: Op, texts: Sequence[str], report: DiagnosticRep
 
 def _kind(paths: Sequence[s.Path], texts: Sequence[str]) -> tuple[str, str] | None:
     for path in paths:
-        # What the user wrote and what tools gave is prose, whatever stands in it.
+        # The input and the results of tools are prose, whatever they contain.
         if path.root not in ("args", "it", "this"):
             return None
         keys = [part.name for part in path.parts if isinstance(part, s.Key)]
@@ -169,7 +169,7 @@ def _named(atom: Atom, report: DiagnosticReport) -> None:
         return
     facet = test.operand.facets[0].text
     texts = [text for text in _strings(atom.raw) if atom.op is not Op.LIKE or _WILD.search(text)]
-    # A pattern for all below a domain, dot included, says what it seems to.
+    # A pattern with the dot (`*.example.com`) matches subdomains only, as it seems to.
     if facet in _NAMES and not all(text.startswith((".", "*.", "@", "*@")) for text in texts):
         message = f"`{atom.op}` matches a part of a name, so `evil{texts[0].lstrip('*')}` passes too"
         if atom.op in (Op.STARTS, Op.CONTAINS, Op.MATCHES):
@@ -186,7 +186,7 @@ def _any(atom: Atom, others: Sequence[Atom], report: DiagnosticReport) -> None:
         return
     if any(path.root not in ("args", "it") for path in test.operand.paths):
         return
-    # Where the same rule asks something of every element too, `any` only asks for more.
+    # If the same rule tests every element too, `any` only narrows the rule.
     if any(other.every and other.place == atom.place for other in others):
         return
     shown = ", ".join(shown_path(path) for path in test.operand.paths)
@@ -221,7 +221,7 @@ def _everything(op: Op, text: str) -> bool:
 
 
 def _always(formula: Formula) -> bool:
-    """Whether a test and its own negation stand side by side in an `or`, which is yes whenever one of them can tell."""
+    """Whether a test and its own negation are alternatives of an `or`: it is yes whenever one of them has an answer."""
     match formula:
         case Atom():
             return False

@@ -1,4 +1,4 @@
-"""Reads the values that `let NAME = file "…"` names: YAML and JSON as data, `.txt` a value a line."""
+"""Reads the data files of `let NAME = file "…"`: YAML, JSON, and `.txt` with one value on each line."""
 
 import re
 from typing import Any, Final
@@ -22,15 +22,15 @@ _BEYOND: Final = 10**LONGEST_NUMBER
 
 
 def read_data(source: Source) -> Literal | ListLiteral:
-    """The one scalar, or the list of scalars, in a data file; every value knows its place.
+    """The scalar, or the list of scalars, in a data file. Every value has its place.
 
-    The file's suffix says what it is. YAML is read as the JSON schema of YAML 1.2, so `no` and `012` are strings. In a
-    `.txt` file each line is a string without the blanks around it; empty lines are passed over, and those that begin
-    with `#` and a blank.
+    The suffix of the file gives its format. YAML is read by the JSON schema of YAML 1.2, so `no` and `012` are strings.
+    In a `.txt` file each line is a string, without the blanks around it; empty lines and lines that begin with `#` and
+    a blank are skipped.
 
     Raises:
-        BundleError: it cannot be read, holds something else than scalars, over 100,000 of them, or a character that may
-            not stand in a bundle either.
+        BundleError: the file cannot be read, holds other values than scalars, more than 100,000 values, or a character
+            that is not allowed in a bundle.
     """
     text = source.text.removeprefix("\ufeff")
     lines = Lines(text, source.path)
@@ -48,7 +48,7 @@ def read_data(source: Source) -> Literal | ListLiteral:
 
 
 def _comment_spans(text: str, path: str) -> list[tuple[int, int]]:
-    # Where the comments of a data file stand; of one whose form is not known, and in JSON, nowhere.
+    # The places of the comments in a data file. JSON has none, and an unknown format counts as one without comments.
     if path.endswith(".txt"):
         return [match.span() for match in _LINE.finditer(text) if _COMMENT.match(match[0].strip(" \t\r"))]
     return comments_of(text) if path.endswith((".yaml", ".yml")) else []
@@ -65,7 +65,7 @@ def _lines(text: str, lines: Lines) -> list[tuple[str, Span]]:
 
 
 def _json(text: str, path: str) -> YamlNode:
-    # Only mistakes in the JSON itself have a place: its reader keeps none of values.
+    # Only syntax errors of JSON have a place: the JSON reader gives no places of values.
     try:
         return node_of(parse(text), _within(NO_SPAN, path))
     except ValidationError as error:

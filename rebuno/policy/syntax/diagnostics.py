@@ -1,4 +1,4 @@
-"""What is wrong with a bundle: a code, a sentence, a place and a hint; collected and sorted, not raised one by one."""
+"""Diagnostics: errors and warnings about a bundle, each with a code, a message, a place and a hint."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Final
 
 from rebuno.policy.syntax.tree import Span
 
-MOST: Final = 100  # findings that are listed for one file
+MOST: Final = 100  # errors, and warnings, that are listed for one file
 
 
 class Severity(StrEnum):
-    """An error gives no policy; a warning does."""
+    """A bundle with an error gives no policy; a bundle with a warning does."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Code(StrEnum):
-    """Every kind of finding; each has a section in `docs/diagnostics.md`."""
+    """The codes of all diagnostics. Each has a section in `docs/diagnostics.md`."""
 
     # The file
     UNREADABLE_FILE = "unreadable-file"
@@ -106,8 +106,8 @@ _CAP: Final = {Severity.ERROR: Code.TOO_MANY_ERRORS, Severity.WARNING: Code.TOO_
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. `code` names its section in `docs/diagnostics.md`, `path` is the file as the user named it;
-    `related` are the other places that it is about."""
+    """One error or warning. `code` names its section in `docs/diagnostics.md`. `path` is the file as the user named it.
+    `related` are other places in the bundle that the message mentions."""
 
     code: str
     message: str
@@ -124,12 +124,12 @@ class Diagnostic:
 
 
 def line_of(place: Span, seen_from: Span) -> str:
-    """`line 3`, with its file where that is another one than the other place's."""
+    """`line 3`, with the file if it is another one than that of `seen_from`."""
     return f"line {place.line}" + (f" of `{place.path}`" if place.path != seen_from.path else "")
 
 
 class DiagnosticReport:
-    """Collects what is found in one file."""
+    """Collects the diagnostics of one file."""
 
     __slots__ = ("findings", "path")
 
@@ -139,7 +139,7 @@ class DiagnosticReport:
 
     @property
     def failed(self) -> bool:
-        """Whether there is an error."""
+        """Whether the report has an error."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
     def error(self, code: Code, message: str, span: Span, help: str = "", related: tuple[Span, ...] = ()) -> None:
@@ -157,9 +157,9 @@ class DiagnosticReport:
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The findings in the order of the file, each once.
+    """The diagnostics in the order of the file, without duplicates.
 
-    Beyond a hundred errors, or a hundred warnings, a last finding says that there are more.
+    After a hundred errors, or a hundred warnings, a last diagnostic says that there are more.
     """
     found = sorted(set(diagnostics), key=lambda d: (d.path, d.span.start, d.span.end, d.code, d.message))
     kept: list[Diagnostic] = []

@@ -1,4 +1,4 @@
-"""Says in plain words what a parser error means: what was expected, what was found, and what may have been meant."""
+"""Turns a parser error into a diagnostic: the expected tokens, the token that was found, and a hint."""
 
 import re
 from typing import Final
@@ -16,7 +16,7 @@ _LAST_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"\Z|\w+\Z|[=!<>]+\Z|.\Z', re.D
 _HEAD: Final = re.compile(r"[{\n]\s*(allow|deny|require)\b")
 _STATEMENTS: Final = frozenset(f"_{word.upper()}" for word in STATEMENT_WORDS)
 _KINDS: Final = frozenset(word.upper() for word in KIND_WORDS)
-# What several terminals together are called, the widest first.
+# Names for groups of terminals, the largest group first.
 _GROUPS: Final = (
     (_STATEMENTS, "a statement"),
     (frozenset(f"_{word.upper()}" for word in CLAUSE_WORDS), "a clause"),
@@ -51,9 +51,9 @@ _CHARACTERS: Final = {
 def explain_syntax_error(
     error: UnexpectedInput, text: str, lines: Lines, path: str, piece: Piece, outer: int
 ) -> Diagnostic:
-    """The finding for an error met while `piece` of the text was read.
+    """The diagnostic for an error in the `piece` of the text.
 
-    Brackets left open are looked for from the offset `outer` on.
+    The search for open brackets begins at the offset `outer`.
     """
     start, end = piece
     if isinstance(error, UnexpectedCharacters):
@@ -61,12 +61,12 @@ def explain_syntax_error(
         return _character(text, lines, path, start + offset)
     assert isinstance(error, UnexpectedToken)
     token = error.token
-    # `expected` holds look-aheads that would fail a step later; `accepts` tries each.
+    # `expected` contains look-aheads that fail one step later; `accepts` has tried each of them.
     accepts = frozenset(error.accepts or error.expected)
     if token.type == _END:
         return _ended(accepts, text, lines, path, piece, outer)
     if _END in accepts and "_WHEN" not in accepts:
-        accepts |= _STATEMENTS  # a piece that may end here may be followed by another
+        accepts |= _STATEMENTS  # another statement may follow a piece that may end here
     at = start + (token.start_pos or 0)
     if text.startswith('r"', at):
         return _character(text, lines, path, at)

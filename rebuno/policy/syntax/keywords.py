@@ -1,4 +1,4 @@
-"""The words of the language: what is reserved, where paths may start, which types there are."""
+"""The keywords of the language: reserved words, roots of paths, types, and names of facets."""
 
 from difflib import get_close_matches
 from typing import Final
@@ -12,7 +12,7 @@ KIND_WORDS: Final = ("tool", "llm", "local")
 ROOT_WORDS: Final = ("args", "input", "target", "agent", "it", "item", "result", "this")
 TYPE_WORDS: Final = ("string", "number", "integer", "boolean", "list", "object", "null")
 
-# The facets of the language, each with the module in `facets/` that reads it.
+# The built-in facets, each with its module in `facets/`.
 FACET_MODULES: Final = {
     "path": "path.facets", "name": "path.facets", "extension": "path.facets",
     "host": "url.facets", "scheme": "url.facets", "port": "url.facets", "address": "url.facets", "link": "url.facets",
@@ -36,17 +36,17 @@ RESERVED_WORDS: Final = frozenset(
     {*STATEMENT_WORDS, *HEAD_WORDS, *CLAUSE_WORDS, *KIND_WORDS, *ROOT_WORDS, *TYPE_WORDS, *_REST, *FACET_MODULES}
 )
 
-# Ids that name what decided where no rule did.
+# Ids of decisions that no rule made.
 FIXED_IDS: Final = frozenset({DEFAULT, LOCAL, PERMISSIVE, "bundle-error"})
 
 
 def suggestion(word: str, candidates: "frozenset[str] | tuple[str, ...] | list[str]", cutoff: float = 0.6) -> str:
-    """The candidate that `word` was probably meant to be, else an empty string."""
+    """The candidate that is closest to `word`, or an empty string if none is close."""
     close = get_close_matches(word, sorted(candidates), n=1, cutoff=cutoff)
     return close[0] if close else ""
 
 
 def did_you_mean(word: str, candidates: "frozenset[str] | tuple[str, ...] | list[str]") -> str:
-    """A hint (`did you mean …`), or an empty string where nothing comes close."""
+    """The hint `did you mean …`, or an empty string if no candidate is close."""
     close = suggestion(word, candidates)
     return f"did you mean `{close}`?" if close else ""

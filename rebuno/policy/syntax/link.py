@@ -1,6 +1,6 @@
-"""Takes in the files that a bundle names: `use` brings their definitions, `let … = file` their values.
+"""Links a bundle with the files that it names: `use` adds their definitions, `let … = file` their values.
 
-A linked bundle is closed: what it means stands in its tree, and `files` says where that came from.
+A linked bundle is closed: its tree is complete, and `files` lists the files that it came from.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ _CLOSED: Final = "write the definitions into it, or name the bundle by its path;
 
 
 def link_bundle(source: Source, kept: Mapping[str, str] | None = None) -> tuple[s.Bundle, list[Diagnostic]]:
-    """The closed tree of a bundle, and what is wrong with its syntax and with the files that it uses.
+    """The closed tree of a bundle, and the diagnostics about its syntax and about the files that it uses.
 
-    Definitions of used files stand below the bundle's own, each file's once. `kept` are the texts of those files by
-    their paths, where they shall not be read anew. With errors the tree holds what could be read; it never raises for
-    what a text says or for what a file system holds.
+    The definitions of used files follow those of the bundle; each file is added once. `kept` maps paths to texts that
+    replace the files; then no file is read. After an error the tree holds the statements that could be read. No text
+    and no file raises an exception.
     """
     bundle, found = parse_bundle(source)
     closed, more = close(bundle, source.folder, kept)
@@ -37,7 +37,7 @@ def link_bundle(source: Source, kept: Mapping[str, str] | None = None) -> tuple[
 def close(
     bundle: s.Bundle, folder: Path | None, kept: Mapping[str, str] | None = None
 ) -> tuple[s.Bundle, list[Diagnostic]]:
-    """The closed tree of a bundle that was read from a file in `folder`, None where it was given as a text."""
+    """The closed tree of a bundle from a file in `folder`; `folder` is None for a bundle that was given as a text."""
     if not any(isinstance(statement, s.Use) or _names_file(statement) for statement in bundle.statements):
         return bundle, []
     linking = _Linking(bundle, folder, kept)
@@ -49,7 +49,7 @@ def _names_file(statement: s.Statement) -> bool:
 
 
 class _Library:
-    """A file whose statements are being taken in. `name` is its path from the bundle's folder."""
+    """A file whose statements are being added. `name` is its path from the bundle's folder."""
 
     __slots__ = ("bundle", "name", "place", "uses")
 
@@ -96,7 +96,7 @@ class _Linking:
         )
 
     def taken(self, library: _Library) -> list[s.Statement]:
-        """What a file brings: everything where it is the bundle itself, else definitions."""
+        """The statements that a file adds: all of the bundle itself, the definitions of any other file."""
         own = library.bundle is self.bundle
         taken: list[s.Statement] = []
         for statement in library.bundle.statements:
@@ -115,10 +115,10 @@ class _Linking:
         return taken
 
     def opened(self, use: s.Use, trail: list[_Library]) -> _Library | None:
-        """The library that a `use` names, None where it was taken in already or cannot be."""
+        """The library that a `use` names; None if it was added before or cannot be read."""
         found = self.read(use.path, trail[-1], (BUNDLE,), inside=False)
         if found is None:
-            # It stays in the tree: names that nobody defines may be its.
+            # The `use` stays in the tree: its file may define the names that are unknown here.
             self.unread.append(use)
             self.whole = False
             return None
@@ -146,7 +146,7 @@ class _Linking:
         return _Library(name, place, bundle)
 
     def data(self, value: s.FileValue, library: _Library) -> s.Literal | s.ListLiteral | None:
-        """What a data file holds, None where that cannot be told."""
+        """The values of a data file; None if it cannot be read."""
         found = self.read(value.path, library, SUFFIXES, inside=True)
         if found is None:
             return None
@@ -161,7 +161,7 @@ class _Linking:
     def read(
         self, path: s.Literal, library: _Library, suffixes: tuple[str, ...], *, inside: bool
     ) -> tuple[Source, Path, str] | None:
-        """A file that a library names: its text, where it really stands, and its path from the bundle's folder."""
+        """A file that a library names: its text, its real place, and its path from the bundle's folder."""
         text = str(path.value)
         try:
             if self.folder is None:
@@ -179,7 +179,7 @@ class _Linking:
         return None
 
     def found(self, folder: Path, name: str, *, inside: bool) -> tuple[Source, Path]:
-        """The file of that name, and where it stands; raises as `read_used` does."""
+        """The file of that name, and its real place; raises as `read_used` does."""
         if self.kept is None:
             return read_used_file(folder, name, inside=inside)
         place = folder / name

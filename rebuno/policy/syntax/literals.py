@@ -1,4 +1,4 @@
-"""Reads the strings, numbers and durations of a bundle, to the character."""
+"""Reads the literals of a bundle: strings, numbers and durations."""
 
 import math
 import re
@@ -31,7 +31,7 @@ def string(raw: str) -> str:
     """The value of a string as written, with its quotes: `"…"` as in JSON, or `r"…"` word for word.
 
     Raises:
-        LiteralError: an escape that JSON does not know, half a surrogate pair, or a tab that is not escaped.
+        LiteralError: the string has an escape that JSON does not have, half a surrogate pair, or a raw tab.
     """
     tab = raw.find("\t")
     if tab >= 0:
@@ -88,7 +88,7 @@ def number(raw: str) -> int | float:
     """The value of a number as written: an exact int, or a float where there is a fraction or an exponent.
 
     Raises:
-        LiteralError: a leading zero, too many digits, or more than a double can hold.
+        LiteralError: the number has a leading zero, too many digits, or is too large for a double.
     """
     text = raw.replace("_", "")
     digits = text.removeprefix("-")
@@ -108,7 +108,7 @@ def whole(raw: str) -> int:
     """The value of a whole number that is not negative.
 
     Raises:
-        LiteralError: a sign, a fraction or an exponent, or what `number` refuses.
+        LiteralError: the number has a sign, a fraction or an exponent, or `number` refuses it.
     """
     value = number(raw)
     if isinstance(value, float) or raw.startswith("-"):
@@ -124,7 +124,7 @@ def parse_duration(raw: str) -> int:
     """The seconds of a duration as written (`30s`, `5m`, `1h30m`, `2d`).
 
     Raises:
-        LiteralError: another unit or order, nothing at all, or more than ten years.
+        LiteralError: the units are unknown or in another order, or the duration is zero or more than ten years.
     """
     match = _DURATION.match(raw) if len(raw) <= 40 else None
     if match is None:

@@ -1,6 +1,6 @@
-"""From a bundle's text to its syntax tree, with the place of every node.
+"""Parses the text of a bundle to its syntax tree. Every node has its place.
 
-After an error reading goes on at the next statement or clause keyword that starts a line.
+After an error the parser continues at the next statement or clause keyword that starts a line.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.text import Lines, comments, refused
 
 LARGEST: Final = 1 << 20  # bytes of a bundle
-LARGEST_CONVERTED: Final = 1 << 26  # bytes of the rules that a YAML bundle is read as
+LARGEST_CONVERTED: Final = 1 << 26  # bytes of the rules that a YAML bundle is converted to
 DEEPEST_TREE: Final = 100  # parentheses and `not` around a test
 
 _VERDICTS: Final = {"ALLOW": "allow", "DENY": "deny", "APPROVAL": "require_approval"}
@@ -32,15 +32,15 @@ _T = TypeVar("_T")
 
 
 def parse_bundle(source: Source) -> tuple[s.Bundle, list[Diagnostic]]:
-    """The bundle of a text, and what is wrong with its syntax, in the order of the file.
+    """The bundle of a text, and the diagnostics about its syntax, in the order of the file.
 
-    With errors the bundle holds the statements that could be read; it never raises for what the text says.
+    After an error the bundle holds the statements that could be read. No text raises an exception.
     """
     bundle, found = _parsed(source)
     return bundle, list(found)
 
 
-# Checking and compiling read the same texts, and bundles the same libraries.
+# The checker and the compiler parse the same texts, and bundles use the same libraries.
 @lru_cache(maxsize=32)
 def _parsed(source: Source) -> tuple[s.Bundle, tuple[Diagnostic, ...]]:
     text = source.text.removeprefix("\ufeff")
@@ -75,7 +75,7 @@ def _parser(*starts: str) -> Lark:
 
 
 class _RecoveredBundle:
-    """One text on its way to statements; collects findings and the names of what could not be read."""
+    """Parses one text piece by piece. Collects diagnostics, and the names that unreadable statements define."""
 
     def __init__(self, text: str, lines: Lines, path: str, findings: list[Diagnostic]) -> None:
         self.text = text
@@ -85,7 +85,7 @@ class _RecoveredBundle:
         self.broken: set[str] = set()
 
     def all(self) -> list[s.Statement]:
-        """Every statement that can be read."""
+        """All statements that can be read."""
         piece = (0, len(self.text))
         try:
             tree = _parser("start").parse(self.text)
@@ -141,7 +141,7 @@ def _tokens(tree: _TREE, *types: str) -> list[Token]:
 
 
 class _Builder:
-    """Turns parser trees into nodes. `base` is the offset of the text that was parsed in the whole."""
+    """Turns parser trees into nodes. `base` is the offset of the parsed piece in the text."""
 
     def __init__(self, reading: _RecoveredBundle, base: int) -> None:
         self._reading = reading

@@ -1,4 +1,4 @@
-"""Cuts a bundle with syntax errors into statements and clauses, so that each can be read by itself."""
+"""Splits a bundle with syntax errors into statements and clauses, so that each is parsed alone."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Final
 from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, STATEMENT_WORDS, suggestion
 
 _FIRST_WORD: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_]*)(?!\w)", re.MULTILINE)
-# A line of this shape begins a statement even where its keyword is misspelt.
+# A line of this shape begins a statement, even if its keyword is misspelt.
 _SHAPE: Final = re.compile(r"[A-Za-z_]\w*[ \t]+[A-Za-z_][\w-]*[ \t]*(?:=(?!=)|\{)")
 _NAMED: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w*)[ \t]*=(?!=)")
 _OPENED_BY_KEYWORD: Final = re.compile(r"(?:let|known|condition)\s+([A-Za-z_]\w*)")
@@ -21,8 +21,8 @@ Piece = tuple[int, int]  # offsets, the end exclusive
 
 
 def statements(text: str) -> Iterator[Piece]:
-    """The pieces from one line that begins a statement to the next; what stands before the first, and what follows a
-    rule's closing brace, are pieces too."""
+    """The pieces of a text: each begins at a line that begins a statement and ends before the next one. The text before
+    the first statement, and the text after the closing brace of a rule, are pieces too."""
     begun = {
         match.start(1)
         for match in _FIRST_WORD.finditer(text)
@@ -36,9 +36,9 @@ def statements(text: str) -> Iterator[Piece]:
 
 
 def clauses(text: str, piece: Piece) -> list[Piece]:
-    """The pieces of a rule, its opening line first, then one from each line that begins a clause to the next.
+    """The pieces of a rule: its opening line, then one piece for each line that begins a clause.
 
-    A misspelt clause keyword counts too, unless the bundle has that name.
+    A misspelt clause keyword begins a clause too, unless the bundle defines that name.
     """
     start, end = piece
     own = set(_NAMED.findall(text))
@@ -54,24 +54,24 @@ def clauses(text: str, piece: Piece) -> list[Piece]:
 
 @lru_cache(maxsize=1024)
 def misspelt_clause(word: str) -> bool:
-    """Whether `word` comes close to a keyword that begins a clause, or the head of a rule."""
+    """Whether `word` is close to a keyword that begins a clause or the head of a rule."""
     return 3 <= len(word) <= 12 and bool(suggestion(word, [*CLAUSE_WORDS, *HEAD_WORDS], cutoff=0.75))
 
 
 def is_rule(text: str, piece: Piece) -> bool:
-    """Whether the piece opens a rule, its keyword misspelt or not."""
+    """Whether the piece opens a rule, even with a misspelt keyword."""
     return _RULE.match(text, *piece) is not None
 
 
 def defined(text: str, piece: Piece) -> set[str]:
-    """The names that the piece would have defined."""
+    """The names that the piece defines."""
     body = text[slice(*piece)]
     first = _OPENED_BY_KEYWORD.match(body)
     return set(_NAMED.findall(body)) | ({first[1]} if first else set())
 
 
 def significant(text: str, start: int, end: int) -> int:
-    """Where the last character that is neither blank nor comment ends; 0 where there is none."""
+    """The end of the last character that is neither a blank nor in a comment; 0 if there is none."""
     last = 0
     at = start
     for match in _NOISE.finditer(text, start, end):
@@ -86,7 +86,7 @@ def significant(text: str, start: int, end: int) -> int:
 
 
 def opened(text: str, start: int, end: int) -> int | None:
-    """The offset of the innermost bracket that is opened and not closed between the offsets."""
+    """The offset of the innermost bracket that is open at `end`; None if no bracket is open."""
     bare = _bare(text[start:end])
     stack: list[int] = []
     for match in re.finditer(r"[()\[\]{}]", bare):
@@ -98,5 +98,5 @@ def opened(text: str, start: int, end: int) -> int | None:
 
 
 def _bare(text: str) -> str:
-    # Strings and comments hide what is inside them; blanking keeps the offsets.
+    # Brackets in strings and comments do not count. Each is overwritten, which keeps the offsets.
     return _NOISE.sub(lambda match: (" " if match[0][0] == "#" else "_") * len(match[0]), text)

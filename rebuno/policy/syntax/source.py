@@ -1,4 +1,4 @@
-"""Reads bundle files and the files that they use; the only place in the language that touches a file system."""
+"""Reads bundle files and the files that they use. No other module of the language opens a file."""
 
 import errno
 import stat
@@ -17,8 +17,8 @@ LARGEST_FILE: Final = 1 << 20  # bytes of a file that a bundle uses
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A bundle's text. `path` is what diagnostics print, `stem` the bundle's name where no `bundle` line gives one, and
-    `folder` where the files that it uses are looked for, None for a text that came from no file."""
+    """The text of a bundle. Diagnostics print `path`. `stem` is the name of a bundle without a `bundle` line. `folder`
+    is the folder of the files that the bundle uses; it is None for a text that is from no file."""
 
     text: str
     path: str = "<text>"
@@ -27,7 +27,7 @@ class Source:
 
 
 class FileError(Exception):
-    """A file that a bundle names and may not or cannot use."""
+    """A file that a bundle names and cannot use."""
 
     def __init__(self, code: Code, message: str, help: str = "") -> None:
         super().__init__(message)
@@ -40,8 +40,8 @@ def read_source(path: str | Path) -> Source:
     """The bundle at `path`.
 
     Raises:
-        BundleError: the file cannot be read, is no plain file, larger than 64 MiB, or is not UTF-8 (with the byte's
-            place).
+        BundleError: the file cannot be read, is not a regular file, is larger than 64 MiB, or is not UTF-8 (with the
+            place of the byte).
     """
     shown = str(path)
     try:
@@ -56,9 +56,9 @@ def read_source(path: str | Path) -> Source:
 
 
 def read_used_file(folder: Path, name: str, *, inside: bool) -> tuple[Source, Path]:
-    """The file `name`, from a bundle's `folder` on, and where it stands once symbolic links are followed.
+    """The file `name` in the `folder` of a bundle, and its place after symbolic links.
 
-    With `inside` it must stand in the folder or below it.
+    With `inside` that place must be in the folder or below it.
 
     Raises:
         FileError: there is no such file, it is not a regular file, larger than 1 MiB, or stands outside.
@@ -81,9 +81,9 @@ def read_used_file(folder: Path, name: str, *, inside: bool) -> tuple[Source, Pa
 
 
 def _bytes(path: Path, most: int) -> bytes:
-    """What the file holds, cut one byte above `most`."""
+    """The bytes of the file, at most `most` + 1."""
     mode = path.stat().st_mode
-    # A pipe or a device would be read without end; a directory says better what it is when it is opened.
+    # A pipe or a device may have no end. A directory gives a better error when it is opened.
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "it is not a regular file")
     with path.open("rb") as file:

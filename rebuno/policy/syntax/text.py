@@ -1,4 +1,4 @@
-"""What a bundle's text may be made of: lines and columns, the characters that are refused, and the comments."""
+"""The characters of a bundle: lines and columns, refused characters, and comments."""
 
 import re
 from bisect import bisect_right
@@ -27,7 +27,7 @@ _REFUSED: Final = re.compile(
 )
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _PERHAPS: Final = re.compile(f"{_REFUSED.pattern}|[^\\x00-\\x7f]")
-# What nobody sees or knows, by its category in Unicode; it passes in comments.
+# Invisible and unknown characters by their Unicode category. They are allowed in comments.
 _UNKNOWN: Final = {
     "Cf": "a format character",
     "Cn": "a character that Unicode does not assign",
@@ -38,7 +38,7 @@ _COMMENT: Final = re.compile(r'(?<![A-Za-z0-9_])r"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|#
 
 
 class Lines:
-    """Turns offsets into places. Lines end at LF and count from 1, columns count characters from 1."""
+    """Turns offsets into places. Lines end at LF. Lines and columns count from 1; a column is a character."""
 
     __slots__ = ("_starts", "path", "text")
 
@@ -58,18 +58,18 @@ class Lines:
 def refused(
     lines: Lines, path: str, limit: int, commented: Callable[[], Sequence[tuple[int, int]]] | None = None
 ) -> tuple[str, list[Diagnostic]]:
-    """The text with a blank for each character that may not stand in a bundle, and a finding for each.
+    """The text with a blank in place of each refused character, and a diagnostic for each.
 
-    Control characters, and those that change what is shown around them, may stand nowhere; others that cannot be seen
-    or told from a blank may stand in comments: `commented` gives their places in order, None: a bundle's. At most
-    `limit` are found.
+    Control characters, and characters that change how the text around them is displayed, are refused everywhere. Other
+    invisible characters, and blanks other than the space, are allowed in comments. `commented` gives the places of the
+    comments in order, or None for the comments of a bundle. At most `limit` characters are reported.
     """
     text = lines.text
     bad = frozenset() if text.isascii() else frozenset(c for c in set(_NOT_ASCII.findall(text)) if hidden(c))
     found: list[Diagnostic] = []
     spans: Sequence[tuple[int, int]] | None = None
     taken: list[int] = []
-    # INVARIANT: linear, also in a text of very many different ones: a class of them would be gone through one by one.
+    # INVARIANT: linear, also for very many different characters, which a character class tries one by one.
     for match in (_PERHAPS if bad else _REFUSED).finditer(text):
         at = match.start()
         if bad and not _REFUSED.match(text, at):
@@ -91,7 +91,7 @@ def refused(
 
 
 def hidden(character: str) -> bool:
-    """Whether a character beyond ASCII cannot be seen, or told from a blank, so that it may stand in comments only."""
+    """Whether a character beyond ASCII is invisible or a blank, so that it is allowed in comments only."""
     return category(character) in _UNKNOWN or ignorable(character) or blank(character)
 
 
@@ -135,13 +135,13 @@ def _what(char: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    # JSON writes what stands beyond U+FFFF as two halves.
+    # JSON writes a character beyond U+FFFF as a surrogate pair.
     units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def comments(text: str, lines: Lines) -> tuple[Comment, ...]:
-    """Every comment of the text, in order; `lines` knows its places."""
+    """All comments of the text, in order. `lines` gives their places."""
     found: list[Comment] = []
     for match in _COMMENT.finditer(text):
         if match[0].startswith("#"):

@@ -1,4 +1,4 @@
-"""The syntax tree of a bundle: frozen nodes, each with the place that it came from."""
+"""The syntax tree of a bundle: frozen nodes, each with its place in the text."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,7 +11,7 @@ from rebuno.policy.values.spans import Span as Span
 
 def _place() -> Any:
     # Nodes compare by content: two bundles that differ only in layout have equal trees.
-    # One made by hand, as in a test, stands nowhere.
+    # A node that is not from a text, as in a test, has no place.
     return field(default=NO_SPAN, compare=False, repr=False)
 
 
@@ -31,14 +31,14 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class NullLiteral:
-    """`null`, which `check` refuses outside `is`."""
+    """`null`, which the checker allows after `is` only."""
 
     span: Span = _place()
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name of the bundle's own (`let`, `known`, `condition`), or an id."""
+    """A name that the bundle defines (`let`, `known`, `condition`), or an id."""
 
     text: str
     span: Span = _place()
@@ -62,7 +62,7 @@ class FileValue:
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """`1h30m`; `seconds` is what it comes to."""
+    """`1h30m`, as a number of seconds."""
 
     text: str
     seconds: int
@@ -97,7 +97,7 @@ PathPart = Key | Index | Each
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Where a value stands.
+    """The place of a value in the submission.
 
     `root` is `args`, `input`, `target`, `agent`, `it`, `item`, `result` or `this` (then the first part is `args`), or
     empty for the relative paths after `at`.
@@ -114,7 +114,7 @@ class Path:
 
 
 class Quantifier(StrEnum):
-    """How many elements must pass."""
+    """The number of elements that must pass."""
 
     ANY = "any"
     EVERY = "every"
@@ -254,7 +254,7 @@ class KindPatterns:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule is about; no `groups` means `any step`."""
+    """The steps that a rule is about. No `groups` means `any step`."""
 
     groups: tuple[KindPatterns, ...]
     span: Span = _place()
@@ -440,7 +440,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`rule ID { … }`; `verdict` is `allow`, `deny` or `require_approval`, `clauses` stand as written."""
+    """`rule ID { … }`; `verdict` is `allow`, `deny` or `require_approval`, `clauses` are in the order of the text."""
 
     id: Name
     verdict: str
@@ -455,7 +455,7 @@ Statement = BundleLine | Default | Let | Use | Workdir | Home | Known | Conditio
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that a bundle takes in. `name` is its path from the bundle's folder, `path` what diagnostics print."""
+    """A file that a bundle uses. `name` is its path from the bundle's folder; diagnostics print `path`."""
 
     name: str
     path: str
@@ -465,11 +465,11 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A whole file. `name` is the `bundle` line's, else the file's stem; `path` is what diagnostics print, `files` are
-    those that it takes in: once it is linked, their definitions stand among its `statements`.
+    """A whole file. `name` is from the `bundle` line, or else the stem of the file. Diagnostics print `path`. `files`
+    are the files that a linked bundle uses; their definitions are among its `statements`.
 
-    After a syntax error `whole` is False, the statements are those that could be read, and `broken` holds the names
-    that the others would have defined.
+    After a syntax error `whole` is False, `statements` are those that could be read, and `broken` holds the names that
+    the other statements define.
     """
 
     name: str
@@ -482,7 +482,7 @@ class Bundle:
     files: tuple[File, ...] = field(default=(), compare=False)
 
     def origin(self, span: Span) -> "Bundle | File":
-        """The file that a place is in."""
+        """The file of a place."""
         for file in self.files:
             if file.path == span.path:
                 return file

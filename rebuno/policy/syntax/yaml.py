@@ -1,4 +1,4 @@
-"""Reads YAML as data with places: the JSON schema of YAML 1.2, so that `no`, `012` and dates stay text, and no tags."""
+"""Reads YAML as data with places, by the JSON schema of YAML 1.2: `no`, `012` and dates stay text; tags are refused."""
 
 import json
 import re
@@ -18,7 +18,7 @@ MAX_NODES: Final = 200_000
 MAX_DEPTH: Final = 128
 CODE: Final = "case-file"
 
-# The C scanner where PyYAML was built with it: the same events, thirty times as fast.
+# The C scanner, if PyYAML has it, gives the same events thirty times as fast.
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _WORDS: Final[dict[str, Any]] = {"": None, "null": None, "true": True, "false": False}
 _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]*)\Z")
@@ -29,9 +29,9 @@ _LONGEST_NUMBER: Final = 4300
 
 @dataclass(frozen=True, slots=True)
 class YamlNode:
-    """A value and where it stands. `value` is a JSON scalar, a list of nodes, or a mapping of keys to nodes; `keys`
-    holds the places of a mapping's keys, `size` counts the nodes in it, aliases as often as they are used, and `depth`
-    its levels."""
+    """A value and its place. `value` is a JSON scalar, a list of nodes, or a mapping of keys to nodes. `keys` holds the
+    places of the keys of a mapping. `size` counts the nodes in the value, an alias at each use; `depth` counts its
+    levels."""
 
     value: Any
     span: Span
@@ -49,7 +49,7 @@ class YamlNode:
 
 
 def node_of(data: Any, span: Span) -> YamlNode:
-    """Plain JSON data as a node, everything in it at one place."""
+    """Plain JSON data as a node. All nodes in it have one place."""
     if isinstance(data, dict):
         return YamlNode({key: node_of(item, span) for key, item in data.items()}, span, dict.fromkeys(data, span))
     if isinstance(data, list):
@@ -60,11 +60,11 @@ def node_of(data: Any, span: Span) -> YamlNode:
 def read_yaml(
     source: Source, code: str = CODE, wanted: str = "write `cases:` and a list of cases", *, times: int = 1
 ) -> YamlNode:
-    """The one document in a YAML text. `code` is that of what is found, `wanted` says what an empty file should hold.
+    """The document in a YAML text. Diagnostics have the code `code`; `wanted` is the hint for an empty file.
 
     Raises:
-        BundleError: it is no YAML, repeats a key, holds what JSON cannot, or is over `times` 1 MiB, `times` 200,000
-            nodes, or 128 levels.
+        BundleError: the text is no YAML, repeats a key, holds a value that JSON does not have, or exceeds `times` 1 MiB,
+            `times` 200,000 nodes, or 128 levels.
     """
     reader = _YamlReader(source.path, code, wanted, times * MAX_NODES)
     if len(source.text.encode("utf-8", "surrogatepass")) > times * MAX_BYTES:
@@ -84,8 +84,8 @@ def read_yaml(
 
 
 def comments_of(text: str) -> list[tuple[int, int]]:
-    """Where the comments of a YAML text stand, in order: from a `#` to the end of its line, outside of every token.
-    Nowhere where the text is no YAML."""
+    """The places of the comments in a YAML text, in order: from a `#` outside of every token to the end of its line.
+    Empty if the text is no YAML."""
     try:
         tokens = [(token.start_mark.index, token.end_mark.index) for token in yaml.scan(text, Loader=_LOADER)]
     except yaml.YAMLError:
