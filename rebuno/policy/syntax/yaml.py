@@ -63,8 +63,8 @@ def read_yaml(
     """The document in a YAML text. Diagnostics have the code `code`; `wanted` is the hint for an empty file.
 
     Raises:
-        BundleError: the text is no YAML, repeats a key, holds a value that JSON does not have, or exceeds `times` 1 MiB,
-            `times` 200,000 nodes, or 128 levels.
+        BundleError: the text is no YAML, repeats a key, holds a value that JSON does not have, or exceeds `times`
+            1 MiB, `times` 200,000 nodes, or 128 levels.
     """
     reader = _YamlReader(source.path, code, wanted, times * MAX_NODES)
     if len(source.text.encode("utf-8", "surrogatepass")) > times * MAX_BYTES:

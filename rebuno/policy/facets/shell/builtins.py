@@ -61,7 +61,7 @@ def effect(name: str, words: Sequence[Word]) -> BuiltinEffect:
     """What the command `name` (its base name), with these words, does to the reading of the rest.
 
     Raises:
-        DoubtfulError: it runs text as code, or changes what names stand for.
+        UncertainShellError: it runs text as code, or changes what names stand for.
     """
     if name in _RUN_TEXT:
         raise UncertainShellError

@@ -405,6 +405,6 @@ def walk(text: str, depth: int) -> ShellText:
     """What a shell text holds that stands `depth` levels deep in another.
 
     Raises:
-        DoubtfulError: it cannot be read honestly, or is nested too deep.
+        UncertainShellError: it cannot be read honestly, or is nested too deep.
     """
     return _Walk(ShellSource(text), depth).run()

@@ -239,7 +239,7 @@ def read_word(data: bytes, start: int, end: int, expansions: Expansions) -> Word
     """The word that stands from `start` to `end`; `expansions` are those that the parser saw, by their first byte.
 
     Raises:
-        DoubtfulError: the place does not hold exactly one word by bash's rules, or an expansion that the parser did not
+        UncertainShellError: the place does not hold exactly one word by bash's rules, or an expansion that the parser did not
             see.
     """
     return _WordReader(data, start, end, expansions).word()
@@ -259,7 +259,7 @@ def check_body(data: bytes, start: int, end: int, expansions: Expansions) -> Non
     """Hold the body of an unquoted here-document to what the parser saw in it.
 
     Raises:
-        DoubtfulError: it holds an expansion that the parser did not see, or a line that a `\\` joins to the next.
+        UncertainShellError: it holds an expansion that the parser did not see, or a line that a `\\` joins to the next.
     """
     at = start
     while at < end:
@@ -281,7 +281,7 @@ def check_operand(data: bytes, start: int, end: int, expansions: Expansions) -> 
     """Hold the inside of a `${…}` to plain text and the expansions that the parser saw in it.
 
     Raises:
-        DoubtfulError: it holds quotes, escapes, brackets or another expansion: bash reads those by rules of their own.
+        UncertainShellError: it holds quotes, escapes, brackets or another expansion: bash reads those by rules of their own.
     """
     at = start
     while at < end:
