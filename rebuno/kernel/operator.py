@@ -231,7 +231,7 @@ class Operator:
         return await check(self._store, execution.id, head=head)
 
     async def judged(self, ref: str) -> list[RecordedStep]:
-        """An execution's steps with the facts of their first submissions, for `rebuno.policy.backtest_against_policy`."""
+        """The steps of an execution with the facts of their first submissions, for a backtest."""
         execution = await self.execution(ref)
         return await judged(self._store, execution)
 

@@ -1,4 +1,4 @@
-"""From texts to a policy: link, check, assemble."""
+"""Compiles texts to a policy: link, check, build."""
 
 from collections.abc import Sequence
 
@@ -20,13 +20,13 @@ def compile_bundle(source: Source) -> Policy:
     """The policy of one bundle.
 
     Raises:
-        BundleError: the bundle has errors; all of them are in it, and there is no policy, never a smaller one.
+        BundleError: the bundle has errors. The exception lists all of them. There is never a policy of a part of it.
     """
     return compile_policy([source])
 
 
 def compile_text(text: str, *, name: str = "bundle") -> Policy:
-    """The policy of a bundle given as text; `name` counts where it has no `bundle` line.
+    """The policy of a bundle that is given as a text. `name` is its name if it has no `bundle` line.
 
     Raises:
         BundleError: the bundle has errors, or uses files.
@@ -35,11 +35,12 @@ def compile_text(text: str, *, name: str = "bundle") -> Policy:
 
 
 def compile_policy(sources: Sequence[Source]) -> Policy:
-    """The policy of an agent's bundles, one a layer, outermost first; the strictest verdict wins. A source whose path
-    ends in `.yaml` or `.yml` is a YAML bundle.
+    """The policy of an agent's bundles. Each bundle is a layer, outermost first; the strictest verdict wins. A source
+    whose path ends in `.yaml` or `.yml` is a YAML bundle.
 
     Raises:
-        BundleError: a bundle has errors, two have one name, or there is none; all errors of all bundles are in it.
+        BundleError: a bundle has errors, two bundles have one name, or there is no bundle. The exception lists all
+            errors of all bundles.
     """
     if not sources:
         raise BundleError([Diagnostic(Code.UNREADABLE_FILE, "a policy needs at least one bundle", NO_SPAN)])
@@ -56,7 +57,7 @@ def compile_policy(sources: Sequence[Source]) -> Policy:
 
 
 def from_trees(pairs: Sequence[tuple[Bundle, Source]]) -> Policy:
-    """The policy of trees that were linked and checked already, each with its source, outermost layer first.
+    """The policy of linked and checked trees, each with its source, outermost layer first.
 
     Raises:
         BundleError: a condition is too large to be evaluated.
@@ -69,7 +70,7 @@ def from_trees(pairs: Sequence[tuple[Bundle, Source]]) -> Policy:
 
 
 def permissive_policy() -> Policy:
-    """The policy that allows everything; only for where it was asked for."""
+    """The policy that allows everything, for users who ask for it."""
     stamp = policy_digest(())
     last: RuleIndex[Ruling] = RuleIndex(
         (), (None, True, Decision(Verdict.ALLOW, PERMISSIVE, bundle=PERMISSIVE, digest=stamp))
@@ -80,7 +81,7 @@ def permissive_policy() -> Policy:
 def _as_rules(sources: Sequence[Source]) -> tuple[list[Source], list[Diagnostic]]:
     if not any(source.path.endswith(YAML) for source in sources):
         return list(sources), []
-    # Few policies are YAML; the others do not wait for its reader.
+    # Imported on use: few policies are YAML.
     from rebuno.policy.interop.yaml_convert import rules_source
 
     rules: list[Source] = []
@@ -94,7 +95,7 @@ def _as_rules(sources: Sequence[Source]) -> tuple[list[Source], list[Diagnostic]
 
 
 def _same_names(bundles: Sequence[Bundle]) -> list[Diagnostic]:
-    # Rule ids are unique in a bundle only, and the journal names a rule by both.
+    # Rule ids are unique only within a bundle, so the journal names a rule by its bundle and its id.
     found = []
     first: dict[str, Bundle] = {}
     for bundle in bundles:

@@ -1,4 +1,4 @@
-"""Writes a bundle and the files that it uses as one text, for where a bundle must be closed."""
+"""Writes a bundle and the files that it uses as one text, which a server needs."""
 
 import json
 from pathlib import Path
@@ -20,9 +20,10 @@ _Value = s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue
 
 
 def inline_bundle(path: str | Path) -> str:
-    """The bundle at `path` as one closed text with the same meaning: each `use` and each data file in its place.
+    """The bundle at `path` as one closed text with the same meaning: the contents of each file replace its `use` or
+    `file`.
 
-    Comments stay; of a YAML bundle it is what that converts to. The text has a digest of its own.
+    Comments stay. A YAML bundle is converted. The text has a digest of its own.
 
     Raises:
         BundleError: the bundle has errors, or the text would be larger than a bundle may be.
@@ -51,7 +52,7 @@ def _refuse(found: list[Diagnostic]) -> None:
 
 
 def _closed(source: Source, values: dict[str, _Value], used: str | None) -> str:
-    """A text with its data in place; `used` stands for its first `use`, and is None where it is a library itself."""
+    """A text with its data in place. `used` replaces its first `use`; it is None for a library."""
     bundle, _ = parse_bundle(source)
     edits: list[tuple[int, int, str]] = []
     rest = used or ""
@@ -85,5 +86,5 @@ def _written(value: _Value) -> str:
 
 
 def _quoted(scalar: s.Scalar) -> str:
-    # Everything outside of printable ASCII is escaped, so that no character can be one that a bundle may not hold.
+    # All characters outside of printable ASCII are escaped, so that none is refused in a bundle.
     return json.dumps(scalar, ensure_ascii=True)

@@ -1,4 +1,4 @@
-"""Compiles a policy again from the texts that were kept of it, without looking at any file."""
+"""Compiles a policy again from its stored texts, without any file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +19,8 @@ def restore_policy(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
     """The policy of that digest, from the (path, text) pairs of its `sources`: each bundle, then the files it uses.
 
     Raises:
-        BundleError: the texts make no policy, or another one, as they may under another version of the language or of
-            a package of facets.
+        BundleError: the texts give no policy or another policy, as with another version of the language or of a facet
+            package.
     """
     anyone = permissive_policy()
     if digest == anyone.digest:
@@ -46,8 +46,8 @@ def restore_policy(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
 
 
 def texts_make_policy(digest: str, sources: Sequence[tuple[str, str]]) -> bool | None:
-    """Whether the kept (path, text) pairs are those of the policy with that digest; None where that cannot be said: a
-    package of facets that they use may have been another version then."""
+    """Whether the stored (path, text) pairs are those of the policy with that digest. None if that is unknown, because
+    a facet package that they use may have had another version."""
     if digest == permissive_policy().digest:
         return True
     layers: list[tuple[Source, Sequence[File]]] = []
@@ -59,9 +59,9 @@ def texts_make_policy(digest: str, sources: Sequence[tuple[str, str]]) -> bool |
         try:
             bundle, _ = link_bundle(source, dict(reversed(rest)))
         except ValueError:
-            # A path that no file can have.
+            # No file can have such a path.
             return False
-        # What is hashed of a file is not all of its text: a mark of the byte order at its start is left out.
+        # The hash leaves a byte order mark out, so the texts are compared too.
         if [file.text for file in bundle.files] != [text for _, text in rest[: len(bundle.files)]]:
             return False
         layers.append((source, bundle.files))

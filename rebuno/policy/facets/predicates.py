@@ -1,4 +1,4 @@
-"""What each predicate, in its plain form, says about a value that is there: a JSON value, or what a facet read."""
+"""The answers of all predicates, without negation, for a value that is there: a JSON value or a value of a facet."""
 
 from collections.abc import Callable, Sequence
 from operator import ge, gt, le, lt
@@ -14,16 +14,17 @@ from rebuno.policy.values.regexes import regex
 
 Predicate = Callable[[Any, Any], Tri]
 
-# Written with a negation of their own.
+# Predicates that are the negation of another one.
 NEGATIVE: Final = {Op.NE: Op.EQ, Op.MISSING: Op.GIVEN}
-# With a list on the right these ask for any of its elements.
+# Predicates that a list on the right side satisfies by any of its elements.
 ANY_OF: Final = frozenset({Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER, Op.CONTAINS_ANY})
 
 
 def predicate(op: Op, fold: bool, facet: Facet | None = None) -> Predicate:
-    """The predicate's answer for a value and its right side, both there and readable; `fold` is `ignoring case`.
+    """The function that answers a predicate for a value and a right side, which must be there and readable. `fold` is
+    `ignoring case`.
 
-    `facet` is what the value was read by. `under` asks it, and without it is maybe.
+    `facet` is the facet that read the value. `under` needs it; without a facet, `under` is maybe.
     """
     plain = _plain(op, fold, facet)
     asked = _asked(op, fold)
@@ -81,14 +82,14 @@ def _below(value: Reading, place: Any) -> Tri:
 
 
 def _same(value: Reading, right: Any, fold: bool) -> Tri:
-    # INVARIANT: a reading is only ever compared with one of its own kind; with anything else it is maybe.
+    # INVARIANT: a reading is compared only with a reading of its own class. All other comparisons are maybe.
     return value.equals(right, fold) if type(right) is type(value) else None
 
 
 def _among(value: Reading, right: Any, fold: bool) -> Tri:
     if type(right) is not list:
         return None
-    # What could not be read, or may be one of several, keeps a miss from being a no.
+    # An unreadable or uncertain element turns a miss into maybe.
     alike = [item for item in right if item is UNREADABLE or type(item) in (type(value), UncertainReading)]
     return _some(alike, lambda item: _same(value, item, fold)) if alike or not right else None
 
@@ -98,7 +99,7 @@ def _holds(value: Reading, right: Any, fold: bool) -> Tri:
 
 
 def _text_of(value: Reading, op: Op, text: Any, fold: bool) -> Tri:
-    # Patterns that a facet made are of its own type; nothing else but a text is one.
+    # A pattern is an object that the facet made, or a text.
     made = op is Op.LIKE and not type_name(text) and text is not UNREADABLE
     return value.text_test(op, text, fold) if made or (type(text) is str and valid(text)) else None
 
@@ -117,7 +118,7 @@ def _listed(right: Any) -> list[Any]:
 
 
 def _some(options: Any, test: Callable[[Any], Tri]) -> Tri:
-    # Kleene's or over the elements of a list; what is no list is maybe.
+    # The three-valued or over the elements of a list; maybe for a value that is no list.
     if type(options) is not list:
         return None
     answer: Tri = False
@@ -134,9 +135,10 @@ def _some(options: Any, test: Callable[[Any], Tri]) -> Tri:
 
 
 def is_in(value: Any, right: Any, fold: bool = False) -> Tri:
-    """`in`: compared with the elements of the value's type; maybe if there is none, unless the list is empty.
+    """`in`: compares the value with the elements of its type. Without such an element the answer is maybe, except for
+    an empty list.
 
-    What is no list on the right is maybe. Elements that are no JSON values keep a miss from being a no.
+    A right side that is no list is maybe. An element that is no JSON value turns a miss into maybe.
     """
     if type(right) is not list:
         return None
@@ -160,8 +162,8 @@ def is_in(value: Any, right: Any, fold: bool = False) -> Tri:
 
 
 def contains(value: Any, right: Any, fold: bool = False) -> Tri:
-    """`contains`: text in text, or one of a list's elements, where a text inside an element is maybe; anything else is
-    maybe."""
+    """`contains`: a text in a text, or an element in a list. A text inside an element of a list is maybe, and so is
+    every other pair of values."""
     if type(value) is list:
         found = is_in(right, value, fold)
         if found is False and type(right) is str:

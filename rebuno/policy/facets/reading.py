@@ -1,4 +1,4 @@
-"""What every facet is made of: how it reads a JSON value, what it gives, and how that compares."""
+"""The parts of a facet: how it reads a JSON value, the values that it gives, and how they compare."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +11,7 @@ from rebuno.policy.values.json_values import UNREADABLE, Tri
 
 @dataclass(frozen=True, slots=True)
 class PathContext:
-    """What a bundle says about where it stands: `workdir` and `home`, absolute paths, or None where it does not."""
+    """The `workdir` and the `home` of a bundle: absolute paths, or None if the bundle does not name them."""
 
     workdir: str | None = None
     home: str | None = None
@@ -29,24 +29,24 @@ _FAILURES: Final = _ReaderFailures()
 
 
 def reader_failed(facet: str, error: str) -> Any:
-    """What a reader gives that failed on a value: nothing that can be read. An explanation says that it was the
-    reader's fault; `error` is the name of the exception, which the caller has logged."""
+    """Records the failure of a facet's reader and gives `UNREADABLE`. The explanation of a decision reports the
+    failure. `error` is the name of the exception, which the caller has logged."""
     _FAILURES.by_facet[facet] = error
     return UNREADABLE
 
 
 def reader_failures() -> dict[str, str]:
-    """The facets whose readers failed in this thread since this was last cleared, each with the exception's name."""
+    """The facets whose readers failed in this thread since the last clear, each with the name of the exception."""
     return _FAILURES.by_facet
 
 
 class Reading:
-    """A value that a facet gives and that is no plain string or number: a path, a day, a command.
+    """A value of a facet that is no plain string or number: a path, a day, a command.
 
-    Subclasses are immutable and answer for themselves what a predicate asks; what they leave out is maybe. `right` is
-    always what the facet's `literal` made of the right side, or another reading of the same facet.
+    Subclasses are immutable and implement the predicates; a predicate that a subclass does not implement is maybe.
+    `right` is always the result of the facet's `literal` for the right side, or another reading of the same facet.
 
-    `note` is what a trace says beside every such value: what the rule did not see.
+    A trace shows `note` beside every such value: the limits of the reader.
     """
 
     __slots__ = ()
@@ -57,15 +57,15 @@ class Reading:
         return None
 
     def compare(self, right: Any) -> int | None:
-        """Negative, zero or positive as this is less than, equal to or more than `right`; None is maybe."""
+        """Negative if this is less than `right`, zero if equal, positive if more; None for maybe."""
         return None
 
     def contains(self, right: Any, fold: bool) -> Tri:
-        """`contains right`: a text as it is written, or whatever stands on the right."""
+        """`contains right`: a text as it is written, or any other value of the right side."""
         return None
 
     def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
-        """`like`, `matches`, `starts with` or `ends with` one text; for `like` it is what `pattern` made of it where
+        """`like`, `matches`, `starts with` or `ends with` one text. For `like`, `right` is the result of `pattern` if
         the facet has one, else the text as it is written."""
         return None
 
@@ -74,19 +74,20 @@ class Reading:
         return None
 
     def index_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
-        """What a `known` files this value under: hashable keys, each with whether it is this value for sure (True) or
-        only under one of two readings (False). Two readings are the same for sure where they share a sure key, maybe
-        where they share any other. Empty: it cannot be in a set, the answer is maybe."""
+        """The keys under which a `known` set holds this value: hashable, each with True if it certainly stands for this
+        value, and False if it does so in one of two readings only. Two readings are certainly equal if they share a
+        certain key, and possibly equal if they share any other key. Without keys the value cannot be in a set, and the
+        answer is maybe."""
         return ()
 
     def lookup_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
-        """What this value is looked up under, where that is not what it is filed under: `January 11` is found where
-        `2025-01-11` is filed, and the other way about, but not another year's `January 11`."""
+        """The keys under which this value is looked up, if they differ from `index_keys`. `January 11` finds
+        `2025-01-11` and the other way around, but a day does not find the same day of another year."""
         return self.index_keys(fold)
 
     def elements(self) -> Sequence[Any] | None:
-        """What `any it …` goes through and `it[0]` reaches: the words of a command, `values.UNREADABLE` for one that
-        is not known. None: this is a single value."""
+        """The elements for `any it …` and `it[0]`: the words of a command, `UNREADABLE` for an unknown word. None for a
+        single value."""
         return None
 
     def json(self) -> Any:
@@ -95,9 +96,9 @@ class Reading:
 
 
 class UncertainReading(Reading):
-    """One of several readings, texts or numbers, all of one facet; which one is not known.
+    """One of several readings, texts or numbers of one facet. It is unknown which of them is right.
 
-    A test has an answer where all of them give the same one; else it is maybe.
+    If all of them give the same answer to a test, that is the answer; otherwise it is maybe.
     """
 
     __slots__ = ("readings",)
@@ -106,83 +107,81 @@ class UncertainReading(Reading):
         self.readings = readings
 
     def agreed(self, test: Callable[[Any], Tri]) -> Tri:
-        """What the test says of every one of them; maybe where they differ."""
+        """The common answer of all readings to the test; maybe if the answers differ."""
         answers = {test(one) for one in self.readings}
         return answers.pop() if len(answers) == 1 else None
 
     def equals(self, right: Any, fold: bool) -> Tri:
-        """As all of the readings answer."""
+        """The common answer of all readings."""
         return self._asked(lambda one: one.equals(right, fold))
 
     def contains(self, right: Any, fold: bool) -> Tri:
-        """As all of the readings answer."""
+        """The common answer of all readings."""
         return self._asked(lambda one: one.contains(right, fold))
 
     def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
-        """As all of the readings answer."""
+        """The common answer of all readings."""
         return self._asked(lambda one: one.text_test(op, right, fold))
 
     def under(self, right: Any) -> Tri:
-        """As all of the readings answer."""
+        """The common answer of all readings."""
         return self._asked(lambda one: one.under(right))
 
     def _asked(self, test: Callable[[Reading], Tri]) -> Tri:
         return self.agreed(lambda one: test(one) if isinstance(one, Reading) else None)
 
     def json(self) -> Any:
-        """All of them."""
+        """All readings."""
         return " or ".join(str(one.json() if isinstance(one, Reading) else one) for one in self.readings)
 
 
 @dataclass(frozen=True, slots=True)
 class UncertainValue:
-    """A value that `find` saw in a text and that may not be what the text means: in a set it stands perhaps."""
+    """A value that `find` found in a text, and that the text may not mean. A set holds it as a possible value."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class UncertainText(Reading):
-    """A link or an address in a text that programs read differently, or end at different places: whatever is asked of
-    it is maybe. `text` is what was found."""
+    """A link or an address in a text that programs read differently or end at different places. The answer to every
+    test is maybe. `text` is the part of the text that was found."""
 
     text: str
 
     def json(self) -> str:
-        """What was found, as it stands there."""
+        """The text as it is written."""
         return self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One reading of JSON values, as a row of the registry.
+    """A facet: a reader of JSON values, with the functions that compare its values.
 
-    `of` says what it reads and `gives` what comes out, in words for documentation; `value` is the type of what it
-    gives, for `check`: `string`, `number`, `date` (ordering allowed) or `list` (a command: `like` by words, `contains`
-    one word). `many` tells a set.
+    `of` describes the values that it reads and `gives` those that it gives, for the documentation. `value` is the type
+    of its values for the checker: `string`, `number`, `date` (can be ordered) or `list` (a command: `like` compares
+    words, `contains` one word). `many` is true for a facet that gives a set.
 
-    `read` takes a JSON value that is there (never null, missing or an empty list) and gives a string, a number or a
-    `Reading`; with `many` a list of them, empty where the text is there and holds none. It gives
-    `values.UNREADABLE` for a value of the wrong type, text that cannot be read honestly, and anything beyond its
-    bounds. It never raises, never recurses on its input, and takes time linear in it.
+    `read` takes a JSON value (never null, missing or an empty list) and gives a string, a number or a `Reading`; with
+    `many` it gives a list of them, which is empty if the text contains none. It gives `UNREADABLE` for a value of the
+    wrong type, for a text that it cannot read with certainty, and beyond its bounds. It never raises, never recurses on
+    its input, and takes time linear in the input. It gives `MISSING` if the value has no such part (a file without
+    extension).
 
-    With `placed` it is also given a `placed.Placed`, where the value is a word of a command that stands elsewhere than
-    in `workdir`; any other facet is given its text.
+    With `placed`, `read` also gets a `Placed`, a word of a command that runs in another directory than `workdir`; any
+    other facet gets its text. With `lower`, the values are in lower case, and a part of a value on the right side
+    (`ends with`, `like`, …) is lowered too. With `sees_empty`, `read` also gets an empty list (its size is 0).
 
-    With `lower` what it gives is always in lower case; a part of it on the right side (`ends with`, `like`, …) is
-    lowered too. With `sees_empty` it is given an empty list too (its size is 0). It gives `values.MISSING` where the
-    value has nothing of the kind (a file without extension).
+    `literal` normalises a literal of the right side, or raises a `ValueError` whose message the checker prints.
+    `pattern` does so for the right side of `like`, if the facet has its own globs; None stands for the usual globs on a
+    string. `network` does so for the right side of `under`; None if the facet has no `under`. `under` then answers for
+    a string or a number, and a `Reading` answers for itself.
 
-    `literal` normalises a literal of the right side, or raises `ValueError` with the reason in words (`check` prints
-    it). `pattern` does so for the right side of `like` where the facet has its own globs (None: the usual globs on the
-    string). `network` does so for the right side of `under` (None: there is no `under`); `under` then answers for a
-    string or a number, while a `Reading` answers for itself.
+    `find` gives the values of this facet in a free text, for `FACET of … in` a `known` set with `input`; None if the
+    facet cannot be found in a text. An uncertain value is an `UncertainValue`.
 
-    `find` gives the values of this facet that stand in a free text, for `FACET of … in` a `known` with `input`; None
-    where the facet cannot be looked for in a text. A value that may be another one comes as `UncertainValue`.
-
-    `ahead` is for a facet that takes milliseconds for a long text: it reads one in any thread and keeps what it finds,
-    so that `read` of the same text soon after takes none.
+    `ahead` belongs to a facet that needs milliseconds for a long text. It reads a text in any thread and caches the
+    result, so that a later `read` of the same text is fast.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The facets that there are: our own, and those that installed packages add.
+"""The registry of facets: the built-in ones, and those of installed packages.
 
 A package adds one through an entry point of the group `rebuno.facets` whose name is the facet's:
 `iban = "bank_facets:IBAN"`, where `IBAN` is a `Facet`. See `docs/facets/README.md`.
@@ -17,9 +17,9 @@ from rebuno.policy.syntax.keywords import FACET_MODULES
 
 GROUP: Final = "rebuno.facets"
 
-# The facets of the language itself; those that installed packages add are not in it.
+# The facets of the language itself, without those of installed packages.
 BUILT_IN_FACETS: Final = FACET_MODULES
-# Modules that give nothing without a package, and the extra that has it.
+# Modules that need a package, each with the extra that installs it and the name of the package.
 _EXTRAS: Final = {"sql.facets": ("sql", "sqlglot")}
 
 
@@ -32,8 +32,8 @@ class PackagedFacet:
 
 
 class FacetError(Exception):
-    """A facet that a bundle names and that cannot be used. `missing` tells one that is not installed from a faulty one;
-    `help` says what to do."""
+    """A bundle names a facet that cannot be used. `missing` is true if it is not installed, false if it is faulty.
+    `help` says how to fix it."""
 
     def __init__(self, message: str, help: str, *, missing: bool = False) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class FacetError(Exception):
 
 @cache
 def packaged_facets() -> tuple[PackagedFacet, ...]:
-    """What installed packages add, in the order of names and packages. It is looked up once for each process."""
+    """The facets of installed packages, in the order of names and packages, looked up once for each process."""
     found = [
         PackagedFacet(f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown", entry)
         for entry in entry_points(group=GROUP)
@@ -53,7 +53,7 @@ def packaged_facets() -> tuple[PackagedFacet, ...]:
 
 
 def facet_names() -> tuple[str, ...]:
-    """The names of all facets: our own first."""
+    """The names of all facets, the built-in ones first."""
     return (
         *BUILT_IN_FACETS,
         *dict.fromkeys(one.entry.name for one in packaged_facets() if one.entry.name not in BUILT_IN_FACETS),
@@ -62,11 +62,11 @@ def facet_names() -> tuple[str, ...]:
 
 @cache
 def find_facet(name: str) -> Facet | None:
-    """The facet of that name; None where nobody has one.
+    """The facet of that name; None for an unknown name.
 
     Raises:
-        FacetError: it needs an extra that is not installed, two packages claim the name, a package claims one of our
-            own, or the package does not give a facet.
+        FacetError: the facet needs an extra that is not installed, two packages claim the name, a package claims a
+            built-in name, or the package does not give a facet.
     """
     claims = [one for one in packaged_facets() if one.entry.name == name]
     if len(claims) > 1 or (claims and name in BUILT_IN_FACETS):
@@ -102,6 +102,6 @@ def _load(one: PackagedFacet) -> Facet:
 
 
 def facet_packages(used: Iterable[str]) -> tuple[str, ...]:
-    """The packages that the facets of these names come from, each as its name and version, sorted."""
+    """The packages that define the facets of these names, each as its name and version, sorted."""
     wanted = set(used)
     return tuple(sorted({one.package for one in packaged_facets() if one.entry.name in wanted}))

@@ -1,1 +1,1 @@
-"""Writes a bundle the one way that all bundles are written."""
+"""The formatter: one layout for all bundles."""

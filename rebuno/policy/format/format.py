@@ -1,4 +1,4 @@
-"""Writes a bundle the one way that all bundles are written, with every comment."""
+"""Formats a bundle in the one layout, with every comment."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,7 +11,7 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 
-# The order of a rule's clauses: when it matches, what it grants, who is asked, what is told.
+# The order of the clauses of a rule: conditions, limits, approvals, reason.
 ORDER: Final = (s.When, s.Unless, s.LimitClause, s.BudgetClause, s.Approvers, s.Quorum, s.Expires, s.Message, s.Because)
 
 

@@ -1,4 +1,4 @@
-"""Which rules and definitions tell two bundles apart, whatever their layout and comments."""
+"""Compares two bundles by their rules and definitions, without layout and comments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from rebuno.policy.syntax.tree import Bundle
 
 @dataclass(frozen=True, slots=True)
 class BundleDiff:
-    """What is in the new bundle and not in the old one, the other way round, and what is in both under one name and
-    says something else: rules by their ids, other statements as people call them (``known `payees` ``, `default`).
-    `moved` names the rules that stand before one that they stood behind; the first that matches decides."""
+    """The differences of two bundles: statements that the new one adds, removes and changes. A rule is named by its id,
+    another statement by its words (``known `payees` ``, `default`). `moved` names the rules that now come before a rule
+    that they came after; the first rule that matches decides."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class BundleDiff:
 
 
 def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
-    """What tells two linked bundles apart."""
+    """The differences of two linked bundles."""
     then, now = _named(old), _named(new)
     rules = [name for name, statement in now.items() if isinstance(statement, tree.Rule)]
     return BundleDiff(

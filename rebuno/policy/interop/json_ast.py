@@ -1,4 +1,4 @@
-"""The syntax tree of a bundle as JSON, and back: for editors, reviews and programs that ask what a bundle says."""
+"""Converts the syntax tree of a bundle to JSON and back, for editors, reviews and other programs."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from rebuno.policy.syntax.parse import DEEPEST_TREE
 
 VERSION: Final = 1
 
-# Of a bundle, what a reader of one file does not need: its text, and how far reading it got.
+# Fields of a bundle that a reader of one file does not need.
 _LEFT_OUT: Final = frozenset({"text", "whole", "broken", "files"})
 _PLACES: Final = ("line", "column", "end_line", "end_column", "start", "end")
 # Nodes whose name in JSON is older than the name of their class.
@@ -52,10 +52,11 @@ def dump_ast(bundle: s.Bundle) -> dict[str, Any]:
 
 
 def load_ast(text: str) -> s.Bundle:
-    """The tree of a JSON text that `dump` made; equal to the one that was dumped, places included.
+    """The tree of a JSON text that `dump_ast` made. It equals the tree that was dumped, places included.
 
     Raises:
-        ValidationError: it is no JSON, of another version, or no tree; the message names the node and the field.
+        ValidationError: the text is no JSON, has another version, or is no tree. The message names the node and the
+            field.
     """
     try:
         data = json.loads(text, object_hook=_node, parse_constant=_no_constant)
@@ -83,7 +84,7 @@ def _name(node: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """What a field holds: one value of a type in `one`, or a list of such in `many`."""
+    """The types of a field: one value of a type in `one`, or a list of values of the types in `many`."""
 
     one: tuple[type, ...]
     many: tuple[type, ...]
@@ -166,7 +167,7 @@ def _no_constant(text: str) -> NoReturn:
 
 
 def _shallow(bundle: s.Bundle) -> None:
-    # INVARIANT: no tree is deeper than those that are parsed, so whoever walks one need not mind its depth.
+    # INVARIANT: no tree is deeper than a parsed one, so a walk through a tree can recurse.
     left: list[tuple[Any, int]] = [(bundle, 0)]
     while left:
         node, depth = left.pop()

@@ -1,4 +1,4 @@
-"""Writes a YAML bundle of the published Rebuno kernel as rules: the same verdicts, and nothing wider.
+"""Converts a YAML bundle of the published Rebuno kernel to rules with the same verdicts, and never a wider one.
 
 Arguments are compared there as texts: a string as it is, anything else as its JSON. `text of` says the same of strings,
 numbers and truth values. Of a list, an object or null it does not, so there an allow rule does not match, a deny rule
@@ -29,8 +29,8 @@ _ODD_ID: Final = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 
 
 def rules_source(source: Source) -> Source:
-    """The bundle as rules of our language, not laid out: converted where its path ends in `.yaml` or `.yml`, else as it
-    is.
+    """The bundle as rules of the language. A source whose path ends in `.yaml` or `.yml` is converted, without a
+    layout; any other source stays as it is.
 
     Raises:
         BundleError: a YAML bundle has errors.
@@ -39,8 +39,8 @@ def rules_source(source: Source) -> Source:
 
 
 def convert_yaml_bundle(source: Source) -> Source:
-    """A YAML bundle as the text of an `.rbp` bundle of the same name. A comment at each rule names the rule it is from,
-    and says what is left out because it has no effect.
+    """A YAML bundle as the text of an `.rbp` bundle of the same name. A comment at each rule names the original rule,
+    and lists its parts that have no effect and are left out.
 
     Raises:
         BundleError: the YAML bundle has errors.
@@ -59,14 +59,14 @@ def _converted(source: Source) -> Source:
 
 
 class _Ids:
-    """Ids of our language, each given once."""
+    """Unique ids of the language."""
 
     def __init__(self) -> None:
         self.given: set[str] = set()
         self.last: dict[str, int] = {}
 
     def give(self, wanted: str) -> str:
-        """The id that comes closest to what is wanted."""
+        """The unused id that is closest to `wanted`."""
         base = _ODD_ID.sub("-", wanted)
         if base in FIXED_IDS or base.startswith("__") or not _NAME.match(base):
             base = f"rule-{base.lstrip('_-')}"
@@ -80,7 +80,7 @@ class _Ids:
 
 
 def _later(bundle: YamlBundle) -> list[set[int]]:
-    """How strict what comes after each rule may be."""
+    """The strictness of the verdicts that may come after each rule."""
     found: list[set[int]] = []
     decisions: set[int] = set()
     for rule in reversed(bundle.rules):

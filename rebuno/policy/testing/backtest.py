@@ -1,4 +1,4 @@
-"""What another policy would have said of recorded steps, the differences grouped by the rules that decide."""
+"""Decides recorded steps again by another policy, and groups the differences by the rules that decide."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from rebuno.model.decision import STRICTNESS, Decision, Verdict
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.policy import Policy
 
-# How many steps of each group are kept to show.
+# The number of example steps in each group.
 EXAMPLES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
-    """A step with the facts of its first submission and what decided about it then. `by_kernel` says that no policy
-    did: the kernel itself refused it, or asked. `where` tells people which one it is."""
+    """A step with the facts of its first submission and its decision. `by_kernel` is true if the kernel itself refused
+    the step or asked about it, and no policy decided. `where` names the step for people."""
 
     facts: Facts
     verdict: Verdict
@@ -26,7 +26,7 @@ class RecordedStep:
 
 @dataclass(frozen=True, slots=True)
 class BacktestExample:
-    """One step of a group. `args` is a JSON value, `reason` what is said of it now."""
+    """One step of a group. `args` is a JSON value, `reason` is the reason of the new decision."""
 
     where: str
     kind: str
@@ -37,7 +37,7 @@ class BacktestExample:
 
 @dataclass(frozen=True, slots=True)
 class BacktestGroup:
-    """The steps that one rule decided then and one decides now."""
+    """The steps that have the same recorded rule and the same new rule."""
 
     old: Verdict
     old_rule: str
@@ -48,12 +48,12 @@ class BacktestGroup:
 
     @property
     def differs(self) -> bool:
-        """Whether the verdict is another one, and not only the rule."""
+        """Whether the verdict has changed, not only the rule."""
         return self.old is not self.new
 
     @property
     def wider(self) -> bool:
-        """Whether the steps may do more now than then."""
+        """Whether the new verdict is less strict than the recorded one."""
         return STRICTNESS[self.new] < STRICTNESS[self.old]
 
     def to_json(self) -> dict[str, Any]:
@@ -72,8 +72,9 @@ class BacktestGroup:
 
 @dataclass(frozen=True, slots=True)
 class Backtest:
-    """How many steps were judged, how many of them the kernel itself had decided (they are left out), and the groups
-    whose verdict or rule changed: widened ones first, then other verdicts, then other rules, the largest first."""
+    """The number of steps, the number of those that the kernel itself decided (they are left out), and the groups whose
+    verdict or rule changed: less strict verdicts first, then other verdicts, then other rules, the largest group first.
+    """
 
     steps: int
     by_kernel: int
@@ -81,12 +82,12 @@ class Backtest:
 
     @property
     def differing(self) -> int:
-        """How many steps get another verdict."""
+        """The number of steps that get another verdict."""
         return sum(group.count for group in self.groups if group.differs)
 
     @property
     def widened(self) -> int:
-        """How many steps may do more now."""
+        """The number of steps that get a less strict verdict."""
         return sum(group.count for group in self.groups if group.wider)
 
     def to_json(self) -> dict[str, Any]:
@@ -102,7 +103,7 @@ class Backtest:
 
 @dataclass(slots=True)
 class BacktestTally:
-    """Counts decisions as they come, so that a store of any size is judged in little room."""
+    """Counts decisions one by one, so that a store of any size needs little memory."""
 
     _steps: int = 0
     _by_kernel: int = 0
@@ -114,7 +115,7 @@ class BacktestTally:
         self._by_kernel += 1
 
     def add(self, where: str, facts: Facts, old: tuple[Verdict, str], new: Decision) -> None:
-        """Counts a step with what was decided about it and what is decided now."""
+        """Counts a step with its recorded decision and its new one."""
         self._steps += 1
         if old == (new.verdict, new.rule_id):
             return
@@ -125,15 +126,15 @@ class BacktestTally:
             kept.append(BacktestExample(where, facts.kind, facts.target, facts.args, new.reason))
 
     def result(self) -> Backtest:
-        """All of it so far."""
+        """The counts so far."""
         groups = [BacktestGroup(*key, count, tuple(self._examples[key])) for key, count in self._counts.items()]
         groups.sort(key=lambda group: (not group.wider, not group.differs, -group.count))
         return Backtest(self._steps, self._by_kernel, tuple(groups))
 
 
 def backtest_against_record(tally: BacktestTally, policy: Policy, steps: Iterable[RecordedStep]) -> None:
-    """Counts what `policy` says of each step against what was recorded. Steps that the kernel itself decided are left
-    out: no policy was to blame."""
+    """Compares the decision of `policy` on each step with the recorded one. Steps that the kernel itself decided are
+    left out, because no policy decided them."""
     for step in steps:
         if step.by_kernel:
             tally.left_out()
@@ -142,8 +143,7 @@ def backtest_against_record(tally: BacktestTally, policy: Policy, steps: Iterabl
 
 
 def backtest_against_policy(tally: BacktestTally, old: Policy, new: Policy, steps: Iterable[tuple[str, Facts]]) -> None:
-    """Counts what `new` says of each step against what `old` says of it; each comes with the words that tell people
-    which one it is."""
+    """Compares the decision of `new` on each step with that of `old`. Each step comes with its name for people."""
     for where, facts in steps:
         then = old.decide(facts)
         tally.add(where, facts, (then.verdict, then.rule_id), new.decide(facts))

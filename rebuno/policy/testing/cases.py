@@ -1,4 +1,4 @@
-"""Policy tests: submissions with the verdict that a bundle must give them, and the report of a run."""
+"""Policy tests: submissions with their expected verdicts, and the report of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.diagnostics import Diagnostic
 from rebuno.policy.testing.coverage import Coverage, CoverageTally
 
-# The states of a step that has started; a case cannot tell that one was denied after that.
+# The states of a step that has started. A case cannot express a denial after the start.
 RAN: Final = frozenset({StepStatus.EXECUTING, StepStatus.SUCCEEDED, StepStatus.FAILED, StepStatus.CANCELLED})
 
 
@@ -44,10 +44,10 @@ class EarlierStep:
 
 @dataclass(frozen=True, slots=True)
 class CaseSubmission:
-    """What is asked of a policy: a step with the input and the history of its execution, oldest step first.
+    """A submission for a policy: a step with the input and the history of its execution, oldest step first.
 
-    `at` is when it is asked, in seconds since 1970; None where nobody knows. `parent` is the agent whose execution
-    began this one; empty where a client did.
+    `at` is the time of the submission in seconds since 1970, None if unknown. `parent` is the agent whose execution
+    began this one; it is empty if a client began it.
     """
 
     kind: Kind
@@ -95,7 +95,7 @@ class CaseSubmission:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test. `expect` and `expect_rule` are None where the case does not say; `line` is where it starts."""
+    """One test. `expect` and `expect_rule` are None if the case does not set them. `line` is its first line."""
 
     name: str
     submission: CaseSubmission
@@ -106,7 +106,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """A file of cases, and what is odd about it without being wrong."""
+    """A file of cases, with its warnings."""
 
     path: str
     cases: tuple[Case, ...]
@@ -115,7 +115,7 @@ class CaseFile:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What a policy said to a case. `failure` is empty when that was expected, else `trace` explains the verdict."""
+    """The decision of a policy on a case. `failure` is empty if it was expected, else `trace` explains the decision."""
 
     case: Case
     decision: Decision
@@ -124,7 +124,7 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the policy said what the case expects."""
+        """Whether the decision is the expected one."""
         return not self.failure
 
     def to_json(self) -> dict[str, Any]:
@@ -148,14 +148,14 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class CaseReport:
-    """A policy against its cases, and what they have exercised."""
+    """The results of all cases of a policy, and their coverage."""
 
     results: tuple[CaseResult, ...]
     coverage: Coverage
 
     @property
     def failed(self) -> int:
-        """How many cases did not come out as expected."""
+        """The number of cases with an unexpected decision."""
         return sum(not result.passed for result in self.results)
 
     def to_json(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class CaseReport:
 
 
 def run_cases(policy: Policy, cases: Sequence[Case]) -> CaseReport:
-    """Asks a policy about every case. Of several layers the last is the one whose coverage counts."""
+    """Runs every case against a policy. If it has several layers, the coverage is that of the last one."""
     tally = CoverageTally(policy.bundles[-1])
     results = []
     for case in cases:

@@ -1,4 +1,4 @@
-"""What a bundle's cases have exercised: the rules that decided one, and the answers that each test has given."""
+"""The coverage of a bundle by its cases: the rules that decided a case, and the answers of each test."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ class CoveredTest:
     settled the matter does not count. In a block it is the answers for the first few elements.
     """
 
-    __test__ = False  # this is no test of pytest's
+    __test__ = False  # not a test of pytest
 
     within: str
     line: int
@@ -51,7 +51,7 @@ class CoveredTest:
 
     @property
     def both(self) -> bool:
-        """Whether it has been seen to hold and to fail."""
+        """Whether the test has answered both yes and no."""
         return self.yes > 0 and self.no > 0
 
     def to_json(self) -> dict[str, Any]:
@@ -82,17 +82,17 @@ class Coverage:
 
     @property
     def reached(self) -> int:
-        """The rules that decided a case, and of each test the answers yes and no that were seen."""
+        """The number of rules that decided a case, plus the answers yes and no of each test that occurred."""
         return sum(rule.cases > 0 for rule in self.rules) + sum((t.yes > 0) + (t.no > 0) for t in self.tests)
 
     @property
     def whole(self) -> int:
-        """What `reached` would be if nothing were left out."""
+        """The value of `reached` at full coverage."""
         return len(self.rules) + 2 * len(self.tests)
 
     @property
     def percent(self) -> float:
-        """The share that was reached, 0 to 100; nothing of nothing is all of it."""
+        """The coverage in percent, 0 to 100. An empty bundle has 100."""
         return 100 * self.reached / self.whole if self.whole else 100.0
 
     def to_json(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class Coverage:
 
 
 class CoverageTally:
-    """Counts what the explained decisions of one bundle show of its rules and tests."""
+    """Counts the rules and tests of one bundle in explained decisions."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -123,7 +123,7 @@ class CoverageTally:
                     self._answers.update(_seen(f"rule {rule.id.text}", clause, node, self._conditions))
 
     def coverage(self) -> Coverage:
-        """What has been counted so far."""
+        """The coverage so far."""
         tests = []
         for within, expr in _used(self._rules, self._conditions):
             for test in _tests(expr):

@@ -14,7 +14,7 @@ CASES_SUFFIX: Final = ".policytest.yaml"
 
 @dataclass(frozen=True, slots=True)
 class BundleSuite:
-    """A bundle and its case file; either may be missing, not both. `path` is where the bundle is or should be."""
+    """A bundle and its case file. One of them may be missing. `path` is the path of the bundle."""
 
     path: Path
     bundle: Path | None
@@ -22,9 +22,10 @@ class BundleSuite:
 
 
 def find_bundles(paths: Sequence[str | Path]) -> list[BundleSuite]:
-    """The suites that the given files and folders stand for, each once, folders searched below without hidden ones.
+    """The suites of the given files and folders, each once. Folders are searched recursively, without hidden folders.
 
-    What has the name of a bundle or a case file counts as one: reading tells of a broken link or a pipe.
+    A path with the suffix of a bundle or of a case file counts as one; a broken link or a pipe is reported when it is
+    read.
 
     Raises:
         ValidationError: a path does not exist, is no bundle or case file, or is a folder without any.

@@ -1,4 +1,4 @@
-"""Reads policy test files, and single submissions, into cases; every mistake is reported with its place."""
+"""Reads policy test files and single submissions. Every mistake is reported with its place."""
 
 import difflib
 import re
@@ -36,7 +36,7 @@ _CASE: Final = (
 _ASKED: Final = ("parent", "input", "history", "at")
 _EARLIER: Final = ("kind", "target", "args", "result", "status", "approved")
 _LINE: Final = ("kind", "target", "args", "agent", *_ASKED)
-# Python reads more than RFC 3339 allows: weeks, times without seconds or without an offset.
+# Python accepts more than RFC 3339 allows: weeks, and times without seconds or offset.
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ def read_cases(source: Source) -> CaseFile:
     """The cases of a `.policytest.yaml` text.
 
     Raises:
-        BundleError: with every mistake in it.
+        BundleError: the cases have mistakes; the exception lists all of them.
     """
     reader = _CaseReader(source.path)
     cases = reader.file(read_yaml(source))
@@ -59,7 +59,7 @@ def parse_cases(data: Any) -> CaseFile:
     """The cases in JSON data: `{"agent_id"?, "at"?, "cases": […]}`.
 
     Raises:
-        BundleError: with every mistake in it.
+        BundleError: the cases have mistakes; the exception lists all of them.
     """
     reader = _CaseReader("")
     cases = reader.file(node_of(data, NO_SPAN))
@@ -72,7 +72,7 @@ def read_submission(data: Any, where: str = "") -> CaseSubmission:
     """A submission given as JSON data: `{"target", "kind"?, "args"?, "input"?, "agent"?, "history"?, "at"?}`.
 
     Raises:
-        ValidationError: with every mistake in it, after `where`.
+        ValidationError: the submission has mistakes; the message lists all of them after `where`.
     """
     reader = _CaseReader("")
     node = node_of(data, NO_SPAN)
@@ -190,7 +190,7 @@ class _CaseReader:
             if _TIME.fullmatch(text):
                 return from_rfc3339(text.upper())
         except ValueError:
-            pass  # a day or an hour that there is not
+            pass  # a day or an hour that does not exist
         hint = "write it like 2026-01-31T08:30:00Z or 2026-01-31T09:30:00+01:00"
         self.wrong(f"`at` is `{text}`, which is no time", fields["at"].span, hint)
         return None

@@ -1,4 +1,4 @@
-"""Checks bundles and runs the cases beside them, a report for each; much work is shared among processes."""
+"""Checks bundles and runs their cases. Several processes share a large amount of work."""
 
 import os
 import signal
@@ -27,15 +27,15 @@ from rebuno.policy.testing.cases import Case, CaseFile, CaseReport, run_cases
 from rebuno.policy.testing.discovery import BundleSuite
 from rebuno.policy.testing.reader import read_cases
 
-# A process of its own takes a third of a second to start, in which this much is read and run here.
+# A process takes a third of a second to start. This process handles so many bytes in that time.
 _WORTH: Final = 300_000  # bytes of bundles and cases for each process
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteCheck:
-    """A bundle, or where one should be, with everything found in it and in its case file. `texts` holds the texts that
-    were read by path, `uses` the paths of the files that the bundle names, whether they are there or not; `source` and
-    `cases` are None where they could not be read. `tree` is the bundle with what it uses, where there is a bundle."""
+    """A suite with the diagnostics of its bundle and its case file. `texts` maps paths to the texts that were read.
+    `uses` are the paths of the files that the bundle names, also of missing ones. `source` and `cases` are None if they
+    could not be read. `tree` is the linked bundle, None without a bundle."""
 
     path: str
     cases_path: str | None
@@ -54,15 +54,14 @@ class SuiteCheck:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """A checked bundle and how its cases came out; `report` is None where errors leave no policy to ask, or where
-    there are no cases."""
+    """A checked bundle and the report of its cases. `report` is None if the bundle has errors or no cases."""
 
     checked: SuiteCheck
     report: CaseReport | None
 
     @property
     def covered(self) -> float:
-        """The percentage of the bundle that its cases exercise; 0 where none were run."""
+        """The coverage of the bundle in percent; 0 if no case was run."""
         return self.report.coverage.percent if self.report else 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -76,8 +75,8 @@ class SuiteResult:
 
 
 def check_suite(suite: BundleSuite, *, tools: Sequence[ToolSchema] = (), layers: Sequence[Bundle] = ()) -> SuiteCheck:
-    """Reads a bundle and its case file and collects what is wrong with them. `tools` are those that the bundle is
-    about, where they are known, and `layers` the linked trees that stand before it."""
+    """Reads and checks a bundle and its case file. `tools` are the schemas of the tools, if known. `layers` are the
+    linked trees of the outer layers."""
     found: list[Diagnostic] = []
     texts: dict[str, str] = {}
     uses: tuple[str, ...] = ()
@@ -116,10 +115,10 @@ def run_suites(
     jobs: int = 0,
     done: Callable[[], None] | None = None,
 ) -> list[SuiteResult]:
-    """Runs the cases of every suite, or those whose name contains `only`; the reports come in the order of the suites.
+    """Runs the cases of every suite, or those whose name contains `only`. The results are in the order of the suites.
 
-    `layers` stand before every bundle, and are part of the policy that is asked. `jobs` is the number of processes, 0
-    for as many as pay; `done` is called after each suite.
+    `layers` are the outer layers of every policy. `jobs` is the number of processes; 0 means as many as are useful.
+    `done` is called after each suite.
 
     Raises:
         ValidationError: no case has such a name.
@@ -142,21 +141,21 @@ def _tested(
 ) -> Iterator[SuiteResult]:
     came = 0
     if jobs > 1 and len(suites) > 1:
-        # Started afresh: a copy of this process would share its threads' locks.
+        # Not forked: a copy of this process would share the locks of its threads.
         pool = ProcessPoolExecutor(min(jobs, len(suites)), get_context("spawn"), _leave_interrupts)
         try:
             for one in pool.map(test, suites):
                 came += 1
                 yield one
         except (BrokenProcessPool, OSError):
-            pass  # processes cannot be had here, or one was killed: the rest is run in this one
+            pass  # no process could be started, or one was killed: this process runs the rest
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     yield from map(test, suites[came:])
 
 
 def _leave_interrupts() -> None:
-    # Whoever started the processes ends them.
+    # The parent process ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -176,7 +175,7 @@ def _run(checked: SuiteCheck, only: str, layers: Sequence[Source]) -> SuiteResul
     try:
         alone = [(checked.tree, checked.source)]
         policy = compile_policy([*layers, checked.source]) if layers else from_trees(alone)
-    except BundleError as error:  # what only shows beside the layers, as a name that two of them have
+    except BundleError as error:  # an error of the layers together, such as a name that two of them have
         return SuiteResult(replace(checked, diagnostics=(*checked.diagnostics, *error.diagnostics)), None)
     return SuiteResult(checked, run_cases(policy, cases))
 

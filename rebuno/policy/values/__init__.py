@@ -1,1 +1,1 @@
-"""What the language computes with: JSON values, whole words, globs, regular expressions, and the spans of a text."""
+"""The values of the language: JSON values, whole words, globs, regular expressions, and places in a text."""

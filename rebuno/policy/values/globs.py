@@ -9,14 +9,14 @@ Matcher = Callable[[str], bool]
 
 
 class GlobError(ValueError):
-    """The pattern cannot be read; the text says why."""
+    """The pattern cannot be read; the message says why."""
 
 
 class Glob:
-    """A pattern taken apart.
+    """A compiled glob.
 
-    `literal` is the one name that it matches, or None; `prefix` is what every match begins with. `matches` answers for
-    a whole name; a lone surrogate in a name stands for one character that equals no other.
+    `literal` is the only name that it matches, or None for a glob with wildcards. `prefix` is the beginning of every
+    match. `matches` answers for a whole name; a lone surrogate in a name counts as one character that equals no other.
     """
 
     __slots__ = ("literal", "matches", "pattern", "prefix")
@@ -125,7 +125,7 @@ def _class(pattern: str, position: int) -> tuple[str, int]:
 
 @lru_cache(maxsize=1024)
 def glob(pattern: str, fold: bool = False) -> Glob:
-    """The pattern, read once; `fold` compares without regard to case (the name is folded by the caller).
+    """The compiled glob, cached. `fold` ignores case; the caller folds the name.
 
     Raises:
         GlobError: the pattern cannot be read.

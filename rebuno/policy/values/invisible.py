@@ -1,4 +1,4 @@
-"""Characters that nobody sees: what Unicode says may be ignored where it is shown, and what looks like a blank."""
+"""Invisible characters: those that Unicode calls ignorable, and those that look like a blank."""
 
 import re
 from typing import Final
@@ -14,7 +14,7 @@ IGNORABLE: Final = (
 BLANK: Final = "\u2800\U0001d159\U00016fe4"
 
 _IGNORABLE: Final = re.compile(f"[{IGNORABLE}]")
-# Everything without ink but white space: what may be ignored, and control and format characters.
+# All invisible characters except white space: ignorable, control and format characters.
 _DROPPED: Final = re.compile(
     f"[{IGNORABLE}\\x00-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\ufff9-\ufffb"
     "\U000110bd\U000110cd\U00013430-\U0001343f]"
@@ -23,20 +23,20 @@ _BLANKS: Final = re.compile(rf"[\s{BLANK}]+")
 
 
 def ignorable(character: str) -> bool:
-    """Whether a reader may leave the character out where text is shown."""
+    """Whether a display of the text may leave the character out."""
     return _IGNORABLE.match(character) is not None
 
 
 def blank(character: str) -> bool:
-    """Whether it looks like a blank: any separator, and what has no ink."""
+    """Whether the character looks like a blank: any separator, and any character without ink."""
     return category(character)[0] == "Z" or character in BLANK
 
 
 def without_unseen(text: str) -> str:
-    """The text without what cannot be seen; white space stays."""
+    """The text without invisible characters; white space stays."""
     return _DROPPED.sub("", text)
 
 
 def without_blanks(text: str) -> str:
-    """The text without white space and what looks like it."""
+    """The text without white space and without characters that look like it."""
     return _BLANKS.sub("", text)

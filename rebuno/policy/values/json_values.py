@@ -21,7 +21,7 @@ _TYPES: Final[dict[type, str]] = {
 
 
 class Marker:
-    """A place on a path where no JSON value stands."""
+    """The marker of a place on a path without a JSON value."""
 
     __slots__ = ("name",)
 
@@ -37,7 +37,7 @@ UNREADABLE: Final = Marker("unreadable")
 
 
 def type_name(value: Any) -> str:
-    """`string`, `number`, `boolean`, `list`, `object` or `null`; empty for what is no JSON type.
+    """`string`, `number`, `boolean`, `list`, `object` or `null`; empty for a type that JSON does not have.
 
     Subclasses are no JSON types: `json` never makes one.
     """
@@ -61,12 +61,12 @@ def valid(text: str) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether the value is a finite number; a truth value is none."""
+    """Whether the value is a finite number. A truth value is no number."""
     return type(value) is int or (type(value) is float and isfinite(value))
 
 
 def is_json(value: Any) -> bool:
-    """Whether the value, not what is inside it, is strict JSON: finite numbers, valid text."""
+    """Whether the value, without its elements, is strict JSON: finite numbers, valid text."""
     if type(value) is str:
         return valid(value)
     if type(value) is float:
@@ -75,10 +75,10 @@ def is_json(value: Any) -> bool:
 
 
 def has_type(value: Any, name: str) -> Tri:
-    """`is NAME`: the value as it stands.
+    """`is NAME`: the type of the value.
 
-    `integer` is a number whose value is integral (`1.0` counts). A missing value is no; what is no JSON value, or
-    stands where it cannot be reached, is maybe.
+    `integer` is a number whose value is integral (`1.0` counts). The answer is no for a missing value, and maybe for a
+    value that is no JSON or cannot be reached.
     """
     if value is MISSING:
         return False
@@ -90,7 +90,7 @@ def has_type(value: Any, name: str) -> Tri:
 
 
 def given(value: Any) -> Tri:
-    """Whether a value is there; maybe where it cannot be reached or is no JSON."""
+    """Whether a value is there; maybe if it cannot be reached or is no JSON."""
     if absent(value):
         return False
     return True if type_name(value) else None
@@ -104,9 +104,10 @@ def invert(answer: Tri) -> Tri:
 def equal(left: Any, right: Any, fold: bool = False) -> Tri:
     """`==` without coercion; `fold` compares strings without regard to case.
 
-    Values of different types, text that is not valid Unicode, NaN, infinity and what is no JSON are maybe. Lists and
-    objects are compared element by element (Kleene's and): lists of different lengths and objects with different keys
-    are no. It does not recurse; beyond 128 levels or 100,000 elements it is maybe.
+    The answer is maybe for values of different types, text that is not valid Unicode, NaN, infinity, and values that
+    are no JSON. Lists and objects are compared element by element (three-valued and); lists of different lengths and
+    objects with different keys differ. The comparison does not recurse; beyond 128 levels or 100,000 elements it is
+    maybe.
     """
     if type(left) is not list and type(left) is not dict:
         return _equal_scalars(left, right, fold)
@@ -152,7 +153,7 @@ def _equal_scalars(left: Any, right: Any, fold: bool) -> Tri:
         return bool(left == right)
     if type(left) is bool and type(right) is bool:
         return left is right
-    # Null inside a list or an object; as an operand it is absent and never comes here.
+    # Null inside a list or an object. Null as an operand is absent and never comes here.
     if left is None and right is None:
         return True
     return None
@@ -171,9 +172,9 @@ _FALSE: Final = Marker("false")
 
 
 def key_of(value: Any, fold: bool = False) -> Any:
-    """What a scalar is filed under: equal keys are equal values (`1` and `1.0`, but not `1` and `true`).
+    """The key of a scalar in a set: equal keys are equal values (`1` and `1.0`, but not `1` and `true`).
 
-    None for everything that is no scalar of strict JSON.
+    None for a value that is no scalar of strict JSON.
     """
     if type(value) is str:
         if not valid(value):
@@ -185,7 +186,7 @@ def key_of(value: Any, fold: bool = False) -> Any:
 
 
 def shown(value: Any, width: int = 60) -> str:
-    """The value in a trace's words: at most about `width` characters, control characters escaped, never a failure."""
+    """The value for a trace: about `width` characters at most, with control characters escaped. It never fails."""
     if type(value) is str:
         cut = value[: width + 1]
         body = "".join(_escaped(c) for c in cut[:width])

@@ -1,4 +1,4 @@
-"""The readings of a text in which a value may be hidden: as it stands, decoded, made plain, without its blanks."""
+"""The readings of a text that may hide a value: as written, decoded, normalised, and without blanks."""
 
 import re
 from functools import cache
@@ -9,11 +9,11 @@ from unicodedata import combining, normalize
 from rebuno.policy.values.invisible import without_blanks, without_unseen
 from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
 
-# How often escapes are read: what was written with them may itself be escaped.
+# The number of rounds in which escapes are decoded: the decoded text may contain escapes again.
 ROUNDS: Final = 3
-# A reading may be longer than its text, by a ligature that stands for words; no further than this.
+# The bound of a reading, which may be longer than its text: one ligature can stand for several words.
 _LONGEST: Final = 4 * MAX_SEARCHED_TEXT
-# More marks on one letter are no word, and putting them in order takes the square of their number.
+# The bound of marks on one letter. To put marks in order takes the square of their number.
 _MOST_MARKS: Final = 64
 
 _ESCAPE: Final = re.compile(
@@ -25,7 +25,7 @@ _ESCAPE: Final = re.compile(
 _OF_JSON: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _MIGHT_ESCAPE: Final = re.compile(r"[%&\\]")
 
-# What is said of a value that was found in a reading.
+# Words for the reading in which a value was found.
 AS_IT_STANDS: Final = ""
 DECODED: Final = "once `%XX`, `&#…;` and `\\uXXXX` are read"
 PLAIN: Final = "once it is made plain"
@@ -33,8 +33,8 @@ CLOSED: Final = "without its blanks"
 
 
 def readings(text: str) -> dict[str, str] | None:
-    """The readings of a text in small letters, each once with the words that say how it came about, first as the text
-    stands; None where they would be too long, or the text has very many marks on one letter. Linear in the text."""
+    """The readings of a text in lower case, each with the words for it; the first is the text as written. None if a
+    reading is too long, or if the text has very many marks on one letter. Linear in the text."""
     found = {text.casefold(): AS_IT_STANDS}
     raw = text
     for _ in range(ROUNDS):
@@ -47,7 +47,7 @@ def readings(text: str) -> dict[str, str] | None:
     if plain is None:
         return None
     found.setdefault(plain, PLAIN)
-    # Escapes that are written in letters of another width, or with blanks between.
+    # Escapes may be written in letters of another width, or with blanks between.
     for words in (PLAIN, CLOSED):
         if words is CLOSED:
             plain = _closed(plain)
@@ -109,6 +109,6 @@ def _plain(text: str) -> str | None:
 
 @cache
 def _many_marks() -> re.Pattern[str]:
-    # Built when it is first needed: going through all marks takes some milliseconds.
+    # Built on first use, because a search for all marks takes a few milliseconds.
     marks = [chr(code) for code in range(0x300, 0x1F000) if combining(chr(code))]
     return re.compile(f"[{''.join(marks)}]{{{_MOST_MARKS},}}")

@@ -1,4 +1,4 @@
-"""Places in a text, and the comments that stand at them."""
+"""Places in a text, and comments with their places."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -6,8 +6,8 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place in a text. Lines and columns count from 1, in characters; the end is exclusive. `path` is the text's file
-    as diagnostics print it, empty where nobody said."""
+    """A place in a text. Lines and columns count from 1, in characters; the end is exclusive. `path` is the file of the
+    text as diagnostics print it, empty if unknown."""
 
     line: int
     column: int

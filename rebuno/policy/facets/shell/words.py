@@ -239,8 +239,8 @@ def read_word(data: bytes, start: int, end: int, expansions: Expansions) -> Word
     """The word that stands from `start` to `end`; `expansions` are those that the parser saw, by their first byte.
 
     Raises:
-        UncertainShellError: the place does not hold exactly one word by bash's rules, or an expansion that the parser did not
-            see.
+        UncertainShellError: by the rules of bash the place does not hold exactly one word, or it holds an expansion
+            that the parser did not find.
     """
     return _WordReader(data, start, end, expansions).word()
 
@@ -281,7 +281,7 @@ def check_operand(data: bytes, start: int, end: int, expansions: Expansions) -> 
     """Hold the inside of a `${…}` to plain text and the expansions that the parser saw in it.
 
     Raises:
-        UncertainShellError: it holds quotes, escapes, brackets or another expansion: bash reads those by rules of their own.
+        UncertainShellError: it holds quotes, escapes, brackets or another expansion, for which bash has special rules.
     """
     at = start
     while at < end:
