@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rebuno.errors import BundleError
 from rebuno.policy.check.bundle import check_bundle
+from rebuno.policy.collecting import paused
 from rebuno.policy.compile import from_trees, permissive_policy
 from rebuno.policy.matcher.build import packages_of
 from rebuno.policy.matcher.build import policy_digest as stamp
@@ -15,6 +16,7 @@ from rebuno.policy.syntax.source import NO_SPAN, Source
 from rebuno.policy.syntax.tree import Bundle, File
 
 
+@paused()
 def restore_policy(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
     """The policy of that digest, from the (path, text) pairs of its `sources`: each bundle, then the files it uses.
 

@@ -17,15 +17,25 @@ from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport, line_of
 _MOST: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
 class _ReachedRule:
     """A rule with its patterns and its condition. `always` is true for a rule without a condition."""
 
-    at: int
-    rule: s.Rule
-    patterns: tuple[SubjectPattern, ...]
-    asked: CountedCondition
-    always: bool
+    __slots__ = ("_asked", "_formulas", "always", "at", "patterns", "rule")
+
+    def __init__(self, at: int, rule: s.Rule, formulas: Formulas) -> None:
+        self.at = at
+        self.rule = rule
+        self.patterns = subject_patterns(rule.subject, _lists(formulas.values))
+        self.always = not any(isinstance(clause, s.When | s.Unless) for clause in rule.clauses)
+        self._formulas = formulas
+        self._asked: CountedCondition | None = None
+
+    @property
+    def asked(self) -> CountedCondition:
+        """What it asks. Few rules are compared with others, so it is taken apart only where one is."""
+        if self._asked is None:
+            self._asked = CountedCondition(self._formulas.rule(self.rule), sure=self.rule.verdict == "allow")
+        return self._asked
 
 
 def check_reach(bundle: s.Bundle, formulas: Formulas, report: DiagnosticReport, *, warn: bool = True) -> None:
@@ -36,19 +46,13 @@ def check_reach(bundle: s.Bundle, formulas: Formulas, report: DiagnosticReport, 
     earlier = _RulesSoFar(_EarlierRules(), _EarlierRules())
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
     for at, rule in enumerate(rules):
-        ruling = _ruling(at, rule, formulas)
+        ruling = _ReachedRule(at, rule, formulas)
         hiding = _hiding(ruling, earlier, formulas.context)
         if hiding is not None:
             _unreachable(ruling, hiding, report)
         elif warn:
             _order(ruling, earlier, formulas, report)
         (earlier.always if ruling.always else earlier.asking).add(ruling)
-
-
-def _ruling(at: int, rule: s.Rule, formulas: Formulas) -> _ReachedRule:
-    always = not any(isinstance(clause, s.When | s.Unless) for clause in rule.clauses)
-    asked = CountedCondition(formulas.rule(rule), sure=rule.verdict == "allow")
-    return _ReachedRule(at, rule, subject_patterns(rule.subject, _lists(formulas.values)), asked, always)
 
 
 def _lists(values: Mapping[str, Any]) -> Mapping[str, Sequence[object]]:
@@ -141,7 +145,7 @@ def _hiding(ruling: _ReachedRule, earlier: _RulesSoFar, context: PathContext) ->
             hiding[always[0].at] = always[0]
             continue
         asking = earlier.asking.covering(pattern)
-        used = implied(ruling.asked, [one.asked for one in asking], context)
+        used = implied(ruling.asked, [one.asked for one in asking], context) if asking else None
         if used is None:
             return None
         hiding.update((asking[at].at, asking[at]) for at in used)
