@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import rebuno
-from rebuno.journal.records import Step
+from rebuno.journal.records import StepRow
 from rebuno.model.step import StepStatus
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,10 +59,10 @@ class Demo:
         lines = self._ledger.read_text(encoding="utf-8").splitlines() if self._ledger.exists() else []
         return [row for row in map(json.loads, lines) if function in ("", row["ran"])]
 
-    def journal(self, run: str) -> tuple[Any, list[Step]]:
+    def journal(self, run: str) -> tuple[Any, list[StepRow]]:
         """What the journal says about a run: its input and its steps."""
 
-        async def look() -> tuple[Any, list[Step]]:
+        async def look() -> tuple[Any, list[StepRow]]:
             async with rebuno.operate(self.db) as operator:
                 execution = await operator.execution(run)
                 return json.loads(execution.input), await operator.steps(execution.id)
@@ -86,7 +86,7 @@ def heading(text: str) -> None:
     print(f"\n{text}\n{'=' * len(text)}")
 
 
-def show(steps: Sequence[Step]) -> None:
+def show(steps: Sequence[StepRow]) -> None:
     """Each step with what decided it and how it went."""
     for number, step in enumerate(steps, 1):
         went = f"{step.verdict} by {step.rule_id}: {step.status.value}"
@@ -99,7 +99,7 @@ def brief(args: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in shown.items())
 
 
-def as_line(step: Step, request: Any, before: Sequence[Step]) -> str:
+def as_line(step: StepRow, request: Any, before: Sequence[StepRow]) -> str:
     """A recorded step as `rebuno policy explain` reads it, with the request and with what had succeeded before."""
     history = [
         {"target": past.target, "args": json.loads(past.args), "result": json.loads(past.result)}

@@ -21,17 +21,23 @@ from rebuno.errors import (
 from rebuno.journal import records
 from rebuno.journal.opening import open_store
 from rebuno.journal.store import Store
-from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.replay import recorded
-from rebuno.kernel.core.submit import Told, start
-from rebuno.kernel.kernel import Kernel as Core
-from rebuno.kernel.lifecycle import execution as executions
-from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED
-from rebuno.kernel.lifecycle.changed_files import Watch
-from rebuno.kernel.lifecycle.sweep import keep_sweeping
-from rebuno.kernel.operator import Operator
+from rebuno.kernel import (
+    DEADLINE_EXCEEDED,
+    Attempt,
+    ChangedFiles,
+    Execution,
+    Operator,
+    execution_view,
+    finish_execution,
+    keep_sweeping,
+    may_be_own,
+    recorded_result,
+    start_step,
+    suspend_execution,
+)
+from rebuno.kernel import Kernel as Core
+from rebuno.kernel.core.submit import Told
 from rebuno.kernel.served.create import check_deadline, check_name
-from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.policy import Policy, compile_policy, permissive_policy, read_source
@@ -66,10 +72,10 @@ class _Direct:
     def __init__(self, core: Core, attempt: Attempt) -> None:
         self._core = core
         self._attempt = attempt
-        self.recorded = partial(recorded, attempt)
+        self.recorded = partial(recorded_result, attempt)
 
     def start(self, submission: Submission, told: Told) -> bool:
-        return start(self._attempt, submission, told)
+        return start_step(self._attempt, submission, told)
 
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)
@@ -94,7 +100,7 @@ class Kernel:
         self._stops: dict[str, asyncio.Future[None]] = {}
         self._runs: set[asyncio.Future[None]] = set()
         self._closing = False
-        self._files = Watch(policy)
+        self._files = ChangedFiles(policy)
         self._core = Core(store, policy, strict=strict)
         self._executor = ThreadPoolExecutor(BODY_THREADS, thread_name_prefix="rebuno-body")
 
@@ -154,7 +160,7 @@ class Kernel:
         """`run`, in a task of its own that is cancelled once at most."""
         with self._running():
             text = identity.canonical(input, "input")
-            if input is None and id is not None and executions.may_be_own(id):
+            if input is None and id is not None and may_be_own(id):
                 text = await self._input_of(id, name) or text
             bind(handler, identity.parse(text))
             self._files.look()
@@ -163,16 +169,16 @@ class Kernel:
                 if self._closing:
                     raise _closed_under(id or name)
                 begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
-                if isinstance(begun, records.Execution):
-                    return await view(self.operator, begun, replayed)
+                if isinstance(begun, records.ExecutionRow):
+                    return await execution_view(self.operator, begun, replayed)
                 id = id if id is not None else begun.execution.id
                 begun.block_diverged = block
                 ended = await self._attempt(begun, bind(handler, identity.parse(text)))
                 replayed = begun.replayed
                 if ended is not None:
-                    return await view(self.operator, ended, replayed)
+                    return await execution_view(self.operator, ended, replayed)
 
-    async def cancel(self, ref: str, *, reason: str = "cancelled") -> records.Execution:
+    async def cancel(self, ref: str, *, reason: str = "cancelled") -> records.ExecutionRow:
         """Cancels an execution, named as in `Operator.execution`, wherever it runs; a handler that runs in this kernel
         is stopped at once, and its `run` returns with status `cancelled`.
 
@@ -193,7 +199,7 @@ class Kernel:
 
     async def _begin(
         self, *, agent_id: str, input: str, key: str | None, pin: bool, deadline: float | None
-    ) -> Attempt | records.Execution:
+    ) -> Attempt | records.ExecutionRow:
         # What a handler passes on is not the user's word, in whatever store it is kept.
         outer = current()
         parent = outer.id if outer is not None else ""
@@ -209,7 +215,7 @@ class Kernel:
                 await self._abandon(begun)
             raise
 
-    async def _attempt(self, attempt: Attempt, handler: Callable[[], Any]) -> records.Execution | None:
+    async def _attempt(self, attempt: Attempt, handler: Callable[[], Any]) -> records.ExecutionRow | None:
         execution = attempt.execution
         context = ExecutionContext(
             _Direct(self._core, attempt),
@@ -268,16 +274,16 @@ class Kernel:
 
     async def _end(
         self, attempt: Attempt, context: ExecutionContext, task: "asyncio.Task[Any]"
-    ) -> records.Execution | None:
+    ) -> records.ExecutionRow | None:
         match ending(task, blocked=context.blocked):
             case Waits():
-                return await executions.suspend(attempt)
+                return await suspend_execution(attempt)
             case Completed(output=output):
                 # No execution in this process continues another one: a state would be read by nobody.
-                return await executions.finish(attempt, output=output)
+                return await finish_execution(attempt, output=output)
             case Failed(reason=reason, raised=raised) as failed:
                 log_failure(failed, attempt.execution.id)
-                return await executions.finish(attempt, failure_reason=reason, raised=raised)
+                return await finish_execution(attempt, failure_reason=reason, raised=raised)
 
     async def _abandon(self, attempt: Attempt) -> None:
         # What ended the attempt is already on its way to the caller.
@@ -341,7 +347,7 @@ async def _settled(task: "asyncio.Task[Any]", context: ExecutionContext) -> None
     await context.settle()
 
 
-async def _ended(store: Store, execution_id: str) -> records.Execution | None:
+async def _ended(store: Store, execution_id: str) -> records.ExecutionRow | None:
     """How an execution that was taken from here has ended; None where somebody else goes on with it. Who ends one that
     writes all the time takes its lease first, and is a moment later done."""
     until = time.monotonic() + ENDING_SECONDS

@@ -11,9 +11,15 @@ from typing import Any
 from rebuno.embedded import Kernel, PolicyLike, compiled
 from rebuno.errors import Blocked
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel.history import archive
-from rebuno.kernel.history.archive import Recording
-from rebuno.kernel.history.replay_check import Rehearsal, Replayed, completed, failed
+from rebuno.kernel import (
+    LONGEST_LINE,
+    Recording,
+    ReplayCheck,
+    Replayed,
+    ended_with_failure,
+    ended_with_output,
+    read_recording,
+)
 from rebuno.model import identity
 from rebuno.model.clock import Clock, FixedClock
 from rebuno.model.decision import Decision, Verdict
@@ -97,8 +103,8 @@ def recorded(path: str | Path) -> Recording:
         StoreCorrupt: it is damaged, or no history.
     """
     with Path(path).open("rb") as file:
-        lines = iter(lambda: file.readline(archive.LONGEST_LINE + 1), b"")
-        return archive.read(lines, name=f"`{path}`")
+        lines = iter(lambda: file.readline(LONGEST_LINE + 1), b"")
+        return read_recording(lines, name=f"`{path}`")
 
 
 async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:
@@ -109,21 +115,21 @@ async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:
         ValidationError: the handler does not take the recorded input.
     """
     execution = recording.execution
-    rehearsal = Rehearsal(recording)
+    check = ReplayCheck(recording)
     executor = ThreadPoolExecutor(BODY_THREADS, thread_name_prefix="rebuno-replay")
     context = ExecutionContext(
-        rehearsal,
+        check,
         executor,
         execution_id=execution.id,
         agent_id=execution.agent_id,
         input=identity.parse(execution.input),
     )
     task = asyncio.create_task(context.run(bind(handler, identity.parse(execution.input))))
-    stopped = asyncio.create_task(rehearsal.stopped.wait())
+    stopped = asyncio.create_task(check.stopped.wait())
     try:
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        await rehearsal.others_first()
-        ended = _end(task) if task.done() and not rehearsal.stopped.is_set() else ""
+        await check.others_first()
+        ended = _end(task) if task.done() and not check.stopped.is_set() else ""
     finally:
         stopped.cancel()
         context.end()
@@ -131,7 +137,7 @@ async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:
         await asyncio.wait({task, stopped})
         await context.settle()
         executor.shutdown(wait=False, cancel_futures=True)
-    return rehearsal.replayed(waits=context.blocked, ended=ended)
+    return check.replayed(waits=context.blocked, ended=ended)
 
 
 def _end(task: "asyncio.Task[Any]") -> str:
@@ -140,9 +146,9 @@ def _end(task: "asyncio.Task[Any]") -> str:
         case Waits():
             return ""
         case Completed(output=output):
-            return completed(output)
+            return ended_with_output(output)
         case Failed(reason=reason):
-            return failed(reason)
+            return ended_with_failure(reason)
 
 
 def assert_replays(recording: Recording | str | Path, handler: Callable[..., Any]) -> Replayed:

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 
 if TYPE_CHECKING:
-    from rebuno.kernel.core.quorum import Panel
-    from rebuno.kernel.history.timeline import Story
+    from rebuno.kernel import Panel, Timeline
     from rebuno.types import Agent, ApiKey, NewApiKey, Tested
 
 # A question with the step that it is about, as far as that is known.
-Question: TypeAlias = tuple[Approval, Step | None]
+Question: TypeAlias = tuple[ApprovalRow, StepRow | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,47 +59,47 @@ class Desk(Protocol):
         """The time, in seconds since 1970."""
         ...
 
-    async def execution(self, ref: str) -> Execution:
+    async def execution(self, ref: str) -> ExecutionRow:
         """One execution; a server does not say everything of it."""
         ...
 
-    async def again(self, execution_id: str) -> Execution:
+    async def again(self, execution_id: str) -> ExecutionRow:
         """One execution, its id known, as it is now."""
         ...
 
-    async def waits_for(self, execution: Execution) -> Sequence[Waiting]:
+    async def waits_for(self, execution: ExecutionRow) -> Sequence[Waiting]:
         """What it waits for."""
         ...
 
-    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> Sequence[Execution]:
+    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> Sequence[ExecutionRow]:
         """The newest ones, newest first."""
         ...
 
-    async def steps(self, execution_id: str) -> Sequence[Step]:
+    async def steps(self, execution_id: str) -> Sequence[StepRow]:
         """Its steps in the order of decisions."""
         ...
 
-    async def events(self, execution_id: str, *, after: int = 0) -> Sequence[Event]:
+    async def events(self, execution_id: str, *, after: int = 0) -> Sequence[EventRow]:
         """Its log, from the event after this number on."""
         ...
 
-    async def story(self, ref: str) -> "Story":
+    async def story(self, ref: str) -> "Timeline":
         """What happened in it."""
         ...
 
-    async def changed_files(self, executions: Sequence[Execution]) -> Sequence[str]:
+    async def changed_files(self, executions: Sequence[ExecutionRow]) -> Sequence[str]:
         """Bundle files that have changed since; only a store on this machine can tell."""
         ...
 
-    async def create(self, wanted: Wanted) -> Execution:
+    async def create(self, wanted: Wanted) -> ExecutionRow:
         """Begins an execution, which its agent is told of."""
         ...
 
-    async def cancel(self, ref: str, *, reason: str | None) -> Execution:
+    async def cancel(self, ref: str, *, reason: str | None) -> ExecutionRow:
         """Ends it."""
         ...
 
-    async def fork(self, ref: str, wanted: Fork) -> Execution:
+    async def fork(self, ref: str, wanted: Fork) -> ExecutionRow:
         """A new execution that begins where this one stood."""
         ...
 
@@ -112,7 +111,7 @@ class Desk(Protocol):
         """One question."""
         ...
 
-    async def panels(self, approval: Approval) -> "Sequence[Panel]":
+    async def panels(self, approval: ApprovalRow) -> "Sequence[Panel]":
         """Who must agree."""
         ...
 

@@ -6,9 +6,8 @@ from typing import Any, Final
 
 from rebuno import types
 from rebuno.errors import NotFoundError, ValidationError
-from rebuno.journal.records import Approval, Event, Execution, Step
-from rebuno.kernel.core.quorum import Panel
-from rebuno.kernel.history.timeline import Story, compose
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
+from rebuno.kernel import Panel, Timeline, compose_timeline
 from rebuno.sdk.client import Client
 from rebuno_cli import received
 from rebuno_cli.backend import Fork, Question, Waiting, Wanted
@@ -32,19 +31,19 @@ class RemoteDesk:
 
     # ------------------------------------------------------------ executions
 
-    async def execution(self, ref: str) -> Execution:
+    async def execution(self, ref: str) -> ExecutionRow:
         said = await self._find(ref)
         return received.execution(said, await self.events(said.id))
 
-    async def again(self, execution_id: str) -> Execution:
+    async def again(self, execution_id: str) -> ExecutionRow:
         return received.execution(await self._client.get(execution_id))
 
-    async def waits_for(self, execution: Execution) -> list[Waiting]:
+    async def waits_for(self, execution: ExecutionRow) -> list[Waiting]:
         said = await self._client.get(execution.id)
         return [Waiting(one.type, one.id, one.step_id) for one in said.blocked_on]
 
-    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[Execution]:
-        found: list[Execution] = []
+    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[ExecutionRow]:
+        found: list[ExecutionRow] = []
         cursor: str | None = ""
         while cursor is not None and len(found) < limit:
             page = await self._client.list_executions(
@@ -54,11 +53,11 @@ class RemoteDesk:
             cursor = page.next_cursor
         return found
 
-    async def steps(self, execution_id: str) -> list[Step]:
+    async def steps(self, execution_id: str) -> list[StepRow]:
         return received.steps(await self._client.list_steps(execution_id), await self.events(execution_id))
 
-    async def events(self, execution_id: str, *, after: int = 0) -> list[Event]:
-        found: list[Event] = []
+    async def events(self, execution_id: str, *, after: int = 0) -> list[EventRow]:
+        found: list[EventRow] = []
         while True:
             page = await self._client.events(execution_id, after_seq=after, limit=_EVENTS)
             found += map(received.event, page)
@@ -66,18 +65,20 @@ class RemoteDesk:
                 return found
             after = page[-1].event_seq
 
-    async def story(self, ref: str) -> Story:
+    async def story(self, ref: str) -> Timeline:
         said = await self._find(ref)
         log = await self.events(said.id)
         steps = received.steps(await self._client.list_steps(said.id), log)
         asked = await self._client.list_approvals(status="all", execution_id=said.id)
         row = received.execution(said, log)
-        return compose(row, log, steps, [received.approval(one, log) for one in asked], alive=not row.status.terminal)
+        return compose_timeline(
+            row, log, steps, [received.approval(one, log) for one in asked], alive=not row.status.terminal
+        )
 
-    async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
+    async def changed_files(self, executions: Sequence[ExecutionRow]) -> list[str]:
         return []
 
-    async def create(self, wanted: Wanted) -> Execution:
+    async def create(self, wanted: Wanted) -> ExecutionRow:
         made = await self._client.create(
             wanted.agent_id,
             wanted.input,
@@ -88,14 +89,14 @@ class RemoteDesk:
         )
         return received.execution(made)
 
-    async def cancel(self, ref: str, *, reason: str | None) -> Execution:
+    async def cancel(self, ref: str, *, reason: str | None) -> ExecutionRow:
         if reason is not None:
             raise ValidationError("a server takes no reason of a cancellation; leave out `--reason`")
         found = await self._find(ref)
         await self._client.cancel(found.id)
         return await self.execution(found.id)
 
-    async def fork(self, ref: str, wanted: Fork) -> Execution:
+    async def fork(self, ref: str, wanted: Fork) -> ExecutionRow:
         if wanted.key is not None:
             raise ValidationError("a server takes no id of yours for a fork; leave out `--id`")
         found = await self._find(ref)
@@ -139,7 +140,7 @@ class RemoteDesk:
         said = await self._client.get_approval(await self._approval_id(ref))
         return received.approval(said, await self.events(said.execution_id)), received.about(said)
 
-    async def panels(self, approval: Approval) -> list[Panel]:
+    async def panels(self, approval: ApprovalRow) -> list[Panel]:
         return received.panels(approval, await self.events(approval.execution_id))
 
     async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> Question:

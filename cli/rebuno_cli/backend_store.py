@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.errors import NotFoundError, ValidationError
 from rebuno.journal import records
-from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.core.inheritance import session_of
-from rebuno.kernel.history import event_payloads
-from rebuno.kernel.operator import Operator
+from rebuno.kernel import Operator, event_payload, session_of
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno_cli.ids import beginning, only
 
 if TYPE_CHECKING:
     from rebuno import types
-    from rebuno.kernel.core.quorum import Panel
-    from rebuno.kernel.history.timeline import Story
-    from rebuno.kernel.served.kernel import Serving
+    from rebuno.kernel import Panel, Serving, Timeline
     from rebuno_cli.backend import Fork, Question, Waiting, Wanted
 
 _REASON: Final = "cancelled"
@@ -38,7 +34,7 @@ class LocalDesk:
     @cached_property
     def _serving(self) -> "Serving":
         # Loaded where it is needed: to look at a store is the matter of a moment.
-        from rebuno.kernel.served.kernel import Serving
+        from rebuno.kernel import Serving
 
         return Serving(self._store)
 
@@ -47,44 +43,44 @@ class LocalDesk:
 
     # ------------------------------------------------------------ executions
 
-    async def execution(self, ref: str) -> Execution:
+    async def execution(self, ref: str) -> ExecutionRow:
         return await self._in_session(await self._operator.execution(ref))
 
-    async def _in_session(self, row: Execution) -> Execution:
+    async def _in_session(self, row: ExecutionRow) -> ExecutionRow:
         return replace(row, session=await session_of(self._store, row))
 
-    async def again(self, execution_id: str) -> Execution:
+    async def again(self, execution_id: str) -> ExecutionRow:
         return await self._store.execution(execution_id)
 
-    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[Execution]:
+    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[ExecutionRow]:
         found = await self._operator.executions(agent_id=agent_id, status=status, limit=limit)
         return [await self._in_session(row) for row in found]
 
-    async def waits_for(self, execution: Execution) -> "list[Waiting]":
+    async def waits_for(self, execution: ExecutionRow) -> "list[Waiting]":
         from rebuno_cli.backend import Waiting
 
         return [Waiting(one.type, one.id, one.step_id) for one in await self._serving.blocked_on(execution)]
 
-    async def steps(self, execution_id: str) -> list[Step]:
+    async def steps(self, execution_id: str) -> list[StepRow]:
         return await self._operator.steps(execution_id)
 
-    async def events(self, execution_id: str, *, after: int = 0) -> list[Event]:
-        found: list[Event] = []
+    async def events(self, execution_id: str, *, after: int = 0) -> list[EventRow]:
+        found: list[EventRow] = []
         while page := await self._store.events(execution_id, after=after, limit=_PAGE):
             found += [replace(event, payload=await self._documented(event)) for event in page]
             after = page[-1].event_seq
         return found
 
-    async def _documented(self, event: Event) -> Any:
-        return identity.parse(await event_payloads.payload(self._store, event))
+    async def _documented(self, event: EventRow) -> Any:
+        return identity.parse(await event_payload(self._store, event))
 
-    async def story(self, ref: str) -> "Story":
+    async def story(self, ref: str) -> "Timeline":
         return await self._operator.story(ref)
 
-    async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
+    async def changed_files(self, executions: Sequence[ExecutionRow]) -> list[str]:
         return await self._operator.changed_files(executions)
 
-    async def create(self, wanted: "Wanted") -> Execution:
+    async def create(self, wanted: "Wanted") -> ExecutionRow:
         return await self._serving.create(
             agent_id=wanted.agent_id,
             input=identity.canonical(wanted.input),
@@ -94,7 +90,7 @@ class LocalDesk:
             on_behalf_of=wanted.on_behalf_of,
         )
 
-    async def cancel(self, ref: str, *, reason: str | None) -> Execution:
+    async def cancel(self, ref: str, *, reason: str | None) -> ExecutionRow:
         found = await self._operator.execution(ref)
         if found.served and reason is None:
             # Its subagents end with it, and the next of its session begins.
@@ -102,7 +98,7 @@ class LocalDesk:
             return await self._operator.execution(found.id)
         return await self._operator.cancel(found.id, reason=reason or _REASON)
 
-    async def fork(self, ref: str, wanted: "Fork") -> Execution:
+    async def fork(self, ref: str, wanted: "Fork") -> ExecutionRow:
         found = await self._operator.execution(ref)
         if not found.served:
             if wanted.session:
@@ -129,7 +125,7 @@ class LocalDesk:
     async def approvals(self, *, status: str | None, execution: str | None) -> "list[Question]":
         within = (await self._operator.execution(execution)).id if execution is not None else None
         found = await self._operator.approvals(status=status, execution_id=within)
-        steps: dict[str, Step] = {}
+        steps: dict[str, StepRow] = {}
         for execution_id in dict.fromkeys(row.execution_id for row in found):
             steps.update((step.step_id, step) for step in await self._operator.steps(execution_id))
         return [(row, steps.get(row.step_id)) for row in found]
@@ -139,7 +135,7 @@ class LocalDesk:
         steps = {step.step_id: step for step in await self._operator.steps(row.execution_id)}
         return row, steps.get(row.step_id)
 
-    async def panels(self, approval: Approval) -> "Sequence[Panel]":
+    async def panels(self, approval: ApprovalRow) -> "Sequence[Panel]":
         return await self._operator.panels(approval)
 
     async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> "Question":
@@ -155,7 +151,7 @@ class LocalDesk:
         )
         return await self.approval(row.id)
 
-    async def _approval(self, ref: str) -> Approval:
+    async def _approval(self, ref: str) -> ApprovalRow:
         try:
             return await self._operator.approval(ref)
         except NotFoundError:
@@ -219,7 +215,7 @@ class LocalDesk:
         found = {key.id: key for key in await self.keys()}
         return found[only("key", ref, beginning(ref, found))]
 
-    async def _agent(self, row: records.Agent) -> "types.Agent":
+    async def _agent(self, row: records.AgentRow) -> "types.Agent":
         from rebuno import types
 
         return types.Agent.model_validate(
@@ -246,13 +242,13 @@ def _login(decided_by: str) -> str:
         return ""
 
 
-def _new(row: records.ApiKey, token: str) -> "types.NewApiKey":
+def _new(row: records.ApiKeyRow, token: str) -> "types.NewApiKey":
     from rebuno import types
 
     return types.NewApiKey.model_validate(_key(row) | {"token": token})
 
 
-def _key(row: records.ApiKey) -> dict[str, Any]:
+def _key(row: records.ApiKeyRow) -> dict[str, Any]:
     revoked = rfc3339(row.revoked_at) if row.revoked_at else None
     return {
         "id": row.id,

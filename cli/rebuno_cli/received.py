@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from rebuno import types
 from rebuno.errors import NetworkError
-from rebuno.journal.records import Approval, Event, Execution, Step, Vote
-from rebuno.kernel.core.quorum import Panel
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, VoteRow
+from rebuno.kernel import Panel
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
@@ -23,11 +23,11 @@ _VERDICTS: Final = {
 }
 
 
-def execution(said: types.Execution, log: Sequence[Event] = ()) -> Execution:
+def execution(said: types.Execution, log: Sequence[EventRow] = ()) -> ExecutionRow:
     """An execution; with its `log` also what only that tells."""
     spawned = said.spawned_by
     begun = log[0].payload if log else {}
-    return Execution(
+    return ExecutionRow(
         id=said.id,
         agent_id=said.agent_id,
         key=said.idempotency_key or None,
@@ -55,24 +55,26 @@ def execution(said: types.Execution, log: Sequence[Event] = ()) -> Execution:
     )
 
 
-def event(said: types.Event) -> Event:
+def event(said: types.Event) -> EventRow:
     """One record of a log."""
-    return Event(said.execution_id, said.event_seq, said.type, said.payload, said.occurred_at, bytes.fromhex(said.hash))
+    return EventRow(
+        said.execution_id, said.event_seq, said.type, said.payload, said.occurred_at, bytes.fromhex(said.hash)
+    )
 
 
-def steps(said: Iterable[types.Step], log: Sequence[Event]) -> list[Step]:
+def steps(said: Iterable[types.Step], log: Sequence[EventRow]) -> list[StepRow]:
     """Steps, with what the log says of their decisions."""
-    told: dict[str, list[Event]] = {}
+    told: dict[str, list[EventRow]] = {}
     for one in log:
         if one.type.startswith("step.") and one.type != "step.rate_limited":
             told.setdefault(_text(one.payload, "step_id"), []).append(one)
     return [_step(one, told.get(one.step_id, [])) for one in said]
 
 
-def approval(said: types.Approval, log: Sequence[Event] = ()) -> Approval:
+def approval(said: types.Approval, log: Sequence[EventRow] = ()) -> ApprovalRow:
     """A question; its `log` tells why it is asked."""
     asked = _requested(said.id, log)
-    return Approval(
+    return ApprovalRow(
         id=said.id,
         execution_id=said.execution_id,
         step_id=said.step_id,
@@ -88,13 +90,13 @@ def approval(said: types.Approval, log: Sequence[Event] = ()) -> Approval:
         decided_at=_seconds(said.decided_at),
         approvers=tuple(said.approvers),
         quorum=said.quorum,
-        votes=tuple(Vote(vote.decided_by, vote.decision, _seconds(vote.at)) for vote in said.votes),
+        votes=tuple(VoteRow(vote.decided_by, vote.decision, _seconds(vote.at)) for vote in said.votes),
         timeout_at=_seconds(said.timeout_at),
         asserted_by=said.asserted_by,
     )
 
 
-def panels(question: Approval, log: Sequence[Event]) -> list[Panel]:
+def panels(question: ApprovalRow, log: Sequence[EventRow]) -> list[Panel]:
     """Who must agree before a step may run."""
     found = _requested(question.id, log).get("panels")
     if not isinstance(found, list):
@@ -102,9 +104,9 @@ def panels(question: Approval, log: Sequence[Event]) -> list[Panel]:
     return [Panel(tuple(panel["approvers"]), panel["quorum"]) for panel in found]
 
 
-def about(said: types.Approval) -> Step:
+def about(said: types.Approval) -> StepRow:
     """The step that a question is about, as far as the question tells."""
-    return Step(
+    return StepRow(
         said.step_id,
         said.execution_id,
         "",
@@ -123,7 +125,7 @@ def about(said: types.Approval) -> Step:
     )
 
 
-def _step(said: types.Step, told: Sequence[Event]) -> Step:
+def _step(said: types.Step, told: Sequence[EventRow]) -> StepRow:
     try:
         kind, status, idempotency = Kind(said.kind), StepStatus(said.status), Idempotency(said.idempotency)
     except ValueError as error:
@@ -135,7 +137,7 @@ def _step(said: types.Step, told: Sequence[Event]) -> Step:
     for one in reversed(told):
         first |= one.payload
     usage = next((one.payload.get("usage") for one in told if one.type == "step.succeeded"), None) or {}
-    return Step(
+    return StepRow(
         step_id=said.step_id,
         execution_id=said.execution_id,
         parent_id=_text(first, "parent_step_id"),
@@ -165,7 +167,7 @@ def _step(said: types.Step, told: Sequence[Event]) -> Step:
     )
 
 
-def _requested(approval_id: str, log: Iterable[Event]) -> dict[str, Any]:
+def _requested(approval_id: str, log: Iterable[EventRow]) -> dict[str, Any]:
     for one in log:
         if one.type == "approval.requested" and one.payload.get("approval_id") == approval_id:
             return one.payload

@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import Any
 
 from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, StoreReadOnly, ValidationError
-from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.history import archive
 from rebuno.kernel.history.recorded_facts import began_since, judged
-from rebuno.kernel.history.timeline import Story, tell
+from rebuno.kernel.history.timeline import Timeline, tell
 from rebuno.kernel.history.verify import Verified, check
 from rebuno.kernel.lifecycle import fork, votes
 from rebuno.kernel.lifecycle.cancel import cancel
@@ -40,12 +40,12 @@ class Operator:
 
     async def executions(
         self, *, agent_id: str | None = None, status: str | None = None, limit: int = 50
-    ) -> list[Execution]:
+    ) -> list[ExecutionRow]:
         """The newest executions, newest first. Raises `ValidationError` for a filter that is no text."""
         _check_filter(agent_id=agent_id, status=status)
         return await self._store.executions(agent_id=agent_id, status=status, limit=limit)
 
-    async def execution(self, ref: str) -> Execution:
+    async def execution(self, ref: str) -> ExecutionRow:
         """The execution with this id, this beginning of an id (at least 4 characters), or this id of the caller's own.
 
         Raises:
@@ -75,19 +75,19 @@ class Operator:
         (one,) = named
         return ExecutionExpired(ref, execution_id=one.id, status=one.status.value, output_hash=one.output_hash)
 
-    async def steps(self, execution_id: str) -> list[Step]:
+    async def steps(self, execution_id: str) -> list[StepRow]:
         """Every step of an execution, in the order of the log."""
         steps, _ = await load(self._store, execution_id)
         return list(steps.values())
 
-    async def events(self, execution_id: str) -> list[Event]:
+    async def events(self, execution_id: str) -> list[EventRow]:
         """Every event of an execution."""
-        events: list[Event] = []
+        events: list[EventRow] = []
         while page := await self._store.events(execution_id, after=events[-1].event_seq if events else 0):
             events += page
         return events
 
-    async def failure(self, execution: Execution) -> dict[str, Any] | None:
+    async def failure(self, execution: ExecutionRow) -> dict[str, Any] | None:
         """What is kept of the exception that an execution's handler ended with, as `rebuno.model.raised` tells it."""
         return await failure(self._store, execution)
 
@@ -98,7 +98,7 @@ class Operator:
         execution_id: str | None = None,
         after: str | None = None,
         limit: int = sys.maxsize,
-    ) -> list[Approval]:
+    ) -> list[ApprovalRow]:
         """Questions to people, oldest first, at most `limit` of those asked after the one with the id `after`; what
         nobody answered in time is told as `expired`. Raises as `executions` does, and `NotFoundError` where `after` is
         no approval."""
@@ -109,7 +109,7 @@ class Operator:
             await self._store.approval(after)
         return await self._store.approvals(status=status, execution_id=execution_id, after=after, limit=limit)
 
-    async def approval(self, approval_id: str) -> Approval:
+    async def approval(self, approval_id: str) -> ApprovalRow:
         """One question, else `NotFoundError`."""
         _check(approval_id, "approval")
         found = await self._store.approval(approval_id)
@@ -119,14 +119,14 @@ class Operator:
             await votes.expire(self._store, found.execution_id)
         return await self._store.approval(approval_id)
 
-    async def panels(self, approval: Approval) -> tuple[Panel, ...]:
+    async def panels(self, approval: ApprovalRow) -> tuple[Panel, ...]:
         """Who must agree before this step may run: every panel. `approvers` and `quorum` of the approval say the same,
         unless several layers ask different people."""
         return await votes.panels_of(self._store, approval)
 
     async def grant(
         self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "", scope: str = "once"
-    ) -> Approval:
+    ) -> ApprovalRow:
         """Lets the step go ahead, in the next run of its execution, once all who must agree have granted: until then
         what is returned is still `pending`.
 
@@ -149,7 +149,9 @@ class Operator:
             scope=scope,
         )
 
-    async def deny(self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "") -> Approval:
+    async def deny(
+        self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = ""
+    ) -> ApprovalRow:
         """Refuses the step, whatever others granted; the agent receives `rationale` as the reason. Raises as `grant`
         does."""
         _check(approval_id, "approval")
@@ -162,7 +164,7 @@ class Operator:
             rationale=rationale,
         )
 
-    async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
+    async def cancel(self, ref: str, *, reason: str = "cancelled") -> ExecutionRow:
         """Cancels an execution, named as in `execution`; whoever runs it stops within a heartbeat.
 
         Raises:
@@ -179,7 +181,7 @@ class Operator:
         key: str | None = None,
         keep_policy: bool = False,
         deadline: float | None = None,
-    ) -> Execution:
+    ) -> ExecutionRow:
         """A new execution that begins where this one stood at its event `at_seq` (None: the newest). It is run by its
         id, or by `key`, the caller's own id for it; each `at_most_once` step that it runs anew needs an approval.
 
@@ -197,7 +199,7 @@ class Operator:
 
     async def retry(
         self, ref: str, *, key: str | None = None, keep_policy: bool = False, deadline: float | None = None
-    ) -> Execution:
+    ) -> ExecutionRow:
         """A fork of a failed or cancelled execution that begins right before what made it fail. The rest is as in
         `fork`.
 
@@ -208,7 +210,7 @@ class Operator:
         at = await fork.retry_point(self._store, source)
         return await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
 
-    async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
+    async def changed_files(self, executions: Sequence[ExecutionRow]) -> list[str]:
         """The bundle files whose texts are no longer those that these executions began under, as far as these have not
         ended and the files are found from here."""
         digests = dict.fromkeys(row.digest for row in executions if not row.status.terminal)
@@ -220,7 +222,7 @@ class Operator:
         seconds ended executions are kept (None: for ever)."""
         return await sweep(self._store, retention=retention)
 
-    async def story(self, ref: str) -> Story:
+    async def story(self, ref: str) -> Timeline:
         """The story of one execution. Raises as `execution` does."""
         execution = await self.execution(ref)
         return await tell(self._store, execution.id)
@@ -245,7 +247,7 @@ class Operator:
         execution = await self.execution(ref)
         return await archive.record(self._store, execution.id)
 
-    async def restore(self, recording: archive.Recording) -> Execution:
+    async def restore(self, recording: archive.Recording) -> ExecutionRow:
         """Adds a recorded execution to this store. Raises as `rebuno.kernel.history.archive.restore` does."""
         return await archive.restore(self._store, recording)
 

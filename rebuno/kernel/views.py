@@ -46,7 +46,7 @@ class Execution:
     failure: dict[str, Any] | None = None
 
 
-async def view(operator: Operator, row: records.Execution, replayed: int) -> Execution:
+async def view(operator: Operator, row: records.ExecutionRow, replayed: int) -> Execution:
     """An execution with its open questions. `replayed` is how many recorded steps its run answered from the journal."""
     questions = []
     if row.status is ExecutionStatus.BLOCKED:

@@ -24,10 +24,10 @@ from rebuno.errors import (
     text_of,
 )
 from rebuno.model import identity, raised
-from rebuno.model.answer import Answer, Say, Submission, Unheard
+from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
 from rebuno.sdk.arguments import all_detached
-from rebuno.sdk.calls import Call, Scope
-from rebuno.sdk.transport import Served, Transport
+from rebuno.sdk.calls import BodyScope, StepCall
+from rebuno.sdk.transport import ServedTransport, Transport
 
 logger: Final = logging.getLogger("rebuno.agent")
 
@@ -58,7 +58,7 @@ class BodyError(Exception):
         self.error = error
 
 
-_scope: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("rebuno_scope", default=None)
+_scope: contextvars.ContextVar[BodyScope | None] = contextvars.ContextVar("rebuno_scope", default=None)
 
 
 def current() -> "ExecutionContext | None":
@@ -104,7 +104,7 @@ class ExecutionContext:
         execution_id: str,
         agent_id: str,
         input: Any,
-        served: Served | None = None,
+        served: ServedTransport | None = None,
     ) -> None:
         self.id = execution_id
         self.agent_id = agent_id
@@ -116,12 +116,12 @@ class ExecutionContext:
         self._executor = executor
         self._loop = asyncio.get_running_loop()
         # Every submission that is under way, with the body that it may run.
-        self._under_way: set[Call] = set()
+        self._under_way: set[StepCall] = set()
         # Those of them that are not submitted yet, or were cancelled and have not said so yet: what comes later has to
         # come after them.
-        self._starting: set[Call] = set()
+        self._starting: set[StepCall] = set()
         # The bodies that wait for their subagents; set whenever one more does, or something under way has ended.
-        self._waiting: set[Scope] = set()
+        self._waiting: set[BodyScope] = set()
         self._stirred = asyncio.Event()
         self._suspending = asyncio.Lock()
         self._replayed = 0
@@ -134,7 +134,7 @@ class ExecutionContext:
 
     async def run(self, handler: Callable[[], Any]) -> Any:
         """Runs the handler, in a thread if it is no coroutine function, with this context in force."""
-        _scope.set(Scope(self))
+        _scope.set(BodyScope(self))
         return await self.call(handler)
 
     async def settle(self) -> None:
@@ -189,12 +189,12 @@ class ExecutionContext:
         if named:
             # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
             body = partial(body, **all_detached(args))
-        call = Call(submission, body, scope, self._loop.create_future())
-        if self._starting or not self._transport.start(submission, partial(self._told, call)):
+        call = StepCall(submission, body, scope, self._loop.create_future())
+        if self._starting or not self._transport.start(submission, partial(self._on_answer, call)):
             self._submit(call)
         self._under_way.add(call)
         try:
-            answer = await call.heard
+            answer = await call.waiter
         except asyncio.CancelledError:
             # Once: a second cancellation would interrupt what the body does to clean up.
             if not self.settling:
@@ -204,7 +204,7 @@ class ExecutionContext:
             raise
         return identity.reread(answer.result or "null") if answer.error is None else await _read(target, answer)
 
-    async def _over(self, call: Call) -> None:
+    async def _over(self, call: StepCall) -> None:
         """Waits until what became of a call is recorded, however often that wait is cancelled: the caller hears of its
         cancellation all the same."""
         while not call.over and not self.settling:
@@ -213,7 +213,7 @@ class ExecutionContext:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({call.ended})
 
-    def _told(self, call: Call, said: Answer | BaseException | None) -> None:
+    def _on_answer(self, call: StepCall, said: Answer | BaseException | None) -> None:
         if call.left and not call.over:
             self._leave(call, said if isinstance(said, Answer) else None)
         elif call.over:
@@ -226,20 +226,20 @@ class ExecutionContext:
             self._begin(call, said)
         else:
             self._end(call)
-            if not call.heard.done():
-                call.heard.set_exception(said)
+            if not call.waiter.done():
+                call.waiter.set_exception(said)
 
-    def _submit(self, call: Call) -> None:
+    def _submit(self, call: StepCall) -> None:
         self._starting.add(call)
         self._begin(call, None)
 
-    def _begin(self, call: Call, answer: Answer | None) -> None:
+    def _begin(self, call: StepCall, answer: Answer | None) -> None:
         # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
         # Tasks start in the order in which they are made, so that identical calls are counted in the order of calls.
         call.answer = answer
         call.task = self._loop.create_task(self._carry(call), context=call.context)
 
-    def _end(self, call: Call) -> None:
+    def _end(self, call: StepCall) -> None:
         call.over = True
         self._under_way.discard(call)
         self._starting.discard(call)
@@ -247,16 +247,16 @@ class ExecutionContext:
         if call.ended is not None and not call.ended.done():
             call.ended.set_result(None)
 
-    def _leave(self, call: Call, answer: Answer | None) -> None:
+    def _leave(self, call: StepCall, answer: Answer | None) -> None:
         """The caller is gone before the body began: it never does, and the step ends as cancelled."""
-        if answer is None or answer.say is not Say.PROCEED:
+        if answer is None or answer.kind is not AnswerKind.PROCEED:
             if answer is not None:
                 self._transport.release(answer.step_id)
             self._end(call)
         else:
             call.task = self._loop.create_task(self._fail_unbegun(call, answer.step_id))
 
-    async def _fail_unbegun(self, call: Call, step_id: str) -> None:
+    async def _fail_unbegun(self, call: StepCall, step_id: str) -> None:
         try:
             # What it fails with, the attempt keeps for whatever comes next.
             with suppress(StoreError, LeaseSuperseded, Terminated):
@@ -264,7 +264,7 @@ class ExecutionContext:
         finally:
             self._end(call)
 
-    def _cancel(self, call: Call) -> None:
+    def _cancel(self, call: StepCall) -> None:
         if call.task is not None:
             call.task.cancel()
         if call.running and not call.over:
@@ -272,7 +272,7 @@ class ExecutionContext:
         elif call.once and not call.over and not self._ending:
             call.left = True
             self._starting.add(call)
-            call.heard.cancel()
+            call.waiter.cancel()
             if call.answer is not None:
                 self._leave(call, call.answer)
             elif call.task is not None:
@@ -282,28 +282,28 @@ class ExecutionContext:
             if call.answer is not None:
                 self._transport.release(call.answer.step_id)
             self._end(call)
-            call.heard.cancel()
+            call.waiter.cancel()
 
-    async def _carry(self, call: Call) -> None:
+    async def _carry(self, call: StepCall) -> None:
         """Gets the answer for the one who waits, if it still does."""
         call.running = True
         self._starting.discard(call)
-        heard = call.heard
+        waiter = call.waiter
         try:
             answer = call.answer or await self._submitted(call)
             # What comes back of a body is read like a replay, always.
-            if answer.say is Say.PROCEED:
-                answer = await self._body(call, answer.step_id, Scope(self, answer.step_id, call.scope))
-            elif answer.say is not Say.REPLAY:
+            if answer.kind is AnswerKind.PROCEED:
+                answer = await self._body(call, answer.step_id, BodyScope(self, answer.step_id, call.scope))
+            elif answer.kind is not AnswerKind.REPLAY:
                 raise self._refused(call.scope, answer)
         except asyncio.CancelledError:
-            heard.cancel()
+            waiter.cancel()
             raise
         except BaseException as error:
             # Where the caller is gone, its error has been recorded all the same; of a task that is collected after the
             # end of its loop nobody hears.
-            if not heard.done() and not self._loop.is_closed():
-                heard.set_exception(error)
+            if not waiter.done() and not self._loop.is_closed():
+                waiter.set_exception(error)
             if not isinstance(error, Exception):
                 if call.task is not None:
                     # It is told to whoever waits, and need not be told of the task besides.
@@ -311,12 +311,12 @@ class ExecutionContext:
                 raise
         else:
             # Now: what is told when the task is done is told a turn of the event loop later.
-            if not heard.done():
-                heard.set_result(answer)
+            if not waiter.done():
+                waiter.set_result(answer)
         finally:
             self._end(call)
 
-    async def _submitted(self, call: Call) -> Answer:
+    async def _submitted(self, call: StepCall) -> Answer:
         try:
             return await self._transport.submit(call.submission)
         except Unheard as error:
@@ -326,20 +326,20 @@ class ExecutionContext:
                 self._transport.release(error.step_id)
             raise
 
-    def _refused(self, scope: Scope, answer: Answer) -> Exception:
-        match answer.say:
-            case Say.DENIED:
+    def _refused(self, scope: BodyScope, answer: Answer) -> Exception:
+        match answer.kind:
+            case AnswerKind.DENIED:
                 return PolicyError(answer.reason, rule_id=answer.rule_id, step_id=answer.step_id)
-            case Say.RATE_LIMITED:
+            case AnswerKind.RATE_LIMITED:
                 return RateLimited(answer.reason, rule_id=answer.rule_id)
-            case Say.EXECUTION_TERMINAL:
+            case AnswerKind.EXECUTION_TERMINAL:
                 return Terminated()
             case _:
                 return self._block(scope, answer)
 
-    def _block(self, scope: Scope, answer: Answer) -> Blocked:
+    def _block(self, scope: BodyScope, answer: Answer) -> Blocked:
         self.blocked = True
-        outer: Scope | None = scope
+        outer: BodyScope | None = scope
         while outer is not None:
             outer.blocked = True
             outer = outer.parent
@@ -347,7 +347,7 @@ class ExecutionContext:
 
     # ------------------------------------------------------------ bodies
 
-    async def _body(self, call: Call, step_id: str, scope: Scope) -> Answer:
+    async def _body(self, call: StepCall, step_id: str, scope: BodyScope) -> Answer:
         target = call.submission.target
         _scope.set(scope)
         try:
@@ -378,7 +378,7 @@ class ExecutionContext:
         except StoreError as error:
             said = f"{error}; the body of the step `{target}` has run, and how it ended could not be recorded"
             raise type(error)(said, path=error.path) from error
-        return settled or Answer(Say.REPLAY, step_id, result=text)
+        return settled or Answer(AnswerKind.REPLAY, step_id, result=text)
 
     async def _failed(self, target: str, step_id: str, error: BaseException) -> Answer:
         """Records a body's exception, and raises the one that the handler gets instead, now as on every replay; what is
@@ -408,7 +408,7 @@ class ExecutionContext:
 
     # ------------------------------------------------------------ subagents
 
-    async def await_child(self, served: Served) -> Any:
+    async def await_child(self, served: ServedTransport) -> Any:
         """What is recorded of the step in whose body this runs, once its subagent has ended. While bodies run that wait
         for none, the attempt goes on; then the execution is given up until a subagent has ended.
 
@@ -429,7 +429,7 @@ class ExecutionContext:
                     await self._stirred.wait()
                 async with self._suspending:
                     if self.blocked or await served.suspend():
-                        raise self._block(scope, Answer(Say.BLOCKED, scope.step_id))
+                        raise self._block(scope, Answer(AnswerKind.BLOCKED, scope.step_id))
                 if (answer := await served.outcome(scope.step_id)) is not None:
                     return await _read("subagent", answer)
                 # The child has ended, and its parent's step is told in a moment.
@@ -440,9 +440,9 @@ class ExecutionContext:
 
     def _all_wait(self) -> bool:
         """Whether every body that is under way waits for its own subagent, or for a body inside it that does."""
-        waiting: set[Scope] = set()
+        waiting: set[BodyScope] = set()
         for scope in self._waiting:
-            outer: Scope | None = scope
+            outer: BodyScope | None = scope
             while outer is not None and outer.step_id:
                 waiting.add(outer)
                 outer = outer.parent

@@ -6,10 +6,10 @@ from typing import Final
 from starlette.responses import Response
 
 from rebuno.errors import ForbiddenError, ValidationError
-from rebuno.kernel.served.kernel import Delta
+from rebuno.kernel import StepDelta
 from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, Submission
-from rebuno.server.routes import Call, Endpoint, Who, nothing, said
+from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
 from rebuno.server.wire.writing import obj
 
@@ -20,7 +20,7 @@ _EXECUTION: Final = "/v0/executions/{id}"
 _STEP: Final = "/v0/executions/{id}/steps/{step_id}"
 
 
-async def submit(call: Call) -> Response:
+async def submit(call: ApiCall) -> Response:
     """Submit a step"""
     asked = call.body(requests.Submit)
     submission = Submission(
@@ -35,13 +35,13 @@ async def submit(call: Call) -> Response:
     )
     call.server.metrics.answered(asked.kind, answer)
     if call.told is not None:
-        more = {"step_id": answer.step_id, "decision": answer.say.value, "rule_id": answer.rule_id}
+        more = {"step_id": answer.step_id, "decision": answer.kind.value, "rule_id": answer.rule_id}
         call.told |= {f"rebuno.{name}": value for name, value in more.items()}
     _follow(call, submission, answer)
     return said(answers.decision(answer))
 
 
-async def complete_step(call: Call) -> Response:
+async def complete_step(call: ApiCall) -> Response:
     """Report the result of a step's body"""
     body = call.body(requests.StepResult)
     settled = await call.serving.complete_step(
@@ -54,7 +54,7 @@ async def complete_step(call: Call) -> Response:
     return said(answers.settled(settled, call.step_id))
 
 
-async def fail_step(call: Call) -> Response:
+async def fail_step(call: ApiCall) -> Response:
     """Report that a step's body failed"""
     error = call.body(requests.StepError).error
     if not isinstance(error, dict):
@@ -74,28 +74,28 @@ async def fail_step(call: Call) -> Response:
     return said(answers.settled(settled, call.step_id))
 
 
-async def publish(call: Call) -> Response:
+async def publish(call: ApiCall) -> Response:
     """Hand on a piece of a step's output"""
     body = call.body(requests.DeltaBody)
-    delta = Delta(call.step_id, body.seq, body.data)
+    delta = StepDelta(call.step_id, body.seq, body.data)
     await call.serving.publish(call.caller.agent_id, call.id, call.dispatch(), delta)
     return nothing()
 
 
-async def heartbeat(call: Call) -> Response:
+async def heartbeat(call: ApiCall) -> Response:
     """Renew the lease"""
     call.body(requests.Nothing)
     await call.serving.heartbeat(call.caller.agent_id, call.id, call.dispatch())
     return nothing()
 
 
-async def suspend(call: Call) -> Response:
+async def suspend(call: ApiCall) -> Response:
     """Let go of an execution that waits"""
     call.body(requests.Nothing)
     return said(obj(suspended=await call.serving.suspend(call.caller.agent_id, call.id, call.dispatch())))
 
 
-async def complete(call: Call) -> Response:
+async def complete(call: ApiCall) -> Response:
     """End an execution with an output"""
     body = call.body(requests.Complete)
     state = call.canonical(body.state, "state") if "state" in body.model_fields_set else None
@@ -105,7 +105,7 @@ async def complete(call: Call) -> Response:
     return nothing()
 
 
-async def fail(call: Call) -> Response:
+async def fail(call: ApiCall) -> Response:
     """End an execution as failed"""
     body = call.body(requests.Fail)
     kept = raised.checked(body.raised)
@@ -114,7 +114,7 @@ async def fail(call: Call) -> Response:
     return nothing()
 
 
-async def set_metadata(call: Call) -> Response:
+async def set_metadata(call: ApiCall) -> Response:
     """Publish what an agent takes and gives"""
     if call.caller.agent_id != call.id:
         raise ForbiddenError("an agent speaks for itself only")
@@ -127,7 +127,7 @@ async def set_metadata(call: Call) -> Response:
     return nothing()
 
 
-def _follow(call: Call, submission: Submission, answer: Answer) -> None:
+def _follow(call: ApiCall, submission: Submission, answer: Answer) -> None:
     if decisions.isEnabledFor(logging.DEBUG):
         more = {
             "execution_id": call.id,
@@ -135,11 +135,11 @@ def _follow(call: Call, submission: Submission, answer: Answer) -> None:
             "agent_id": call.caller.agent_id,
             "kind": submission.kind,
             "target": submission.target,
-            "decision": answer.say.value,
+            "decision": answer.kind.value,
             "rule_id": answer.rule_id,
             "reason": answer.reason,
         }
-        decisions.debug("%s %s", answer.say.value, submission.target, extra=more)
+        decisions.debug("%s %s", answer.kind.value, submission.target, extra=more)
 
 
 # The busiest first: routes are tried in their order.

@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from rebuno.errors import ForbiddenError, NotFoundError, UnauthorizedError, ValidationError
-from rebuno.kernel.served.kernel import Dispatched, Serving
+from rebuno.kernel import Dispatched, Serving
 from rebuno.sdk import signing
 
 # How far an agent's clock may be off, in seconds.
@@ -26,7 +26,7 @@ _HOST: Final = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._
 _ATTEMPT: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
-class Scope(StrEnum):
+class KeyScope(StrEnum):
     """What a key may do. To write does not include to read."""
 
     EXECUTIONS_READ = "executions:read"
@@ -39,7 +39,7 @@ class Scope(StrEnum):
     API_KEYS_MANAGE = "api_keys:manage"
 
 
-ALL: Final = frozenset(Scope)
+ALL: Final = frozenset(KeyScope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Caller:
     scopes: frozenset[str] = frozenset()
     agent_id: str = ""
 
-    def need(self, *scopes: Scope) -> None:
+    def need(self, *scopes: KeyScope) -> None:
         """Raises `ForbiddenError` where the key lacks a scope."""
         for scope in scopes:
             if scope not in self.scopes:

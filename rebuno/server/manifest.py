@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic import ValidationError as Misfit
 
 from rebuno.errors import ValidationError
-from rebuno.kernel.served.kernel import Serving
+from rebuno.kernel import Serving
 from rebuno.policy import inline_bundle, read_source, read_yaml
 from rebuno.server.webhooks import AllowList
 

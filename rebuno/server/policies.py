@@ -5,10 +5,8 @@ from functools import partial
 from typing import Any, Final
 
 from rebuno.errors import ForbiddenError, ValidationError
-from rebuno.journal.records import Approval, Execution, Step
-from rebuno.kernel.core.heavy import beside
-from rebuno.kernel.history.recorded_facts import of_rows
-from rebuno.kernel.served.kernel import Serving
+from rebuno.journal.records import ApprovalRow, ExecutionRow, StepRow
+from rebuno.kernel import Serving, beside, facts_of_rows
 from rebuno.model.clock import from_rfc3339
 from rebuno.policy import Policy, RecordedStep, parse_cases, run_cases
 from rebuno.server.wire.requests import Executions, TestPolicy
@@ -50,9 +48,9 @@ def _written(results: list[dict[str, Any]], failed: int, unexercised: list[str])
 
 
 def _all_recorded(
-    policy: Policy, execution: Execution, steps: list[Step], approvals: Sequence[Approval], parent: str
+    policy: Policy, execution: ExecutionRow, steps: list[StepRow], approvals: Sequence[ApprovalRow], parent: str
 ) -> list[dict[str, Any]]:
-    return [_recorded(policy, one) for one in of_rows(execution, steps, approvals, parent) if not one.by_kernel]
+    return [_recorded(policy, one) for one in facts_of_rows(execution, steps, approvals, parent) if not one.by_kernel]
 
 
 def _decided(results: list[dict[str, Any]]) -> list[str]:
@@ -84,8 +82,8 @@ def _recorded(policy: Policy, step: RecordedStep) -> dict[str, Any]:
     return result
 
 
-async def _executions(serving: Serving, agent_id: str, body: TestPolicy) -> list[Execution]:
-    found: list[Execution] = []
+async def _executions(serving: Serving, agent_id: str, body: TestPolicy) -> list[ExecutionRow]:
+    found: list[ExecutionRow] = []
     if body.execution_id:
         row = await serving.execution(body.execution_id)
         if row.agent_id != agent_id:
@@ -96,7 +94,7 @@ async def _executions(serving: Serving, agent_id: str, body: TestPolicy) -> list
     return found
 
 
-async def _recent(serving: Serving, agent_id: str, asked: Executions) -> list[Execution]:
+async def _recent(serving: Serving, agent_id: str, asked: Executions) -> list[ExecutionRow]:
     since = 0.0
     if asked.since:
         try:

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec
 
 import rebuno
 from rebuno.journal.chain import verify
-from rebuno.journal.records import Event, Step
+from rebuno.journal.records import EventRow, StepRow
 from rebuno.policy import compile_text
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ async def answer(path: Path, approval_id: str, *, granted: bool, rationale: str 
         await (operator.grant if granted else operator.deny)(approval_id, decided_by="ana", rationale=rationale)
 
 
-async def journal(path: Path) -> tuple[list[Step], list[Event]]:
+async def journal(path: Path) -> tuple[list[StepRow], list[EventRow]]:
     """The steps and events of the execution `run`; its chain of hashes is whole."""
     async with rebuno.operate(path) as operator:
         execution = await operator.execution("run")

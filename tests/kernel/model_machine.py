@@ -76,17 +76,17 @@ class Machine(RuleBasedStateMachine):
     def _anew(self) -> None:
         """Nothing is known of the execution yet."""
         self.replaced: list[Attempt] = []
-        self.settled: dict[str, records.Step] = {}
+        self.settled: dict[str, records.StepRow] = {}
         self.ran: dict[str, list[Step]] = {}
         self.refused: set[str] = set()
-        self.log: list[records.Event] = []
+        self.log: list[records.EventRow] = []
 
     @precondition(lambda self: self.model.ended)
     @rule(under=rules, pinned=st.booleans())
     def next_run(self, under: Rules, pinned: bool) -> None:
         """What has ended is given back as it ended; another execution begins."""
         begun = self.runner.run(self.kernel.begin(agent_id="agent", input="{}", key=self.key))
-        assert isinstance(begun, records.Execution)
+        assert isinstance(begun, records.ExecutionRow)
         assert begun.status == self.model.status
         self.first_run(under, pinned)
 
@@ -241,18 +241,18 @@ class Machine(RuleBasedStateMachine):
         submission = Submission(kind, call.target, call.args, idempotency, call.parent)
         answer = self.runner.run(self.kernel.submit(self.live, submission, wait=False))
         expected = self.model.submit(call)
-        assert answer.say == expected.say, (answer, expected)
+        assert answer.kind == expected.kind, (answer, expected)
         assert answer.step_id == (expected.step.id if expected.step else "")
-        if expected.reason and expected.say != "replay":
+        if expected.reason and expected.kind != "replay":
             assert answer.reason == expected.reason
         if expected.due is not None:
             assert answer.due is not None
             # Those who wait for one place do not all come at once.
             assert -1e-3 < answer.due - self.clock.now() - (expected.due - self.model.now) <= 1.0
         self._compare(answer, expected)
-        if answer.say == "denied":
+        if answer.kind == "denied":
             self.refused.add(answer.step_id)
-        if answer.say == "proceed" and expected.step is not None:
+        if answer.kind == "proceed" and expected.step is not None:
             assert answer.step_id not in self.refused, "what was denied does not run"
             assert answer.step_id not in self.settled, "what has ended does not run again"
             before = self.ran.setdefault(answer.step_id, [])
@@ -261,7 +261,7 @@ class Machine(RuleBasedStateMachine):
 
     def _compare(self, answer: Answer, expected: Expected) -> None:
         step = expected.step
-        if expected.say == "replay" and step is not None:
+        if expected.kind == "replay" and step is not None:
             if step.why == "indeterminate":
                 assert identity.parse(answer.error or "{}")["reason"] == "indeterminate"
             else:
@@ -321,7 +321,7 @@ class Machine(RuleBasedStateMachine):
         except (LeaseSuperseded, Terminated):
             return
         assert attempt.blocked, answer
-        assert answer.say == "execution_blocked"
+        assert answer.kind == "execution_blocked"
 
     # ------------------------------------------------------------ people, and time
 

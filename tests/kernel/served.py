@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from rebuno.errors import NetworkError
 from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.history.timeline import tell
 from rebuno.kernel.history.verify import check
-from rebuno.kernel.served.kernel import Dispatched, Send, Serving, Settings, Settled, Webhook
+from rebuno.kernel.served.kernel import Dispatched, ReportAnswer, Send, Serving, Settings, Webhook
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.clock import FixedClock
@@ -59,14 +59,14 @@ class Run:
         submission = Submission(kind, target, text, idempotency, parent)
         return await self.serving.submit(self.agent, self.id, self.dispatch, submission, number)
 
-    async def done(self, answer: Answer, value: object = "done") -> Settled:
+    async def done(self, answer: Answer, value: object = "done") -> ReportAnswer:
         text = identity.canonical(value)
         return await self.serving.complete_step(self.agent, self.id, self.dispatch, answer.step_id, text)
 
     async def act(self, target: str = "act", args: object = None, value: object = "done") -> Answer:
         """A step whose body runs and gives a value."""
         answer = await self.submit(target, args)
-        assert answer.say == "proceed", answer
+        assert answer.kind == "proceed", answer
         await self.done(answer, value)
         return answer
 
@@ -116,9 +116,9 @@ class World:
         if policy:
             await self.serving.set_policy(name, policy)
 
-    async def create(self, agent: str = "agent", input: object = None, **more: object) -> Execution:
+    async def create(self, agent: str = "agent", input: object = None, **more: object) -> ExecutionRow:
         wanted: dict[str, object] = {"agent_id": agent, "input": identity.canonical(input), **more}
-        create: Callable[..., Awaitable[Execution]] = self.serving.create
+        create: Callable[..., Awaitable[ExecutionRow]] = self.serving.create
         return await create(**wanted)
 
     async def run(self, serving: Serving | None = None, agent: str = "agent") -> Run:
@@ -141,7 +141,7 @@ class World:
         await self.create(agent, **more)
         return await self.run(agent=agent)
 
-    async def row(self, run: Run) -> Execution:
+    async def row(self, run: Run) -> ExecutionRow:
         return await self.store.execution(run.id)
 
     async def until(self, run: Run, *types: str) -> list[str]:

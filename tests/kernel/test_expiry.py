@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rebuno.errors import ConflictError
-from rebuno.journal.records import ApprovalWrite, Batch, Execution
+from rebuno.journal.records import ApprovalWrite, Batch, ExecutionRow
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.store import Store
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import Operator
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.clock import FixedClock, rfc3339
 from rebuno.policy import Policy, Source, compile_policy, compile_text
 from tests.kernel.support import Bench, Play, player, policy
@@ -46,7 +46,7 @@ def test_a_question_expires_while_nobody_runs(play: Play) -> None:
         b.clock.advance(10 * MINUTE + 1)
         await b.begin(asking("expires 10m"))
         answer = await b.submit()
-        assert (answer.say, answer.reason, answer.rule_id) == (Say.DENIED, "approval_timeout", "ask")
+        assert (answer.kind, answer.reason, answer.rule_id) == (AnswerKind.DENIED, "approval_timeout", "ask")
         with pytest.raises(ConflictError, match="is expired already"):
             await b.answer(approval_id, granted=True)
         events = await b.events()
@@ -101,7 +101,7 @@ def test_an_execution_that_waits_for_more_stays_blocked(play: Play) -> None:
         assert await votes.expire_due(b.store) == 1
         assert await votes.expire_due(b.store) == 0
         begun = await b.begin(asking("expires 10m"))
-        assert isinstance(begun, Execution)
+        assert isinstance(begun, ExecutionRow)
         assert begun.status == "blocked"
         await b.answer(slow.approval_id, granted=True)
         assert (await b.store.execution(begun.id)).status == "running"
@@ -206,7 +206,7 @@ def test_a_grant_is_as_good_as_it_is_young(then: str, now: str, seconds: float, 
         b.clock.advance(seconds)
         await b.begin(asking(now))
         answer = await b.submit()
-        assert answer.say is (Say.PROCEED if holds else Say.BLOCKED)
+        assert answer.kind is (AnswerKind.PROCEED if holds else AnswerKind.BLOCKED)
         assert holds or answer.approval_id != approval_id
 
     judge(scenario)
@@ -247,7 +247,7 @@ def test_a_question_about_a_done_step_that_expires_ends_the_execution(play: Play
         await batch.committed
         b.clock.advance(2 * MINUTE)
         begun = await b.begin(policy("deny"))
-        assert isinstance(begun, Execution)
+        assert isinstance(begun, ExecutionRow)
         assert (begun.status, begun.failure_reason) == ("failed", "policy_revoked")
         (step,) = await b.store.steps(begun.id)
         assert step.status == "succeeded"

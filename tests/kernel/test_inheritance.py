@@ -9,24 +9,24 @@ from hashlib import sha256
 import pytest
 
 from rebuno.errors import StoreCorrupt, ValidationError
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.history.archive import Recording, lines, read, record, restore
 from rebuno.kernel.history.verify import check
 from rebuno.kernel.lifecycle import execution
 from rebuno.kernel.lifecycle.fork import fork, retry_point
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.decision import FORK_EFFECT
-from rebuno.model.obligation import Scope
+from rebuno.model.obligation import LimitScope
 from rebuno.policy import Policy, compile_text
 from tests.kernel.support import KEY, Bench, Opener, Play, bench, in_memory, player
 
 ONCE = "at_most_once"
 SCOPES = {
-    Scope.EXECUTION: "limit 2 per execution",
-    Scope.AGENT: "limit 2 per 1h for each agent",
-    Scope.GLOBAL: "limit 2 per 1h for all agents together",
+    LimitScope.EXECUTION: "limit 2 per execution",
+    LimitScope.AGENT: "limit 2 per 1h for each agent",
+    LimitScope.GLOBAL: "limit 2 per 1h for all agents together",
 }
 # Plays on a store in memory, from which another store takes over.
 sqlite = player(in_memory)
@@ -38,23 +38,23 @@ def limited(clause: str) -> Policy:
     return compile_text(f'bundle limited\ndefault allow\nrule act {{ allow tool "act" {clause} }}\n')
 
 
-async def acts(b: Bench, numbers: range) -> list[Say]:
+async def acts(b: Bench, numbers: range) -> list[AnswerKind]:
     """Submits `act` with each number, and lets every body that may run succeed."""
     said = []
     for n in numbers:
         answer = await b.submit(args={"n": n})
-        if answer.say is Say.PROCEED:
+        if answer.kind is AnswerKind.PROCEED:
             await b.succeed(answer)
-        said.append(answer.say)
+        said.append(answer.kind)
     return said
 
 
-async def fails(b: Bench, reason: str) -> Execution:
+async def fails(b: Bench, reason: str) -> ExecutionRow:
     """The handler ends so."""
     return await execution.finish(b.attempt, failure_reason=reason)
 
 
-async def retried(b: Bench, source: Execution, key: str) -> Execution:
+async def retried(b: Bench, source: ExecutionRow, key: str) -> ExecutionRow:
     """What `exec retry` makes."""
     return await fork(b.store, source, await retry_point(b.store, source), key=key)
 
@@ -78,18 +78,19 @@ def as_a_file(recording: Recording) -> Recording:
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_a_used_up_limit_is_used_up_in_every_retry(play: Play, scope: Scope) -> None:
+def test_a_used_up_limit_is_used_up_in_every_retry(play: Play, scope: LimitScope) -> None:
     """Two of two places: anyone who runs, retries and retries again gets no third step."""
 
     async def scenario(b: Bench) -> None:
         rules = limited(SCOPES[scope])
         await b.begin(rules)
-        assert await acts(b, range(3)) == [Say.PROCEED, Say.PROCEED, Say.RATE_LIMITED]
+        assert await acts(b, range(3)) == [AnswerKind.PROCEED, AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
         source = await fails(b, "rate_limit_exceeded")
         for key in ("again", "once-more"):
             source = await retried(b, source, key)
             await b.begin(rules, key=key)
-            assert await acts(b, range(4)) == [Say.REPLAY, Say.REPLAY, Say.RATE_LIMITED, Say.RATE_LIMITED]
+            assert await acts(b, range(2)) == [AnswerKind.REPLAY] * 2
+            assert await acts(b, range(2, 4)) == [AnswerKind.RATE_LIMITED] * 2
             source = await fails(b, "rate_limit_exceeded")
             assert (await check(b.store, source.id)).fault == ""
 
@@ -100,7 +101,7 @@ def test_what_runs_anew_takes_its_own_place(play: Play) -> None:
     """The step that failed is not copied, and neither is its place: the retry has one for it, and no more."""
 
     async def scenario(b: Bench) -> None:
-        rules = limited(SCOPES[Scope.EXECUTION])
+        rules = limited(SCOPES[LimitScope.EXECUTION])
         await b.begin(rules)
         await acts(b, range(1))
         failed = await b.submit(args={"n": 1})
@@ -108,7 +109,7 @@ def test_what_runs_anew_takes_its_own_place(play: Play) -> None:
         source = await fails(b, "tool_error: act: no")
         await retried(b, source, "again")
         await b.begin(rules, key="again")
-        assert await acts(b, range(3)) == [Say.REPLAY, Say.PROCEED, Say.RATE_LIMITED]
+        assert await acts(b, range(3)) == [AnswerKind.REPLAY, AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
 
     play(scenario)
 
@@ -119,7 +120,7 @@ def test_a_question_about_an_effect_of_a_fork_lets_nothing_past_a_limit(imported
     is asked about has its place."""
 
     async def through(b: Bench) -> None:
-        rules = limited(SCOPES[Scope.EXECUTION])
+        rules = limited(SCOPES[LimitScope.EXECUTION])
         await b.begin(rules)
         await acts(b, range(1))
         if imported:
@@ -131,15 +132,15 @@ def test_a_question_about_an_effect_of_a_fork_lets_nothing_past_a_limit(imported
             await asks(b, "fork")
 
     async def asks(b: Bench, key: str) -> None:
-        rules = limited(SCOPES[Scope.EXECUTION])
+        rules = limited(SCOPES[LimitScope.EXECUTION])
         await b.begin(rules, key=key)
         asked = await b.submit(args={"n": 1}, idempotency=ONCE)
-        assert (asked.say, asked.rule_id) == (Say.BLOCKED, FORK_EFFECT)
+        assert (asked.kind, asked.rule_id) == (AnswerKind.BLOCKED, FORK_EFFECT)
         await b.suspend()
         await b.answer(asked.approval_id, granted=True)
         await b.begin(rules, key=key)
-        assert (await b.submit(args={"n": 1}, idempotency=ONCE)).say is Say.PROCEED
-        assert (await b.submit(args={"n": 2}, idempotency=ONCE)).say is Say.RATE_LIMITED
+        assert (await b.submit(args={"n": 1}, idempotency=ONCE)).kind is AnswerKind.PROCEED
+        assert (await b.submit(args={"n": 2}, idempotency=ONCE)).kind is AnswerKind.RATE_LIMITED
 
     sqlite(through)
 
@@ -155,15 +156,15 @@ def test_copied_places_come_free_when_they_did(play: Play) -> None:
         source = await b.store.execution(b.attempt.execution.id)
         await fork(b.store, source, source.head_seq, key="fork")
         await b.begin(rules, key="fork")
-        assert await acts(b, range(3)) == [Say.REPLAY, Say.REPLAY, Say.RATE_LIMITED]
+        assert await acts(b, range(3)) == [AnswerKind.REPLAY, AnswerKind.REPLAY, AnswerKind.RATE_LIMITED]
         b.clock.advance(11)
-        assert await acts(b, range(2, 5)) == [Say.PROCEED, Say.PROCEED, Say.RATE_LIMITED]
+        assert await acts(b, range(2, 5)) == [AnswerKind.PROCEED, AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
 
     play(scenario)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_an_import_counts_in_the_new_store(opener: Opener, scope: Scope) -> None:
+def test_an_import_counts_in_the_new_store(opener: Opener, scope: LimitScope) -> None:
     """For the execution that goes on there; for its agent and for all, also for every other one."""
 
     async def through(b: Bench) -> None:
@@ -172,9 +173,9 @@ def test_an_import_counts_in_the_new_store(opener: Opener, scope: Scope) -> None
         await acts(b, range(2))
         async with elsewhere(b, opener) as there:
             await there.begin(rules)
-            assert await acts(there, range(3)) == [Say.REPLAY, Say.REPLAY, Say.RATE_LIMITED]
+            assert await acts(there, range(3)) == [AnswerKind.REPLAY, AnswerKind.REPLAY, AnswerKind.RATE_LIMITED]
             await there.begin(rules, key="another")
-            first = Say.PROCEED if scope is Scope.EXECUTION else Say.RATE_LIMITED
+            first = AnswerKind.PROCEED if scope is LimitScope.EXECUTION else AnswerKind.RATE_LIMITED
             assert await acts(there, range(1)) == [first]
 
     sqlite(through)
@@ -187,11 +188,11 @@ def test_used_tokens_count_in_forks_and_imports(opener: Opener) -> None:
         rules = compile_text('bundle b\nrule ask { allow llm "*" budget 100 tokens per execution }\n')
         await b.begin(rules)
         answer = await b.submit(target="model", kind="llm_call", args={"n": 1})
-        assert answer.say is Say.PROCEED
+        assert answer.kind is AnswerKind.PROCEED
         body = json.dumps({"usage": {"prompt_tokens": 90, "completion_tokens": 10}})
         await b.succeed(answer, {"status": 200, "headers": {}, "body": body})
         refused = await b.submit(target="model", kind="llm_call", args={"n": 2})
-        assert (refused.say, refused.reason) == (Say.DENIED, "execution_token_budget_exceeded")
+        assert (refused.kind, refused.reason) == (AnswerKind.DENIED, "execution_token_budget_exceeded")
         source = await b.store.execution(b.attempt.execution.id)
         async with elsewhere(b, opener) as there:
             await there.begin(rules)
@@ -211,7 +212,7 @@ def test_used_tokens_count_in_forks_and_imports(opener: Opener) -> None:
 DENIES = compile_text('bundle strict\ndefault allow\nrule no { deny tool "act" because "not any more" }\n')
 
 
-async def pinned(b: Bench) -> Execution:
+async def pinned(b: Bench) -> ExecutionRow:
     """A pinned run that has done something else, and fails."""
     await b.begin(OPEN)
     b.attempt.ended = True
@@ -237,12 +238,12 @@ def test_a_fork_of_a_pinned_run_is_judged_by_todays_bundle(play: Play, keeps: bo
         assert forked.pinned is keeps
         assert forked.digest == OPEN.digest
         await b.begin(DENIES, key="fork")
-        assert (await b.submit(target="first")).say is Say.REPLAY
-        assert (await b.submit()).say is (Say.PROCEED if keeps else Say.DENIED)
+        assert (await b.submit(target="first")).kind is AnswerKind.REPLAY
+        assert (await b.submit()).kind is (AnswerKind.PROCEED if keeps else AnswerKind.DENIED)
         again = await fork(b.store, await b.store.execution(forked.id), 1, key="again")
         assert not again.pinned
         await b.begin(DENIES, key="again")
-        assert (await b.submit()).say is Say.DENIED
+        assert (await b.submit()).kind is AnswerKind.DENIED
         assert (await check(b.store, again.id)).fault == ""
 
     play(scenario)
@@ -269,7 +270,7 @@ def test_a_retry_comes_to_the_step_anew_that_made_the_run_fail(judge: Play, way:
             await b.fail(inner)
             error = "act: no"
         else:
-            assert (inner.say, inner.reason) == (Say.DENIED, "closed")
+            assert (inner.kind, inner.reason) == (AnswerKind.DENIED, "closed")
             error = "closed"
         if way == "others end after it":
             await b.succeed(await b.submit(target="other"))
@@ -285,8 +286,8 @@ def test_a_retry_comes_to_the_step_anew_that_made_the_run_fail(judge: Play, way:
         outer = [await b.submit(target=name) for name in outers(way)[:1]]
         for name in outers(way)[1:]:
             outer.append(await b.submit(target=name, parent=outer[-1].step_id))
-        assert all(one.say is Say.PROCEED for one in outer)
-        assert (await b.submit(parent=outer[-1].step_id if outer else "")).say is Say.PROCEED
+        assert all(one.kind is AnswerKind.PROCEED for one in outer)
+        assert (await b.submit(parent=outer[-1].step_id if outer else "")).kind is AnswerKind.PROCEED
 
     judge(scenario)
 
@@ -310,7 +311,7 @@ def test_a_denial_by_a_person_is_no_end_of_the_execution(judge: Play) -> None:
         source = await b.store.execution(b.attempt.execution.id)
         await fork(b.store, source, source.head_seq, key="fork")
         await b.begin(rules, key="fork")
-        assert (await b.submit()).say is Say.DENIED
+        assert (await b.submit()).kind is AnswerKind.DENIED
 
     judge(scenario)
 
@@ -359,10 +360,10 @@ def test_an_import_is_neither_pinned_nor_timed_and_asks_before_effects(opener: O
             await there.begin(DENIES, key="timed")
             row = there.attempt.execution
             assert (row.pinned, row.deadline_at, row.fork_seq) == (False, 0.0, b.attempt.head)
-            assert (await there.submit(target="done", idempotency=ONCE)).say is Say.REPLAY
-            assert (await there.submit()).say is Say.DENIED
+            assert (await there.submit(target="done", idempotency=ONCE)).kind is AnswerKind.REPLAY
+            assert (await there.submit()).kind is AnswerKind.DENIED
             asked = await there.submit(target="new", idempotency=ONCE)
-            assert (asked.say, asked.rule_id) == (Say.BLOCKED, FORK_EFFECT)
+            assert (asked.kind, asked.rule_id) == (AnswerKind.BLOCKED, FORK_EFFECT)
             question = await there.store.approval(asked.approval_id)
             assert "imported" in question.message
             assert (await check(there.store, row.id)).fault == ""
@@ -385,16 +386,16 @@ def test_a_grant_that_was_not_used_yet_is_no_leave_in_two_stores(opener: Opener,
         async with elsewhere(b, opener) as there:
             begun = await there.begin(rules)
             if idempotency != ONCE:
-                assert (await there.submit(idempotency=idempotency)).say is Say.PROCEED
+                assert (await there.submit(idempotency=idempotency)).kind is AnswerKind.PROCEED
                 return
-            assert isinstance(begun, Execution)
+            assert isinstance(begun, ExecutionRow)
             assert begun.status == "blocked"
             (question,) = await there.store.approvals(execution_id=begun.id, status="pending")
             assert (question.rule_id, question.step_id) == (FORK_EFFECT, asked.step_id)
             assert (await check(there.store, begun.id)).fault == ""
             await there.answer(question.id, granted=True)
             await there.begin(rules)
-            assert (await there.submit(idempotency=idempotency)).say is Say.PROCEED
+            assert (await there.submit(idempotency=idempotency)).kind is AnswerKind.PROCEED
             assert (await check(there.store, begun.id)).fault == ""
 
     sqlite(through)
@@ -486,7 +487,7 @@ def test_a_history_with_limits_that_are_none_is_refused(judge: Play) -> None:
     """Though its hashes fit: anyone who wrote it by hand hears so, and nothing is added."""
 
     async def scenario(b: Bench) -> None:
-        await b.begin(limited(SCOPES[Scope.EXECUTION]))
+        await b.begin(limited(SCOPES[LimitScope.EXECUTION]))
         await acts(b, range(1))
         recording = await record(b.store, b.attempt.execution.id)
         for event in recording.events:

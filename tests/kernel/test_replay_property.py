@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rebuno
-from rebuno.journal.records import Step
+from rebuno.journal.records import StepRow
 from rebuno.model.identity import parse
 from rebuno.model.step import Idempotency
 from tests.kernel.programs import Attempt, Key, Program, World, programs
@@ -29,12 +29,12 @@ class Cut:
 cuts = st.lists(st.builds(Cut, moment=st.integers(1, 40), killed=st.booleans()), min_size=1, max_size=3)
 
 
-def key(step: Step) -> Key:
+def key(step: StepRow) -> Key:
     """The call that a step stands for."""
     return parse(step.args)["path"], step.occurrence
 
 
-def outcome(step: Step) -> Any:
+def outcome(step: StepRow) -> Any:
     """What a handler sees of a settled step; None where it has not settled, or nobody knows how it ended."""
     if step.error is not None:
         error = parse(step.error)
@@ -42,7 +42,7 @@ def outcome(step: Step) -> Any:
     return parse(step.result) if step.result is not None else None
 
 
-async def left(path: Path) -> dict[Key, Step]:
+async def left(path: Path) -> dict[Key, StepRow]:
     """The steps that the store holds; its log has no gap, and its rows are what the log says."""
     async with rebuno.operate(path) as operator:
         rows = await operator.executions()
@@ -77,7 +77,7 @@ def copy(path: Path, after: Path) -> None:
             shutil.copyfile(f"{path}{suffix}", f"{after}{suffix}")
 
 
-async def uninterrupted(program: Program, steps: dict[Key, Step]) -> Any:
+async def uninterrupted(program: Program, steps: dict[Key, StepRow]) -> Any:
     """What the program comes to when nothing happens to it, with the random values that were recorded."""
 
     def recorded(key: Key) -> int:

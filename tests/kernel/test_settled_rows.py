@@ -4,24 +4,24 @@ from dataclasses import replace
 
 import pytest
 
-from rebuno.journal.records import Batch, NewEvent, Step, StepWrite
+from rebuno.journal.records import Batch, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events
 from rebuno.kernel.history.verify import check
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.step import StepStatus
 from tests.kernel.support import Bench, Play, policy
 
 UNRELATED = events.execution("resumed")
 
 
-async def running(b: Bench) -> Step:
+async def running(b: Bench) -> StepRow:
     """A step whose body runs."""
     await b.begin(policy("allow"))
     answer = await b.submit()
     return await b.store.step(answer.step_id)
 
 
-async def granted(b: Bench) -> Step:
+async def granted(b: Bench) -> StepRow:
     """A step that a person has granted, and that has not started."""
     await b.begin(policy("ask"))
     asked = await b.submit()
@@ -61,7 +61,7 @@ def test_a_granted_step_that_todays_bundle_denies_leaves_its_denial(play: Play) 
     async def scenario(b: Bench) -> None:
         await granted(b)
         await b.begin(policy("deny"))
-        assert (await b.submit()).say is Say.DENIED
+        assert (await b.submit()).kind is AnswerKind.DENIED
         log = await b.store.events(b.attempt.execution.id)
         (denial,) = [event for event in log if event.type == "step.denied"]
         assert (denial.payload["rule_id"], denial.payload["digest"]) == ("deny-act", policy("deny").digest)

@@ -12,7 +12,7 @@ from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
 import rebuno
-from rebuno.journal.records import Event, Step
+from rebuno.journal.records import EventRow, StepRow
 from rebuno.policy import compile_text
 from tests.llm.provider import Provider
 from tests.sdk.support import OPEN, Crash
@@ -52,8 +52,8 @@ class Played:
     first: Any
     second: Any
     ended: rebuno.Execution
-    steps: list[Step]
-    events: list[Event]
+    steps: list[StepRow]
+    events: list[EventRow]
 
 
 def twice(call: Callable[[Clients], Awaitable[Any]], provider: Provider, bundle: str = OPEN, **options: Any) -> Played:

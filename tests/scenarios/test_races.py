@@ -6,11 +6,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rebuno.errors import ConflictError, NotFoundError
-from rebuno.kernel.history.verify import check
-from rebuno.kernel.kernel import Kernel
+from rebuno.kernel import Kernel, cancel_execution, verify_execution
 from rebuno.kernel.lifecycle import votes
-from rebuno.kernel.lifecycle.cancel import cancel
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.policy import compile_text
 from tests.kernel.support import Bench, Play, policy
 
@@ -30,7 +28,7 @@ DEEDS: dict[str, Callable[[Bench, str], Awaitable[object]]] = {
     "granted": lambda b, question: b.answer(question, granted=True, by="ana"),
     "denied": lambda b, question: b.answer(question, granted=False, by="ben"),
     "expired": lambda b, question: votes.expire(b.store, b.attempt.execution.id),
-    "withdrawn": lambda b, question: cancel(b.store, b.attempt.execution.id),
+    "withdrawn": lambda b, question: cancel_execution(b.store, b.attempt.execution.id),
     "taken over": lambda b, question: _taken_over(b),
 }
 
@@ -69,7 +67,7 @@ def test_of_several_that_settle_a_question_at_once_one_does(play: Play, deeds: t
             events = await b.events()
             ends = [event for event in events if event.startswith("approval.") and event != "approval.requested"]
             assert ends == [f"approval.{row.status}"]
-            assert (await check(b.store, b.attempt.execution.id)).fault == ""
+            assert (await verify_execution(b.store, b.attempt.execution.id)).fault == ""
 
     play(scenario)
 
@@ -101,13 +99,13 @@ def test_parallel_steps_are_judged_as_when_they_were_submitted(play: Play, editi
     async def scenario(b: Bench) -> None:
         await b.begin(compile_text("bundle open\ndefault allow\n"))
         answers = [await b.submit(target="act"), await b.submit(target="web")]
-        assert [answer.say for answer in answers] == [Say.PROCEED] * 2
+        assert [answer.kind for answer in answers] == [AnswerKind.PROCEED] * 2
         await b.succeed(answers[first])
         await b.succeed(answers[1 - first])
         for text in (AFTER, AFTER + edition):
             await b.begin(compile_text(text))
             for target in ("web", "act") if first else ("act", "web"):
-                assert (await b.submit(target=target)).say is Say.REPLAY
-        assert (await b.submit(target="mail")).say is Say.DENIED
+                assert (await b.submit(target=target)).kind is AnswerKind.REPLAY
+        assert (await b.submit(target="mail")).kind is AnswerKind.DENIED
 
     play(scenario)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.journal.records import Event
-from rebuno.kernel.history.verify import check
+from rebuno.journal.records import EventRow
+from rebuno.kernel import verify_execution
 from rebuno.model import identity, raised
 from rebuno.model.raised import KEY, MOST_BYTES
 from rebuno.sdk import link
@@ -72,7 +72,7 @@ def ended(kernel: str, handler: Callable[..., Any]) -> tuple[dict[str, Any] | No
             again = await opened.run(handler, {"order": {}}, id="run")
             assert run.failure == again.failure
             assert (await opened.operator.verify("run")).fault == ""
-            events: list[Event] = await opened.operator.events(run.id)
+            events: list[EventRow] = await opened.operator.events(run.id)
             found.extend((run.failure, run.failure_reason, [{"type": e.type, **e.payload} for e in events]))
 
     async def served(on: Served) -> None:
@@ -294,7 +294,7 @@ def test_an_earlier_kernel_gets_the_reason_alone() -> None:
     """It refuses what it does not know: the end of the execution is told without."""
 
     async def scenario(on: Served) -> None:
-        sends = link.Line.send
+        sends = link.DeliveryLink.send
 
         async def refuses(self: Any, method: str, *path: str, body: bytes = b"", **more: Any) -> Any:
             if path == ("fail",) and b'"raised"' in body:
@@ -302,7 +302,7 @@ def test_an_earlier_kernel_gets_the_reason_alone() -> None:
             return await sends(self, method, *path, body=body, **more)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(link.Line, "send", refuses)
+            patch.setattr(link.DeliveryLink, "send", refuses)
             async with on.agent("shop", by_the_handler):
                 made = await on.client.create("shop", {"order": {}})
                 run = await on.ended(made.id)
@@ -316,14 +316,14 @@ def test_old_events_have_none_of_it() -> None:
     """A log of an earlier version is sound, and tells its story."""
 
     async def whole() -> None:
-        from rebuno.kernel.core import events as words
+        from rebuno.kernel.core import events as new_event
 
-        plain = words.failed
+        plain = new_event.failed
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(words, "failed", lambda step, raised="": plain(step))
+            patch.setattr(new_event, "failed", lambda step, raised="": plain(step))
             async with rebuno.open(":memory:", policy=rebuno.PERMISSIVE) as opened:
                 run = await opened.run(by_a_tool, {"order": {}}, id="run")
-                assert (await check(opened._core.store, run.id)).fault == ""
+                assert (await verify_execution(opened._core.store, run.id)).fault == ""
                 story = await opened.operator.story("run")
         assert (story.steps[0].raised, story.steps[0].why) == (None, "'amount'")
 

@@ -7,7 +7,7 @@ import typer
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Approval, Step
+    from rebuno.journal.records import ApprovalRow, StepRow
     from rebuno_cli.backend import Desk, Question
 
 _Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The approval's id, or its beginning.")]
@@ -56,7 +56,7 @@ def deny(
     return _show(*connection.work(db, url, answer), as_json)
 
 
-def _announce(row: "Approval", step: "Step | None", scope: str) -> None:
+def _announce(row: "ApprovalRow", step: "StepRow | None", scope: str) -> None:
     """Says what a grant is about to cover."""
     from rebuno_cli.render import approvals, output
 
@@ -65,7 +65,7 @@ def _announce(row: "Approval", step: "Step | None", scope: str) -> None:
         output.write_text(f"scope {scope}: {text}")
 
 
-def _show(answered: "Approval", step: "Step | None", as_json: bool) -> int:
+def _show(answered: "ApprovalRow", step: "StepRow | None", as_json: bool) -> int:
     from rebuno_cli.render import approvals, output
     from rebuno_cli.render.escape import escape
 

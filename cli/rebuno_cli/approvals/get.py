@@ -8,8 +8,8 @@ import typer
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Approval, Step
-    from rebuno.kernel.core.quorum import Panel
+    from rebuno.journal.records import ApprovalRow, StepRow
+    from rebuno.kernel import Panel
     from rebuno_cli.backend import Desk
 
 
@@ -22,7 +22,7 @@ def get(
     """Show one approval: its step with all arguments, who may answer, and what a grant of each scope covers."""
     from rebuno_cli.render import approvals, console, output
 
-    async def look(desk: "Desk") -> "tuple[Approval, Step | None, Sequence[Panel], float]":
+    async def look(desk: "Desk") -> "tuple[ApprovalRow, StepRow | None, Sequence[Panel], float]":
         row, step = await desk.approval(approval_id)
         return row, step, await desk.panels(row), desk.now()
 

@@ -8,7 +8,7 @@ import typer
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Event, Step
+    from rebuno.journal.records import EventRow, StepRow
     from rebuno_cli.backend import Desk
 
 
@@ -22,7 +22,7 @@ def events(
     """List the events of an execution, the oldest first."""
     from rebuno_cli.render import console, events, output
 
-    async def look(desk: "Desk") -> "tuple[Sequence[Event], Sequence[Step]]":
+    async def look(desk: "Desk") -> "tuple[Sequence[EventRow], Sequence[StepRow]]":
         row = await desk.execution(ref)
         return await desk.events(row.id, after=after), await desk.steps(row.id)
 

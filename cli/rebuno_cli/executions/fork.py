@@ -7,7 +7,7 @@ import typer
 from rebuno_cli import ages, connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Execution
+    from rebuno.journal.records import ExecutionRow
 
 _Key: TypeAlias = Annotated[
     str | None, typer.Option("--id", metavar="NAME", help="Your own id for the new execution; it needs none.")
@@ -71,7 +71,7 @@ def _after(deadline: str | None) -> float | None:
     return None if deadline is None else ages.seconds("--deadline", deadline)
 
 
-def _show(made: "Execution", as_json: bool) -> int:
+def _show(made: "ExecutionRow", as_json: bool) -> int:
     from rebuno_cli.render import output, records
 
     if as_json:

@@ -9,7 +9,7 @@ from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Execution
+    from rebuno.journal.records import ExecutionRow
     from rebuno_cli.backend import Desk
 
 
@@ -29,7 +29,7 @@ def ls(
     if status is not None and status not in set(ExecutionStatus):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(ExecutionStatus)}")
 
-    async def look(desk: "Desk") -> "tuple[Sequence[Execution], Sequence[str]]":
+    async def look(desk: "Desk") -> "tuple[Sequence[ExecutionRow], Sequence[str]]":
         found = await desk.executions(agent_id=agent, status=status, limit=limit)
         return found, await desk.changed_files(found)
 

@@ -8,7 +8,7 @@ import typer
 from rebuno_cli import connection, failures, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Execution, Step
+    from rebuno.journal.records import ExecutionRow, StepRow
     from rebuno_cli.backend import Desk
 
 
@@ -28,10 +28,10 @@ def watch(
     """
     from rebuno_cli.render.following import Follower
 
-    async def follow(desk: "Desk") -> "Execution":
+    async def follow(desk: "Desk") -> "ExecutionRow":
         row = await desk.execution(ref)
         seen, head = 0, b""
-        steps: dict[str, Step] = {}
+        steps: dict[str, StepRow] = {}
         with Follower(row, as_json=as_json) as shown:
             while True:
                 new = await desk.events(row.id, after=seen)

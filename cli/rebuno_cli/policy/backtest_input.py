@@ -10,7 +10,7 @@ from rebuno.errors import ValidationError
 from rebuno_cli import connection
 
 if TYPE_CHECKING:
-    from rebuno.kernel.operator import Operator
+    from rebuno.kernel import Operator
     from rebuno.policy import RecordedStep
 
 Executions: TypeAlias = Annotated[

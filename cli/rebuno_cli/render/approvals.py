@@ -6,9 +6,8 @@ from typing import Any, Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.journal.records import Approval, Step
-from rebuno.kernel.core.grants import GrantScope
-from rebuno.kernel.core.quorum import GRANT_LASTS, Panel
+from rebuno.journal.records import ApprovalRow, StepRow
+from rebuno.kernel import GRANT_LASTS, GrantScope, Panel
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno_cli.render.escape import escape, spelled, stored
@@ -18,7 +17,7 @@ from rebuno_cli.render.records import span, status, when
 _ARGS: Final = 80
 
 
-def approvals(rows: Iterable[tuple[Approval, Step | None]], now: float) -> Iterator[RenderableType]:
+def approvals(rows: Iterable[tuple[ApprovalRow, StepRow | None]], now: float) -> Iterator[RenderableType]:
     """A table of approvals with the steps that they are about; `now` in seconds since 1970."""
     lines = [
         (
@@ -38,7 +37,7 @@ def approvals(rows: Iterable[tuple[Approval, Step | None]], now: float) -> Itera
     yield Rows(("id", "status", "target", "args", "rule", "asked", "time left"), lines)
 
 
-def approval(row: Approval, step: Step | None, panels: Sequence[Panel], now: float) -> Iterator[RenderableType]:
+def approval(row: ApprovalRow, step: StepRow | None, panels: Sequence[Panel], now: float) -> Iterator[RenderableType]:
     """One approval with all of its step: whoever answers must be able to read everything."""
     yield from fields(
         ("approval", row.id),
@@ -63,7 +62,7 @@ def approval(row: Approval, step: Step | None, panels: Sequence[Panel], now: flo
     )
 
 
-def approval_json(row: Approval, step: Step | None) -> dict[str, Any]:
+def approval_json(row: ApprovalRow, step: StepRow | None) -> dict[str, Any]:
     """One approval as JSON data."""
     out: dict[str, Any] = {
         "id": row.id,
@@ -101,7 +100,7 @@ def approval_json(row: Approval, step: Step | None) -> dict[str, Any]:
     return out
 
 
-def covered(row: Approval, step: Step | None) -> dict[str, str]:
+def covered(row: ApprovalRow, step: StepRow | None) -> dict[str, str]:
     """What a grant of each scope covers and for how long: of an open question all scopes, of a granted one its own."""
     if row.status not in ("pending", "granted") or step is None:
         return {}
@@ -124,7 +123,7 @@ def _named(name: str, asserted_by: str) -> str:
     return f"{escape(name)}{vouched}" if name else ""
 
 
-def _votes(row: Approval) -> Iterator[str]:
+def _votes(row: ApprovalRow) -> Iterator[str]:
     for vote in row.votes:
         said = f"{vote.decision} by {_named(vote.decided_by, vote.asserted_by)} at {when(vote.at)}"
         yield f"{said}: {escape(vote.rationale, None)}" if vote.rationale else said
@@ -137,18 +136,18 @@ def _panel(panel: Panel) -> str:
     return names if len(panel.approvers) == panel.quorum == 1 else f"{panel.quorum} of {names}"
 
 
-def _reason(row: Approval, step: Step | None) -> str:
+def _reason(row: ApprovalRow, step: StepRow | None) -> str:
     """The reason of the rule that asks; a later one's stands in the log."""
     return step.reason if step is not None and step.rule_id == row.rule_id else ""
 
 
-def _asks(row: Approval) -> str:
+def _asks(row: ApprovalRow) -> str:
     if row.cause == "revoked":
         return "whether the execution may go on: the step is done, and a later bundle denies it"
     return "whether this step may run"
 
 
-def _left(row: Approval, now: float) -> str:
+def _left(row: ApprovalRow, now: float) -> str:
     if row.status != "pending":
         return ""
     return span(row.timeout_at - now) if row.timeout_at else "no limit"

@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.journal.records import Event, Step
+from rebuno.journal.records import EventRow, StepRow
 from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled
 from rebuno_cli.render.layout import Rows
@@ -25,7 +25,7 @@ _STYLES: Final = STATUS_STYLE | {
 _SAID: Final = ("rule_id", "reason", "failure_reason", "error", "decided_by", "rationale", "approval_id", "attempt")
 
 
-def events(rows: Sequence[Event], steps: Mapping[str, Step]) -> Iterator[RenderableType]:
+def events(rows: Sequence[EventRow], steps: Mapping[str, StepRow]) -> Iterator[RenderableType]:
     """A table of events, with what the steps were asked and what came of them."""
     if not rows:
         yield Text("no events")
@@ -36,17 +36,17 @@ def events(rows: Sequence[Event], steps: Mapping[str, Step]) -> Iterator[Rendera
     )
 
 
-def line(row: Event, steps: Mapping[str, Step]) -> Text:
+def line(row: EventRow, steps: Mapping[str, StepRow]) -> Text:
     """One event while it comes, with what the step that it is about was asked, or came to."""
     return Text.assemble((row.occurred_at[11:19], "dim"), " ", kind(row), " ", what(row, steps))
 
 
-def kind(row: Event) -> Text:
+def kind(row: EventRow) -> Text:
     """The type of an event in the colour of what it means."""
     return Text(escape(row.type, 60), _STYLES.get(row.type.partition(".")[2], ""))
 
 
-def what(row: Event, steps: Mapping[str, Step]) -> str:
+def what(row: EventRow, steps: Mapping[str, StepRow]) -> str:
     """What an event is about, in a few words."""
     payload = row.payload
     words = []
@@ -63,7 +63,7 @@ def what(row: Event, steps: Mapping[str, Step]) -> str:
     return "  ".join(words)
 
 
-def event_json(row: Event) -> dict[str, Any]:
+def event_json(row: EventRow) -> dict[str, Any]:
     """One event as JSON data."""
     return {
         "execution_id": row.execution_id,

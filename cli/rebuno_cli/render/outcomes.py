@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.journal.records import Step
+from rebuno.journal.records import StepRow
 from rebuno.model import identity
 from rebuno.model.dialogue import answered
 from rebuno.model.dialogue import asked as last_message
@@ -34,7 +34,7 @@ def returned(kind: str, result: str | None, limit: int = _RESULT) -> str:
     return f'"{escape(answer, limit)}"' if answer else stored(result, limit)
 
 
-def outcome(step: Step, limit: int = _RESULT) -> str:
+def outcome(step: StepRow, limit: int = _RESULT) -> str:
     """What a recorded step came to: its result, why it failed or was denied, the tokens that it used."""
     if step.error is not None:
         error = identity.parse(step.error)

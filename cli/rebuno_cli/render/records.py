@@ -7,7 +7,7 @@ from typing import Any, Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.journal.records import Execution, Step
+from rebuno.journal.records import ExecutionRow, StepRow
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno_cli.backend import Waiting
@@ -32,7 +32,7 @@ _INPUT: Final = 80
 _STEPS: Final = 20
 
 
-def executions(rows: Sequence[Execution]) -> Iterator[RenderableType]:
+def executions(rows: Sequence[ExecutionRow]) -> Iterator[RenderableType]:
     """A table of executions."""
     if not rows:
         yield Text("no executions")
@@ -54,7 +54,7 @@ def executions(rows: Sequence[Execution]) -> Iterator[RenderableType]:
 
 
 def execution(
-    row: Execution, steps: Sequence[Step], waits: Sequence[Waiting] = (), raised: Mapping[str, Any] | None = None
+    row: ExecutionRow, steps: Sequence[StepRow], waits: Sequence[Waiting] = (), raised: Mapping[str, Any] | None = None
 ) -> Iterator[RenderableType]:
     """One execution, how its steps stand and what they came to, what it waits for, and what its handler raised."""
     tally: dict[str, int] = {}
@@ -94,7 +94,7 @@ def execution(
         yield _step(step)
 
 
-def _step(step: Step) -> RenderableType:
+def _step(step: StepRow) -> RenderableType:
     line = Text(f"{step.kind.value} ")
     line.append(spelled(step.target, 40), "bold")
     line.append(f" {outcomes.asked(step.kind.value, step.args, 40)}: ", "default")
@@ -104,14 +104,14 @@ def _step(step: Step) -> RenderableType:
     return hanging("- ", line)
 
 
-def _spawned(row: Execution) -> str:
+def _spawned(row: ExecutionRow) -> str:
     if not row.spawned_execution_id:
         return ""
     step = f", step {escape(row.spawned_step_id[:12])}" if row.spawned_step_id else ""
     return f"{escape(row.spawned_execution_id)}{step}"
 
 
-def execution_json(row: Execution) -> dict[str, Any]:
+def execution_json(row: ExecutionRow) -> dict[str, Any]:
     """One execution as JSON data: what a server says of it under the same names, and what a store knows besides."""
     spawned = {"execution_id": row.spawned_execution_id, "step_id": row.spawned_step_id}
     return {

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.model.decision import Verdict
-from rebuno.model.obligation import Obligation, Scope
+from rebuno.model.obligation import LimitScope, Obligation
 from rebuno.policy import CaseSubmission, RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
 from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging
@@ -18,9 +18,9 @@ _ANSWER_STYLE: Final = {TraceAnswer.YES: "green", TraceAnswer.NO: "red", TraceAn
 _DEEPEST: Final = 5
 _WORD: Final = len("maybe  ")
 _PER: Final = {
-    Scope.EXECUTION: "for each execution",
-    Scope.AGENT: "for each agent",
-    Scope.GLOBAL: "for all agents together",
+    LimitScope.EXECUTION: "for each execution",
+    LimitScope.AGENT: "for each agent",
+    LimitScope.GLOBAL: "for all agents together",
 }
 _PASSED_OVER: Final = {RuleOutcome.OTHER_SUBJECT: "about other steps", RuleOutcome.NOT_REACHED: "not reached"}
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import uuid_utils
 
-from rebuno.journal.records import Approval, ApprovalWrite, Step, StepWrite
-from rebuno.kernel.core import events as words
+from rebuno.journal.records import ApprovalRow, ApprovalWrite, StepRow, StepWrite
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Change
 from rebuno.kernel.core.quorum import terms
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import Decision
 from rebuno.model.obligation import Obligation
 from rebuno.model.step import StepStatus
@@ -18,7 +18,7 @@ from rebuno.model.step import StepStatus
 
 def ask(
     attempt: Attempt,
-    row: Step,
+    row: StepRow,
     decision: Decision,
     *,
     fresh: bool = False,
@@ -31,7 +31,7 @@ def ask(
     because of that.
     """
     wanted = terms(decision, over)
-    question = Approval(
+    question = ApprovalRow(
         id=str(uuid_utils.uuid7()),
         execution_id=row.execution_id,
         step_id=row.step_id,
@@ -46,16 +46,16 @@ def ask(
         timeout_at=round(attempt.store.now() + wanted.expires, 6) if wanted.expires is not None else 0.0,
     )
     row = replace(row, status=StepStatus.AWAITING, approval_id=question.id)
-    asked = (words.awaiting(row, decision, question.id), words.requested(question, wanted.panels))
-    events = (words.proposed(row), *asked) if fresh else asked
+    asked = (new_event.awaiting(row, decision, question.id), new_event.requested(question, wanted.panels))
+    events = (new_event.proposed(row), *asked) if fresh else asked
     change = Change(
         events,
         (StepWrite(row, decided=0 if fresh else None),),
         (ApprovalWrite(question, requested=len(events) - 1),),
     )
-    return Answer(Say.BLOCKED, row.step_id, approval_id=question.id, rule_id=decision.rule_id), change
+    return Answer(AnswerKind.BLOCKED, row.step_id, approval_id=question.id, rule_id=decision.rule_id), change
 
 
-def denied(row: Step, decision: Decision) -> Answer:
+def denied(row: StepRow, decision: Decision) -> Answer:
     """The answer to a step that a decision denies."""
-    return Answer(Say.DENIED, row.step_id, reason=decision.reason or "policy_denied", rule_id=decision.rule_id)
+    return Answer(AnswerKind.DENIED, row.step_id, reason=decision.reason or "policy_denied", rule_id=decision.rule_id)

@@ -9,23 +9,23 @@ from typing import Any
 
 from rebuno.errors import LeaseSuperseded, Stale, StoreError, Terminated
 from rebuno.journal.records import (
-    Approval,
+    ApprovalRow,
     ApprovalWrite,
     Basis,
     Batch,
     Commit,
-    Execution,
+    ExecutionRow,
     ExecutionWrite,
     Lease,
     NewEvent,
-    Step,
+    StepRow,
     StepWrite,
 )
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
-from rebuno.kernel.core.recorded_steps import Recorded
+from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model import identity
-from rebuno.model.answer import Said
+from rebuno.model.answer import CallKey
 from rebuno.model.decision import Decision
 from rebuno.model.step import Idempotency
 from rebuno.policy import Facts, History, HistoryDependencies, Policy
@@ -38,9 +38,9 @@ MOST_FRESH = 10
 HOLD = 0.002
 
 
-async def load(store: Store, execution_id: str) -> tuple[dict[str, Step], dict[str, Approval]]:
+async def load(store: Store, execution_id: str) -> tuple[dict[str, StepRow], dict[str, ApprovalRow]]:
     """Every step and approval of an execution, in the order of the log."""
-    steps: dict[str, Step] = {}
+    steps: dict[str, StepRow] = {}
     after = 0
     while page := await store.steps(execution_id, after=after):
         steps.update((step.step_id, step) for step in page)
@@ -61,9 +61,9 @@ class Attempt:
         self,
         store: Store,
         policy: Policy,
-        execution: Execution,
+        execution: ExecutionRow,
         lease: Lease,
-        approvals: Iterable[Approval],
+        approvals: Iterable[ApprovalRow],
         input: object,
     ) -> None:
         self.store = store
@@ -78,7 +78,7 @@ class Attempt:
         self._base = execution.head_seq
         self.recorded = self._reading(approvals, set())
         # The first steps that this attempt has added to the log, and how many there are.
-        self.fresh: dict[str, Step] = {}
+        self.fresh: dict[str, StepRow] = {}
         self.fresh_count = 0
         self.head = execution.head_seq
         self.blocked = False
@@ -109,8 +109,8 @@ class Attempt:
         # A decision that is made in another thread, which looks at `history`; see `heavy`.
         self.deciding: asyncio.Future[Any] | None = None
 
-    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> Recorded:
-        return Recorded(
+    def _reading(self, approvals: Iterable[ApprovalRow], visited: set[str]) -> RecordedSteps:
+        return RecordedSteps(
             self.store,
             self.execution.id,
             self.lease.attempt,
@@ -122,12 +122,12 @@ class Attempt:
         )
 
     @property
-    def steps(self) -> dict[str, Step]:
-        """The steps that may still be needed, as in `Recorded`."""
+    def steps(self) -> dict[str, StepRow]:
+        """The steps that may still be needed, as in `RecordedSteps`."""
         return self.recorded.steps
 
     @property
-    def approvals(self) -> dict[str, Approval]:
+    def approvals(self) -> dict[str, ApprovalRow]:
         """Every approval of the execution."""
         return self.recorded.approvals
 
@@ -179,13 +179,13 @@ class Attempt:
             return int(identity.step_id(*key, 0) in self.recorded.visited)
         return occurrence
 
-    def take_next(self, said: Said) -> tuple[Any] | None:
+    def take_next(self, call_key: CallKey) -> tuple[Any] | None:
         """What the result of the recorded success reads as that the handler comes to now, if it does so in the recorded
         order and nothing like it came before, so that its number is 0: then the handler has it. Else None, and nothing
         is counted."""
         if self._freed:
             return None
-        value = self.recorded.take_next(said)
+        value = self.recorded.take_next(call_key)
         if value is not None:
             # INVARIANT: whoever has come to a step 0 in this way is counted by being visited.
             self._in_order = True
@@ -198,24 +198,24 @@ class Attempt:
 
     # ------------------------------------------------------------ judging
 
-    def today(self, step: Step) -> Decision:
+    def today(self, step: StepRow) -> Decision:
         """What today's bundle says about a recorded step, on the facts of its first submission."""
         return facts.as_recorded(step) if step.digest == self.policy.digest else self.judge(step)
 
-    def judge(self, step: Step) -> Decision:
+    def judge(self, step: StepRow) -> Decision:
         """The same, whatever bundle decided when it was recorded."""
         if step.step_id not in self._judged:
             self._judged[step.step_id] = self.policy.decide(self.facts_of(step))
         return self._judged[step.step_id]
 
-    def layers_of(self, step: Step) -> tuple[Decision, ...]:
+    def layers_of(self, step: StepRow) -> tuple[Decision, ...]:
         """What the layers of today's policy say about a recorded step."""
         if self.policy.layers and step.step_id not in self._layers:
             looked_at = self.facts_of(step)
             self._layers[step.step_id] = tuple([layer.decide(looked_at) for layer in self.policy.layers])
         return self._layers.get(step.step_id, ())
 
-    def facts_of(self, step: Step, past: History | None = None) -> Facts:
+    def facts_of(self, step: StepRow, past: History | None = None) -> Facts:
         """The facts of a recorded step's first submission, looking back on `past`, else on all that is known."""
         agent, past = self.execution.agent_id, self.past if past is None else past
         return facts.of_known(step, agent=agent, input=self.input, past=past, parent=self.parent)
@@ -234,7 +234,7 @@ class Attempt:
         self._judged.clear()
         self._layers.clear()
 
-    async def known(self, step_id: str) -> Step | None:
+    async def known(self, step_id: str) -> StepRow | None:
         """What the journal knows of a step; unless that is how it ended, all that it knows has been read by then."""
         while True:
             await self.current()
@@ -275,7 +275,7 @@ class Attempt:
             parent_id = parent.parent_id
         return False
 
-    def pending(self) -> list[Approval]:
+    def pending(self) -> list[ApprovalRow]:
         """The questions that nobody has answered yet."""
         return [approval for approval in self.approvals.values() if approval.status == "pending"]
 
@@ -343,7 +343,7 @@ class Attempt:
         batch.committed.tell(self._settled)
         return batch.committed
 
-    def hold(self, event: NewEvent, step: Step) -> None:
+    def hold(self, event: NewEvent, step: StepRow) -> None:
         """Keeps the first event of a step back for a moment, to travel with the next change of this attempt: with the
         outcome of the step's own body, as a rule, and then as one change of one row."""
         if not self._held:
@@ -426,14 +426,14 @@ class Attempt:
         finally:
             self._rereading = None
 
-    def start(self, step: Step) -> None:
+    def start(self, step: StepRow) -> None:
         """A body of this attempt is about to run: from now on its step may have done something."""
         self.bodies.add(step.step_id)
         if self._looks_back.about(step.kind, step.target):
             args = self.read.pop(step.step_id, None) or identity.parse(step.args)
             self.history.append(facts.started(step, NEWEST, args))
 
-    def succeeded(self, step: Step, value: object) -> None:
+    def succeeded(self, step: StepRow, value: object) -> None:
         """Adds a success of this attempt, with the result as a JSON value, to the evidence."""
         self.recorded.weight += len(step.args) + len(step.result or "")
         if self._looks_back.about(step.kind, step.target):
@@ -450,7 +450,7 @@ class Attempt:
             # Whoever waited for it is gone.
             self._rereading.cancel()
 
-    def unsettled(self) -> list[Step]:
+    def unsettled(self) -> list[StepRow]:
         """The steps that have no end yet."""
         return [step for step in self.steps.values() if not step.status.terminal]
 

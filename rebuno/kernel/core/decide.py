@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rebuno.journal.records import Approval, Step, StepWrite
+from rebuno.journal.records import ApprovalRow, StepRow, StepWrite
 from rebuno.kernel.core import budgets, events, limits
 from rebuno.kernel.core.ask import ask, denied
 from rebuno.kernel.core.attempt import Attempt
@@ -10,17 +10,17 @@ from rebuno.kernel.core.divergence import guard, others_first
 from rebuno.kernel.core.effects import Change, Identified
 from rebuno.kernel.core.grants import covering
 from rebuno.kernel.core.heavy import Foreseen, foresee
-from rebuno.kernel.core.limit_outcome import Excess, weigh
+from rebuno.kernel.core.limit_outcome import ExceededLimit, outcome_of
 from rebuno.kernel.core.settle import UNKNOWN_OUTCOME
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, Decision, Verdict
 from rebuno.model.obligation import Obligation
 from rebuno.model.step import Idempotency, Kind, StepStatus
 from rebuno.policy import Facts
 
 
-async def fresh(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[Answer, Change | None]:
+async def fresh(attempt: Attempt, step: Identified, turn: limits.LimitState) -> tuple[Answer, Change | None]:
     """Decides about a step that the journal does not know. `turn` is what the limits have told this submission."""
     await others_first(attempt, step)
     while True:
@@ -37,29 +37,29 @@ async def fresh(attempt: Attempt, step: Identified, turn: limits.Turn) -> tuple[
 
 
 def at_once(
-    attempt: Attempt, step: Identified, turn: limits.Turn, seen: Foreseen | None = None
+    attempt: Attempt, step: Identified, turn: limits.LimitState, seen: Foreseen | None = None
 ) -> tuple[Answer, Change | None] | None:
     """The answer to such a step by what is known here; None where the limits must be asked first. `seen` is what the
     policy was found to say, and holds."""
     decision = _decide(attempt, step, seen)
-    places: tuple[limits.Place, ...] = ()
-    kept_out: Excess | None = None
+    places: tuple[limits.LimitPlace, ...] = ()
+    rate_limited: ExceededLimit | None = None
     over: tuple[Obligation, ...] = ()
     park: limits.Park | None = None
     if decision.obligations:
         places = limits.places(decision, attempt.execution)
-        weighed = weigh(decision, [*budgets.over(decision, attempt.tokens), *turn.over(places)])
-        decision, kept_out, over = weighed.decision, weighed.kept_out, weighed.asks
-        park = turn.park(attempt, step.step_id, kept_out)
-    asks = decision.verdict is Verdict.APPROVAL and kept_out is None
+        weighed = outcome_of(decision, [*budgets.over(decision, attempt.tokens), *turn.over(places)])
+        decision, rate_limited, over = weighed.decision, weighed.rate_limited, weighed.asks
+        park = turn.park(attempt, step.step_id, rate_limited)
+    asks = decision.verdict is Verdict.APPROVAL and rate_limited is None
     grant = covering(attempt, step, decision, over, seen.layers if seen else ()) if asks else None
     asks = asks and grant is None
     if (asks or park is not None) and attempt.inside_once(step.parent_id):
-        decision, asks, kept_out = _nested_wait(attempt, asks), False, None
+        decision, asks, rate_limited = _nested_wait(attempt, asks), False, None
     if attempt.blocked and not asks and step.parent_id not in attempt.bodies:
-        return Answer(Say.EXECUTION_BLOCKED), None
-    if kept_out is not None:
-        return _kept_out(attempt, step, kept_out, park)
+        return Answer(AnswerKind.EXECUTION_BLOCKED), None
+    if rate_limited is not None:
+        return _kept_out(attempt, step, rate_limited, park)
     if decision.verdict is not Verdict.DENY and turn.lacks(places):
         return None
     answer, change = _record(attempt, step, decision, grant, over)
@@ -91,14 +91,14 @@ def _decide(attempt: Attempt, step: Identified, seen: Foreseen | None) -> Decisi
 
 
 def _kept_out(
-    attempt: Attempt, step: Identified, over: Excess, park: limits.Park | None
+    attempt: Attempt, step: Identified, over: ExceededLimit, park: limits.Park | None
 ) -> tuple[Answer, Change | None]:
     """A step that is not recorded now: it waits for a place, or is refused."""
     rule_id = over.rule.rule_id
     if park is None:
         event = events.rate_limited(step, over.rule, over.reason, digest=attempt.policy.digest)
-        return Answer(Say.RATE_LIMITED, reason=over.reason, rule_id=rule_id), Change((event,), ())
-    answer = Answer(Say.PARKED, reason=over.reason, rule_id=rule_id, due=park.due)
+        return Answer(AnswerKind.RATE_LIMITED, reason=over.reason, rule_id=rule_id), Change((event,), ())
+    answer = Answer(AnswerKind.PARKED, reason=over.reason, rule_id=rule_id, due=park.due)
     if step.step_id in (attempt.parked or {}):
         return answer, None
     event = events.rate_limited(step, over.rule, over.reason, digest=attempt.policy.digest, until=park.until)
@@ -106,7 +106,7 @@ def _kept_out(
 
 
 def _record(
-    attempt: Attempt, step: Identified, decision: Decision, grant: Approval | None, over: Sequence[Obligation]
+    attempt: Attempt, step: Identified, decision: Decision, grant: ApprovalRow | None, over: Sequence[Obligation]
 ) -> tuple[Answer, Change | None]:
     verdict = decision.verdict
     if verdict is Verdict.DENY:
@@ -116,7 +116,7 @@ def _record(
     else:
         status = StepStatus.EXECUTING
     # By position, which takes half the time that keywords do.
-    row = Step(
+    row = StepRow(
         step.step_id,
         attempt.execution.id,
         step.parent_id,
@@ -147,7 +147,7 @@ def _record(
         # A local body that may run again needs no record of its intent on the disk before it runs.
         held=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE,
     )
-    return Answer(Say.PROCEED, row.step_id, rule_id=decision.rule_id), change
+    return Answer(AnswerKind.PROCEED, row.step_id, rule_id=decision.rule_id), change
 
 
 def _kernels(attempt: Attempt, rule_id: str, reason: str) -> Decision:

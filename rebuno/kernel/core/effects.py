@@ -34,7 +34,7 @@ class Change:
 
 
 @dataclass(slots=True)
-class Changes:
+class ExecutionChanges:
     """What is about to be written to one execution, gathered piece by piece."""
 
     events: list[NewEvent] = field(default_factory=list)

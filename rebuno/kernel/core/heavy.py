@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Final, TypeVar
 
-from rebuno.journal.records import Step
+from rebuno.journal.records import StepRow
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Identified
 from rebuno.model import identity
@@ -73,7 +73,7 @@ async def read(text: str) -> Any:
     return await beside(partial(identity.parse, text), long=len(text) > identity.LARGE)
 
 
-def lacks_judgement(attempt: Attempt, known: Step) -> bool:
+def lacks_judgement(attempt: Attempt, known: StepRow) -> bool:
     """Whether today's policy has to decide about a recorded step, has not yet, and may take long for it."""
     if attempt.judged(known.step_id) or known.status is StepStatus.DENIED:
         return False
@@ -83,7 +83,7 @@ def lacks_judgement(attempt: Attempt, known: Step) -> bool:
     return (not same or starts) and is_heavy(attempt, known.args)
 
 
-async def judge_again(attempt: Attempt, known: Step) -> bool:
+async def judge_again(attempt: Attempt, known: StepRow) -> bool:
     """Decides beside the event loop about a recorded step where that is lacking, for `Attempt.judge` to know. True
     where it did: then others may have changed the step meanwhile."""
     if not lacks_judgement(attempt, known):

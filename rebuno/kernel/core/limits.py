@@ -8,15 +8,15 @@ from time import monotonic
 from typing import Final
 
 from rebuno.errors import LeaseSuperseded, StoreError, Terminated
-from rebuno.journal.records import Execution, NewEvent, Spend
+from rebuno.journal.records import ExecutionRow, NewEvent, Spend
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Change
-from rebuno.kernel.core.limit_outcome import EXCEEDED, STRICTEST, UNAVAILABLE, Excess
+from rebuno.kernel.core.limit_outcome import EXCEEDED, STRICTEST, UNAVAILABLE, ExceededLimit
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.decision import Decision
-from rebuno.model.obligation import Limit, Obligation, Otherwise, Scope
+from rebuno.model.obligation import Limit, LimitScope, Obligation, Otherwise
 
 # How long a parked step sleeps before it looks around again, in seconds: for the policy's clock, a cancellation.
 LOOK: Final = 1.0
@@ -27,7 +27,7 @@ _LEAST_SLEEP: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LimitPlace:
     """A place that a step needs in the window of a rule's limit."""
 
     rule: Obligation
@@ -35,29 +35,29 @@ class Place:
     spend: Spend
 
 
-def places(decision: Decision, execution: Execution) -> tuple[Place, ...]:
+def places(decision: Decision, execution: ExecutionRow) -> tuple[LimitPlace, ...]:
     """The places that a decision asks for, those of the strictest limits first."""
     found = [
-        Place(rule, rule.limit, Spend(_key(rule, rule.limit, execution), rule.limit.number, rule.limit.window))
+        LimitPlace(rule, rule.limit, Spend(_key(rule, rule.limit, execution), rule.limit.number, rule.limit.window))
         for rule in decision.obligations
         if rule.limit is not None
     ]
     return tuple(sorted(found, key=lambda place: STRICTEST.index(place.limit.otherwise)))
 
 
-def _key(rule: Obligation, limit: Limit, execution: Execution) -> str:
+def _key(rule: Obligation, limit: Limit, execution: ExecutionRow) -> str:
     return window(rule.bundle, rule.rule_id, limit.scope, execution)
 
 
-def window(bundle: str, rule_id: str, scope: Scope, execution: Execution) -> str:
+def window(bundle: str, rule_id: str, scope: LimitScope, execution: ExecutionRow) -> str:
     """The key of the window in which the limit of a rule counts a step of this execution."""
     # INVARIANT: two windows have two keys, whatever the names hold; those of one execution begin with its id.
     match scope:
-        case Scope.EXECUTION:
+        case LimitScope.EXECUTION:
             return execution.id + identity.canonical([bundle, rule_id])
-        case Scope.AGENT:
+        case LimitScope.AGENT:
             return identity.canonical(["agent", bundle, rule_id, execution.agent_id])
-        case Scope.GLOBAL:
+        case LimitScope.GLOBAL:
             return identity.canonical(["all", bundle, rule_id])
 
 
@@ -69,7 +69,7 @@ class Park:
     until: float
 
 
-class Turn:
+class LimitState:
     """What the limits have said to one submission so far: which windows were full a moment ago, which places are taken.
 
     `unavailable` says that the store could not count; `began` is when the submission first waited, by a clock that
@@ -85,21 +85,21 @@ class Turn:
         self.began: float | None = None
         self._wanted: Sequence[Spend] = ()
 
-    def over(self, places: Iterable[Place]) -> list[Excess]:
+    def over(self, places: Iterable[LimitPlace]) -> list[ExceededLimit]:
         """The limits that the step is over, as far as they were asked."""
         if self.unavailable:
             return [
-                Excess(place.rule, Otherwise.RATE_LIMITED, UNAVAILABLE)
+                ExceededLimit(place.rule, Otherwise.RATE_LIMITED, UNAVAILABLE)
                 for place in places
                 if not place.limit.unavailable_allows
             ]
         return [
-            Excess(place.rule, place.limit.otherwise, EXCEEDED, place.limit.wait, self.full[place.spend])
+            ExceededLimit(place.rule, place.limit.otherwise, EXCEEDED, place.limit.wait, self.full[place.spend])
             for place in places
             if place.spend in self.full
         ]
 
-    def lacks(self, places: Iterable[Place]) -> bool:
+    def lacks(self, places: Iterable[LimitPlace]) -> bool:
         """Whether there are places that must be asked for (`ask`) before the step can be recorded."""
         self._wanted = [place.spend for place in places if place.spend not in self.full]
         return not self.unavailable and not self.taken.issuperset(self._wanted)
@@ -119,7 +119,7 @@ class Turn:
         if attempt.parked is None:
             attempt.parked = await _parked(attempt)
 
-    def park(self, attempt: Attempt, step_id: str, over: Excess | None) -> Park | None:
+    def park(self, attempt: Attempt, step_id: str, over: ExceededLimit | None) -> Park | None:
         """The wait of a step that may wait; None where no place comes free within it."""
         if over is None or over.otherwise is not Otherwise.WAIT or over.due is None:
             return None
@@ -134,7 +134,7 @@ class Turn:
         jitter = random.uniform(0, min(_MOST_JITTER, _JITTER * max(over.due - now, 0.0)))
         return Park(min(over.due + jitter, until), until)
 
-    def noted(self, change: Change | None, places: Iterable[Place]) -> Change | None:
+    def noted(self, change: Change | None, places: Iterable[LimitPlace]) -> Change | None:
         """The change, its first event saying in which windows the step has a place."""
         if change is None or not self.taken:
             return change
@@ -172,7 +172,7 @@ def remember(attempt: Attempt, step_id: str, answer: Answer, committed: "asyncio
     """Keeps in mind, once that is on the disk, that a step was parked, or that it was refused and may begin anew."""
     if committed.cancelled() or committed.exception() is not None or attempt.parked is None:
         return
-    if answer.say is Say.PARKED:
+    if answer.kind is AnswerKind.PARKED:
         attempt.parked[step_id] = attempt.store.now()
     else:
         attempt.parked.pop(step_id, None)

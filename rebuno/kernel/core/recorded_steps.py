@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
-from rebuno.journal.records import Approval, Step
+from rebuno.journal.records import ApprovalRow, StepRow
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
-from rebuno.journal.success_page import Success, Successes
+from rebuno.journal.success_page import Success, SuccessPage
 from rebuno.kernel.core import facts
-from rebuno.kernel.core.read_ahead import Ahead
+from rebuno.kernel.core.read_ahead import PageAhead
 from rebuno.model import identity
-from rebuno.model.answer import Said
+from rebuno.model.answer import CallKey
 from rebuno.model.step import Idempotency, StepStatus
 from rebuno.policy import Evidence, History, HistoryDependencies
 
@@ -28,7 +28,7 @@ _SUCCEEDED: Final = StepStatus.SUCCEEDED
 Content = tuple[str, str, str]
 
 
-class Recorded:
+class RecordedSteps:
     """The steps and approvals of one execution, as far as they were read, and the evidence in them.
 
     `steps` holds those that the attempt may still need: a step that ended is left out once its handler has had it,
@@ -48,7 +48,7 @@ class Recorded:
         store: Store,
         execution_id: str,
         attempt: int,
-        approvals: Iterable[Approval],
+        approvals: Iterable[ApprovalRow],
         looks_back: HistoryDependencies,
         *,
         base: int,
@@ -57,14 +57,14 @@ class Recorded:
     ) -> None:
         """`attempt` is the number of the one that runs, `base` that of the newest event before it, `digest` that of
         today's policy."""
-        self.steps: dict[str, Step] = {}
+        self.steps: dict[str, StepRow] = {}
         self.approvals = {approval.id: approval for approval in approvals}
         self.history = History()
         self.visited = visited
-        self.unvisited: dict[str, Said | None] = {}
-        self._expected: dict[Said, list[Step]] = {}
+        self.unvisited: dict[str, CallKey | None] = {}
+        self._expected: dict[CallKey, list[StepRow]] = {}
         # The pages that the handler goes through, two at most: what comes after them is not read.
-        self.ahead: list[Ahead] = []
+        self.ahead: list[PageAhead] = []
         # The tokens that all steps read so far are known to have used.
         self.tokens = 0
         # Characters of arguments and results.
@@ -84,13 +84,13 @@ class Recorded:
         self._after = 0
         # How many ended steps are kept with their texts.
         self._whole = 0
-        self._next: asyncio.Task[list[Step] | Successes] | None = None
+        self._next: asyncio.Task[list[StepRow] | SuccessPage] | None = None
         self._at_end = False
         # How many pages have come.
         self._pages = 0
         # Whether pages may be read so far only. What a policy looks back on is always read.
         self._briefly = not looks_back
-        self._again: dict[str, Step] = {}
+        self._again: dict[str, StepRow] = {}
         self._reading = asyncio.Lock()
 
     # ------------------------------------------------------------ reading
@@ -104,7 +104,7 @@ class Recorded:
         """The execution is new: there is nothing to read."""
         self._at_end = True
 
-    async def find(self, step_id: str) -> Step | None:
+    async def find(self, step_id: str) -> StepRow | None:
         """The step with this id, with its texts; None where the journal does not know it."""
         self.sought += 1
         try:
@@ -151,13 +151,13 @@ class Recorded:
         self.stop()
         self._next = None
 
-    def _go_on(self, page: list[Step] | Successes) -> None:
+    def _go_on(self, page: list[StepRow] | SuccessPage) -> None:
         self._next = None
         self._pages += 1
         if isinstance(page, list):
             self._take(page)
         else:
-            self.ahead.append(Ahead(page, self._after))
+            self.ahead.append(PageAhead(page, self._after))
             self._after = page.last
             self._at_end = len(page.rows) < PAGE
         if not self._at_end:
@@ -168,7 +168,7 @@ class Recorded:
         if self._next is not None:
             self._next.cancel()
 
-    async def _page(self, after: int) -> list[Step] | Successes:
+    async def _page(self, after: int) -> list[StepRow] | SuccessPage:
         if self._briefly:
             page = await self._store.successes(self._execution_id, after=after, limit=PAGE)
             if page is not None and self._fits(page):
@@ -177,13 +177,13 @@ class Recorded:
         unread = not self._looks_back
         return await self._store.steps(self._execution_id, after=after, limit=PAGE, unread=unread)
 
-    def _fits(self, page: Successes) -> bool:
+    def _fits(self, page: SuccessPage) -> bool:
         """Whether the recorded verdicts stand, and nobody has been to the steps in this attempt or was asked about
         them."""
         ids = {success[0] for success in page.rows} if self._asked else ()
         return page.digest == self._digest and page.last <= self._base and self._asked.isdisjoint(ids)
 
-    async def _bring(self, step_id: str, ahead: Ahead) -> None:
+    async def _bring(self, step_id: str, ahead: PageAhead) -> None:
         """Reads one of the steps ahead so that it is known like any other."""
         step = await self._store.step(step_id)
         if ahead in self.ahead and step_id not in self.steps:
@@ -193,13 +193,13 @@ class Recorded:
             self.unvisited[step_id] = None
             self._whole += 1
 
-    async def _read_again(self, step: Step) -> Step:
+    async def _read_again(self, step: StepRow) -> StepRow:
         if step.step_id not in self._again:
             page = await self._store.steps(self._execution_id, after=step.decided_seq - 1, limit=_AGAIN)
             self._again = {again.step_id: again for again in page}
         return self._again.pop(step.step_id)
 
-    def _take(self, page: list[Step]) -> None:
+    def _take(self, page: list[StepRow]) -> None:
         for step in page:
             self._take_step(step)
         if page:
@@ -211,7 +211,7 @@ class Recorded:
             self.history.append(evidence)
         del self._later[:ready]
 
-    def _take_step(self, step: Step) -> None:
+    def _take_step(self, step: StepRow) -> None:
         step_id = step.step_id
         self.weight += len(step.args) + len(step.result or "")
         if step.input_tokens or step.output_tokens:
@@ -230,27 +230,27 @@ class Recorded:
             if ended:
                 self._forget(step)
             return
-        said: Said | None = None
+        call_key: CallKey | None = None
         if ended and self._whole >= 2 * PAGE:
             self.steps[step_id] = _bare(step)
         elif ended:
             self._whole += 1
             if step.status is _SUCCEEDED:
-                said = (step.parent_id, step.kind, step.target, step.args)
-                if said in self._expected:
-                    self._expected[said].append(step)
+                call_key = (step.parent_id, step.kind, step.target, step.args)
+                if call_key in self._expected:
+                    self._expected[call_key].append(step)
                 else:
-                    self._expected[said] = [step]
-        self.unvisited[step_id] = said
+                    self._expected[call_key] = [step]
+        self.unvisited[step_id] = call_key
 
-    def take_next(self, said: Said) -> tuple[Any] | None:
+    def take_next(self, call_key: CallKey) -> tuple[Any] | None:
         """What the result of the success reads as that the handler comes to now, if it comes to them in their order and
         said this the first time: then it has come to it. Else None."""
         # What comes may be a page of other steps, and then nothing is ahead.
         while self.ahead or (self._come() and self.ahead):
             ahead = self.ahead[0]
             success = ahead.head
-            if success is not None and success[1] == said:
+            if success is not None and success[1] == call_key:
                 # Where somebody waits for a step, it may be this very one.
                 if success[2] != "0" or self.sought:
                     return None
@@ -276,13 +276,13 @@ class Recorded:
         self._leave_pages()
         return True
 
-    def success(self, said: Said, number: str) -> Success | None:
+    def success(self, call_key: CallKey, number: str) -> Success | None:
         """The success ahead that this was said of, with this number; None where none is."""
         for ahead in self.ahead:
-            if (success := ahead.find(said, number)) is not None:
+            if (success := ahead.find(call_key, number)) is not None:
                 return success
         if len(self.ahead) == 1 and self._come():
-            return self.success(said, number)
+            return self.success(call_key, number)
         return None
 
     def take(self, success: Success) -> None:
@@ -300,12 +300,12 @@ class Recorded:
         while self.ahead and self.ahead[0].head is None:
             self.tokens += self.ahead.pop(0).page.tokens
 
-    def expected(self, said: Said) -> Step | None:
+    def expected(self, call_key: CallKey) -> StepRow | None:
         """The first of the successes that this was said of and that the handler has not come to; None where none has
         been read."""
-        steps = self._expected.get(said)
+        steps = self._expected.get(call_key)
         if steps is None and not self.ahead and self._come():
-            steps = self._expected.get(said)
+            steps = self._expected.get(call_key)
         return steps[0] if steps else None
 
     def _come(self) -> bool:
@@ -322,12 +322,12 @@ class Recorded:
 
     # ------------------------------------------------------------ keeping up
 
-    def note(self, step: Step) -> None:
+    def note(self, step: StepRow) -> None:
         """Learns from a step whether it leaves something unknown."""
         if step.idempotency is Idempotency.ONCE and self._leaves_unknown(step):
             self.unknown.add((step.kind, step.target, step.args_hash))
 
-    def _leaves_unknown(self, step: Step) -> bool:
+    def _leaves_unknown(self, step: StepRow) -> bool:
         match step.status:
             case StepStatus.CANCELLED:
                 return True
@@ -341,7 +341,7 @@ class Recorded:
             case _:
                 return False
 
-    def put(self, step: Step) -> None:
+    def put(self, step: StepRow) -> None:
         """Takes in a step as this attempt has changed it."""
         self.note(step)
         self.steps[step.step_id] = step
@@ -350,7 +350,7 @@ class Recorded:
             self.unvisited.pop(step.step_id, None)
             self._forget(step)
 
-    def put_approval(self, question: Approval) -> None:
+    def put_approval(self, question: ApprovalRow) -> None:
         """Takes in an approval as this attempt has changed it."""
         self.approvals[question.id] = question
         self._asked.add(question.step_id)
@@ -360,9 +360,9 @@ class Recorded:
         if step_id not in self.unvisited:
             self.visited.add(step_id)
             return
-        said, step = self.unvisited[step_id], self.steps.get(step_id)
-        if said is not None and step is not None:
-            self.take_expected(said, step)
+        call_key, step = self.unvisited[step_id], self.steps.get(step_id)
+        if call_key is not None and step is not None:
+            self.take_expected(call_key, step)
             return
         self.visited.add(step_id)
         del self.unvisited[step_id]
@@ -370,14 +370,14 @@ class Recorded:
             self._whole -= bool(step.args)
             self._forget(step)
 
-    def take_expected(self, said: Said, step: Step) -> None:
+    def take_expected(self, call_key: CallKey, step: StepRow) -> None:
         """The handler has come to what was `expected`."""
         step_id = step.step_id
         self.visited.add(step_id)
         del self.unvisited[step_id]
-        steps = self._expected[said]
+        steps = self._expected[call_key]
         if len(steps) == 1:
-            del self._expected[said]
+            del self._expected[call_key]
         else:
             steps.remove(step)
         self._whole -= 1
@@ -392,16 +392,16 @@ class Recorded:
         for kept in (self.steps, self.visited, self.unvisited, self.ahead, self._expected, self._again):
             kept.clear()
 
-    def _forget(self, step: Step) -> None:
+    def _forget(self, step: StepRow) -> None:
         if step.step_id in self._asked:
             self.steps[step.step_id] = _bare(step)
         else:
             self.steps.pop(step.step_id, None)
 
 
-def _bare(step: Step) -> Step:
+def _bare(step: StepRow) -> StepRow:
     """The step without its texts, and with one copy of what many steps share."""
-    return Step(
+    return StepRow(
         step.step_id,
         step.execution_id,
         step.parent_id,

@@ -6,7 +6,7 @@ from rebuno.errors import ValidationError
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.heavy import lacks_judgement
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Said, Say
+from rebuno.model.answer import Answer, AnswerKind, CallKey
 from rebuno.model.decision import Verdict
 from rebuno.model.step import StepStatus
 
@@ -14,7 +14,7 @@ from rebuno.model.step import StepStatus
 _SUCCEEDED: Final = StepStatus.SUCCEEDED
 
 
-def recorded(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
+def recorded(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
     """What the recorded result of the step of which this is said reads as, or the answer that tells its failure, where
     its row has been read and today's policy does not deny it; what `submit` would say after a turn of the event loop.
     None, and nothing is counted, where `submit` must be asked.
@@ -23,22 +23,22 @@ def recorded(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     """
     if not attempt.undisturbed():
         return None
-    return attempt.take_next(said) or _counted(attempt, said)
+    return attempt.take_next(call_key) or _counted(attempt, call_key)
 
 
-def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
+def _counted(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
     """The same for a step that does not come in the recorded order, or is not the first of its kind."""
     if attempt.at_end():
         return None
-    parent_id, kind, target, args = said
-    known = attempt.recorded.expected(said)
+    parent_id, kind, target, args = call_key
+    known = attempt.recorded.expected(call_key)
     # INVARIANT: equal arguments have equal hashes, and what is equal down to its number has the same id.
     args_hash = known.args_hash if known is not None else identity.args_hash(args)
     key = (parent_id or attempt.execution.id, kind, target, args_hash)
     answer: tuple[Any] | Answer | None
     try:
         occurrence = attempt.next_number(key)
-        if (success := attempt.recorded.success(said, str(occurrence))) is not None:
+        if (success := attempt.recorded.success(call_key, str(occurrence))) is not None:
             answer = _read(success[3])
             if answer is not None:
                 attempt.take_number(key)
@@ -56,7 +56,7 @@ def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     if known.status is _SUCCEEDED:
         answer = _read(known.result)
     elif known.status is StepStatus.FAILED and known.error is not None and "policy_revoked" not in known.error:
-        answer = Answer(Say.REPLAY, known.step_id, None, known.error)
+        answer = Answer(AnswerKind.REPLAY, known.step_id, None, known.error)
     else:
         return None
     # The recorded verdict let it run, and stands while the digest does.

@@ -14,7 +14,7 @@ from rebuno.kernel.core.effects import Change, Identified
 from rebuno.kernel.core.heavy import is_heavy, judge_again
 from rebuno.kernel.core.identify import identify
 from rebuno.kernel.core.settle import settle
-from rebuno.model.answer import Answer, Say, Submission, Unheard
+from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
 from rebuno.model.step import Idempotency
 
 # Who is told the answer, or the error that stands in its place; None: `submit` must be asked.
@@ -34,7 +34,7 @@ def start(attempt: Attempt, submission: Submission, told: Told) -> bool:
     if attempt.deciding is not None or is_heavy(attempt, submission.args):
         return False
     step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
-    settled = at_once(attempt, step, limits.Turn())
+    settled = at_once(attempt, step, limits.LimitState())
     if settled is None or settled[1] is None or not settled[0].step_id:
         _uncount(attempt, step)
         return False
@@ -79,7 +79,7 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
     step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
     try:
         answer = await _answer(attempt, step, wait)
-        attempt.replayed += answer.say is Say.REPLAY
+        attempt.replayed += answer.kind is AnswerKind.REPLAY
         if answer.step_id:
             attempt.visit(step.step_id)
         return answer
@@ -101,7 +101,7 @@ def _uncount(attempt: Attempt, step: Identified) -> None:
 
 
 async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
-    turn = limits.Turn()
+    turn = limits.LimitState()
     while True:
         known = await attempt.known(step.step_id)
         attempt.check()
@@ -119,13 +119,13 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
             if not answer.step_id:
                 committed.add_done_callback(partial(limits.remember, attempt, step.step_id, answer))
             try:
-                await committed.heard()
+                await committed.wait()
             except Stale:
                 attempt.bodies.discard(step.step_id)
                 continue
             except asyncio.CancelledError:
                 # The caller is gone before it heard the answer.
-                if wait and answer.say is Say.PROCEED and step.idempotency is Idempotency.ONCE:
+                if wait and answer.kind is AnswerKind.PROCEED and step.idempotency is Idempotency.ONCE:
                     with suppress(Stale):
                         await _written_at_last(attempt, step, committed)
                         raise Unheard(step.step_id) from None
@@ -133,7 +133,7 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
                     raise
                 _left(attempt, step, answer, committed)
                 raise
-        elif answer.say is Say.BLOCKED:
+        elif answer.kind is AnswerKind.BLOCKED:
             attempt.blocked = True
         if not wait or answer.due is None:
             return answer
@@ -165,9 +165,9 @@ async def _written_at_last(attempt: Attempt, step: Identified, committed: Commit
 
 def _write(attempt: Attempt, answer: Answer, change: Change) -> Commit | None:
     """Writes what an answer rests on; None where it rests on nothing."""
-    if answer.say is Say.BLOCKED:
+    if answer.kind is AnswerKind.BLOCKED:
         attempt.blocked = True
-    if answer.say is Say.PROCEED:
+    if answer.kind is AnswerKind.PROCEED:
         attempt.start(change.steps[0].step)
     if change.held:
         attempt.hold(change.events[0], change.steps[0].step)

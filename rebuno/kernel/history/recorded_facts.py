@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Collection, Iterable
 
-from rebuno.journal.records import Approval, Execution, Step
+from rebuno.journal.records import ApprovalRow, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.attempt import load
@@ -14,14 +14,14 @@ from rebuno.policy import RecordedStep
 _PAGE = 200
 
 
-async def judged(store: Store, execution: Execution) -> list[RecordedStep]:
+async def judged(store: Store, execution: ExecutionRow) -> list[RecordedStep]:
     """Every step of an execution; see `of_rows`. Raises a `StoreError` where the store does."""
     steps, approvals = await load(store, execution.id)
     return of_rows(execution, steps.values(), approvals.values(), await began_by(store, execution))
 
 
 def of_rows(
-    execution: Execution, steps: Collection[Step], approvals: Iterable[Approval], parent: str
+    execution: ExecutionRow, steps: Collection[StepRow], approvals: Iterable[ApprovalRow], parent: str
 ) -> list[RecordedStep]:
     """Every step with the facts of its first submission, in the order in which they are given. They share one history,
     which is read once. `parent` is the execution that began this one (`origins`)."""
@@ -39,7 +39,7 @@ def of_rows(
     ]
 
 
-async def began_since(store: Store, since: float) -> AsyncIterator[Execution]:
+async def began_since(store: Store, since: float) -> AsyncIterator[ExecutionRow]:
     """The executions that were created at this time or later, in seconds since 1970, newest first."""
     before: str | None = None
     while page := await store.executions(before=before, limit=_PAGE):

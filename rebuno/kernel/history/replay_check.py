@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.journal.records import Step
+from rebuno.journal.records import StepRow
 from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.identify import identify
 from rebuno.kernel.history.archive import Recording
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Said, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, CallKey, Submission
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 
@@ -22,7 +22,7 @@ _FROM_OUTSIDE: Final = ("policy_revoked", "dispatch_exhausted", "deadline_exceed
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenStep:
     """A step that came, or that was recorded. `args` is canonical JSON text."""
 
     step_id: str
@@ -51,9 +51,9 @@ class Replayed:
     steps: int
     visited: int
     same: bool
-    came: Seen | None = None
-    instead_of: Seen | None = None
-    unvisited: tuple[Seen, ...] = ()
+    came: SeenStep | None = None
+    instead_of: SeenStep | None = None
+    unvisited: tuple[SeenStep, ...] = ()
     ended: str = ""
     recorded: str = ""
 
@@ -72,7 +72,7 @@ class Replayed:
         }
 
 
-class Rehearsal:
+class ReplayCheck:
     """A transport (`rebuno.sdk.transport`) that knows one recording. It never lets a body run.
 
     `whole` says that the recorded handler came to its own end, so that nothing may come beside what was recorded;
@@ -97,7 +97,7 @@ class Rehearsal:
             if event.type == "step.rate_limited":
                 self._limited.setdefault(event.payload.get("step_id"), []).append(event.payload)
 
-    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
+    def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
         """Nothing is answered the short way: every submission is compared."""
         return None
 
@@ -114,7 +114,7 @@ class Rehearsal:
             return self._unknown(step)
         self._visited.add(step.step_id)
         answer = _recorded(known)
-        if answer.say is Say.BLOCKED:
+        if answer.kind is AnswerKind.BLOCKED:
             await self.others_first()
             self._waits = True
         return answer
@@ -136,7 +136,7 @@ class Rehearsal:
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
 
-    def unvisited(self) -> Iterator[Step]:
+    def unvisited(self) -> Iterator[StepRow]:
         """The recorded steps that have not come again and could have: not those inside the body of another one."""
         return (step for step in self.recording.steps if not step.parent_id and step.step_id not in self._visited)
 
@@ -171,22 +171,22 @@ class Rehearsal:
         if limited := self._limited.get(step.step_id):
             said = limited.pop(0)
             reason = str(said.get("reason") or "rate_limit_exceeded")
-            return Answer(Say.RATE_LIMITED, reason=reason, rule_id=str(said.get("rule_id", "")))
+            return Answer(AnswerKind.RATE_LIMITED, reason=reason, rule_id=str(said.get("rule_id", "")))
         # What comes beside a step that waits was refused in the recorded run too.
         if self.came is None and (self.whole or not self._waits):
             self.came = step
         if self.whole:
             self.stopped.set()
-        return Answer(Say.EXECUTION_BLOCKED)
+        return Answer(AnswerKind.EXECUTION_BLOCKED)
 
     @staticmethod
-    def _instead_of(came: Identified, missed: tuple[Step, ...]) -> Step:
+    def _instead_of(came: Identified, missed: tuple[StepRow, ...]) -> StepRow:
         like = (step for step in missed if (step.kind, step.target) == (came.kind, came.target))
         return next(like, missed[0])
 
 
-def _seen(step: Step | Identified) -> Seen:
-    return Seen(step.step_id, step.kind.value, step.target, step.args)
+def _seen(step: StepRow | Identified) -> SeenStep:
+    return SeenStep(step.step_id, step.kind.value, step.target, step.args)
 
 
 def _ending(recording: Recording) -> str:
@@ -206,17 +206,19 @@ def failed(reason: str) -> str:
     return f"failed: {reason}"
 
 
-def _recorded(known: Step) -> Answer:
+def _recorded(known: StepRow) -> Answer:
     error = identity.parse(known.error) if known.error else {}
     match known.status:
         case StepStatus.SUCCEEDED:
-            return Answer(Say.REPLAY, known.step_id, result=known.result)
+            return Answer(AnswerKind.REPLAY, known.step_id, result=known.result)
         case StepStatus.FAILED if error.get("reason") == "policy_revoked":
-            return Answer(Say.DENIED, known.step_id, reason=str(error.get("message")), rule_id=known.rule_id)
+            return Answer(AnswerKind.DENIED, known.step_id, reason=str(error.get("message")), rule_id=known.rule_id)
         case StepStatus.FAILED:
-            return Answer(Say.REPLAY, known.step_id, error=known.error)
+            return Answer(AnswerKind.REPLAY, known.step_id, error=known.error)
         case StepStatus.DENIED if not str(error.get("reason", "")).startswith("execution_"):
             reason = error.get("reason") or known.reason or "policy_denied"
-            return Answer(Say.DENIED, known.step_id, reason=reason, rule_id=error.get("rule_id") or known.rule_id)
+            return Answer(
+                AnswerKind.DENIED, known.step_id, reason=reason, rule_id=error.get("rule_id") or known.rule_id
+            )
     # It waited, or ran, when the recording or the execution ended: nobody knows what the handler would have heard.
-    return Answer(Say.BLOCKED, known.step_id, approval_id=known.approval_id)
+    return Answer(AnswerKind.BLOCKED, known.step_id, approval_id=known.approval_id)

@@ -11,21 +11,21 @@ import uuid_utils
 
 from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, Stale, Terminated
 from rebuno.journal.records import (
-    Approval,
+    ApprovalRow,
     ApprovalWrite,
     Batch,
-    Execution,
+    ExecutionRow,
     ExecutionWrite,
     Lease,
     NewEvent,
-    Step,
+    StepRow,
 )
 from rebuno.journal.store import Store
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.attempt import Attempt, load
 from rebuno.kernel.core.divergence import diverged
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.heavy import LONG, LONG_FOR_ALL, beside, read
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.settle import withdraw
@@ -52,7 +52,7 @@ async def begin(
     pin: bool = False,
     deadline: float | None = None,
     parent: str = "",
-) -> Attempt | Execution:
+) -> Attempt | ExecutionRow:
     """Starts an execution, or takes over where an earlier run of it stopped.
 
     `key` is the caller's own id, or that of an execution. `let_go` names attempts of this process (execution's id and
@@ -75,7 +75,7 @@ async def begin(
             execution = _new(
                 store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline, parent=parent
             )
-            events = (words.created(execution), _started(execution, policy))
+            events = (new_event.created(execution), _started(execution, policy))
             if not await store.create(execution, events):
                 if key is not None:
                     await _refuse_expired(store, agent_id, key)
@@ -110,7 +110,7 @@ async def begin(
             continue
 
 
-async def _known(store: Store, agent_id: str, key: str) -> Execution | None:
+async def _known(store: Store, agent_id: str, key: str) -> ExecutionRow | None:
     found = await store.find(agent_id, key)
     if found is None and may_be_own(key):
         with suppress(NotFoundError):
@@ -129,7 +129,7 @@ async def _refuse_expired(store: Store, agent_id: str, key: str) -> None:
         raise ExecutionExpired(key, execution_id=gone.id, status=gone.status.value, output_hash=gone.output_hash)
 
 
-async def _judge(store: Store, policy: Policy, execution: Execution) -> Policy:
+async def _judge(store: Store, policy: Policy, execution: ExecutionRow) -> Policy:
     """Whose rules hold: today's, unless the execution is pinned to those of its start."""
     if not execution.pinned or execution.digest == policy.digest:
         return policy
@@ -146,9 +146,9 @@ def _new(
     pinned: bool,
     deadline: float | None,
     parent: str,
-) -> Execution:
+) -> ExecutionRow:
     now = store.now()
-    return Execution(
+    return ExecutionRow(
         id=str(uuid_utils.uuid7()),
         agent_id=agent_id,
         key=key,
@@ -164,13 +164,15 @@ def _new(
     )
 
 
-def _started(execution: Execution, policy: Policy) -> NewEvent:
+def _started(execution: ExecutionRow, policy: Policy) -> NewEvent:
     holder = execution.holder
     assert holder is not None
-    return words.execution("started", attempt=execution.attempt, host=holder.host, pid=holder.pid, digest=policy.digest)
+    return new_event.execution(
+        "started", attempt=execution.attempt, host=holder.host, pid=holder.pid, digest=policy.digest
+    )
 
 
-async def _attempt(store: Store, policy: Policy, execution: Execution, approvals: Iterable[Approval]) -> Attempt:
+async def _attempt(store: Store, policy: Policy, execution: ExecutionRow, approvals: Iterable[ApprovalRow]) -> Attempt:
     parent = await began_by(store, execution)
     input = await read(execution.input)
     lease = Lease(execution.id, execution.attempt, store.holder.owner)
@@ -180,10 +182,10 @@ async def _attempt(store: Store, policy: Policy, execution: Execution, approvals
     return attempt
 
 
-async def _take_over(store: Store, policy: Policy, execution: Execution) -> Attempt | Execution:
+async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> Attempt | ExecutionRow:
     asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
     approvals = {approval.id: approval for approval in asked}
-    changes = Changes()
+    changes = ExecutionChanges()
     if any(approval.status == "pending" for approval in asked):
         steps, approvals = await load(store, execution.id)
         changes = await judge_waiting(policy, execution, steps, approvals, await began_by(store, execution))
@@ -193,11 +195,13 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
         if not changes.events and execution.status is ExecutionStatus.BLOCKED:
             return execution
         if execution.status is not ExecutionStatus.BLOCKED:
-            changes.add((words.execution("blocked", attempt=execution.attempt, reason="awaiting_steps", replayed=0),))
+            changes.add(
+                (new_event.execution("blocked", attempt=execution.attempt, reason="awaiting_steps", replayed=0),)
+            )
         write = ExecutionWrite(ExecutionStatus.BLOCKED, attempt=execution.attempt)
     else:
         if execution.status is ExecutionStatus.BLOCKED:
-            changes.add((words.execution("resumed"),))
+            changes.add((new_event.execution("resumed"),))
         write = ExecutionWrite(
             ExecutionStatus.RUNNING,
             attempt=execution.attempt + 1,
@@ -224,8 +228,8 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
 
 
 async def judge_waiting(
-    policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval], parent: str
-) -> Changes:
+    policy: Policy, execution: ExecutionRow, steps: dict[str, StepRow], approvals: dict[str, ApprovalRow], parent: str
+) -> ExecutionChanges:
     """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies. `parent` is the
     execution that began this one. Long texts are decided about beside the event loop."""
     size = len(execution.input) + sum(len(step.args) + len(step.result or "") for step in steps.values())
@@ -234,9 +238,9 @@ async def judge_waiting(
 
 
 def _judged_waiting(
-    policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval], parent: str
-) -> Changes:
-    changes = Changes()
+    policy: Policy, execution: ExecutionRow, steps: dict[str, StepRow], approvals: dict[str, ApprovalRow], parent: str
+) -> ExecutionChanges:
+    changes = ExecutionChanges()
     past = facts.history(steps.values(), approvals.values())
     input = identity.parse(execution.input)
     for question in approvals.values():
@@ -248,7 +252,7 @@ def _judged_waiting(
             changes.add(*withdraw(question, step, today))
         elif question.cause == "revoked" and today.verdict is not Verdict.DENY:
             changes.add(
-                (words.approval("withdrawn", question),),
+                (new_event.approval("withdrawn", question),),
                 (),
                 (ApprovalWrite(replace(question, status="withdrawn"), resolved=0),),
             )
@@ -257,7 +261,7 @@ def _judged_waiting(
 
 async def finish(
     attempt: Attempt, *, output: str | None = None, failure_reason: str = "", raised: dict[str, Any] | None = None
-) -> Execution:
+) -> ExecutionRow:
     """Ends the execution with an output, or with the reason of its failure and what was `raised`, as
     `rebuno.model.raised` tells it. Committed when this returns.
 
@@ -286,23 +290,25 @@ async def end(
     changes = close(attempt.unsettled(), attempt.pending(), status)
     if output is None:
         more = {} if raised is None else {"raised": raised}
-        last = words.execution("failed", attempt=number, reason=failure_reason, replayed=replayed, **more)
+        last = new_event.execution("failed", attempt=number, reason=failure_reason, replayed=replayed, **more)
     else:
-        last = words.execution("completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed)
+        last = new_event.execution(
+            "completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed
+        )
     other_way = diverged(attempt)
     changes.add((last,) if other_way is None else (other_way, last))
     write = ExecutionWrite(status, output=output, failure_reason=failure_reason, attempt=number, state=state)
     await attempt.write(changes.events, steps=changes.steps, approvals=changes.approvals, execution=write, judged=True)
 
 
-async def suspend(attempt: Attempt) -> Execution | None:
+async def suspend(attempt: Attempt) -> ExecutionRow | None:
     """Ends a blocked attempt. None where everything it waited for was answered meanwhile: run the handler again."""
     while True:
         await attempt.current()
         attempt.check()
         if attempt.pending():
             status = ExecutionStatus.BLOCKED
-            event = words.execution(
+            event = new_event.execution(
                 "blocked",
                 attempt=attempt.lease.attempt,
                 reason="awaiting_steps",
@@ -310,7 +316,7 @@ async def suspend(attempt: Attempt) -> Execution | None:
             )
         else:
             status = ExecutionStatus.RUNNING
-            event = words.execution("resumed")
+            event = new_event.execution("resumed")
         # A blocked handler did not come to its end: only what is new in it says that it went another way.
         other_way = diverged(attempt) if attempt.fresh else None
         events = (event,) if other_way is None else (other_way, event)
@@ -342,7 +348,7 @@ async def abandon(attempt: Attempt) -> None:
     await release.committed
 
 
-async def _let_go(attempt: Attempt) -> Execution:
+async def _let_go(attempt: Attempt) -> ExecutionRow:
     attempt.ended = True
     attempt.store.drop(attempt.lease)
     return await attempt.store.execution(attempt.execution.id)

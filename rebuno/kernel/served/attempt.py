@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from rebuno.errors import LeaseSuperseded, Stale, Terminated
-from rebuno.journal.records import Approval, Basis, Dispatch, Execution, Lease, Step
+from rebuno.journal.records import ApprovalRow, Basis, Dispatch, ExecutionRow, Lease, StepRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import NEWEST, Attempt
 from rebuno.kernel.core.heavy import read
 from rebuno.kernel.core.origins import began_by
-from rebuno.kernel.core.recorded_steps import Recorded
+from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from rebuno.policy import HistoryDependencies, Policy
@@ -23,22 +23,22 @@ from rebuno.policy import HistoryDependencies, Policy
 # A lease that was renewed so short a time ago is not renewed again, in seconds.
 _RENEWED: float = 1.0
 
-Counted = tuple[str, str, str, str]
+CountKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class VisitedStep:
     """A step that the handler has come to in this attempt, in the request of this number."""
 
     step_id: str
-    counted: Counted
+    counted: CountKey
     occurrence: int
     submission: int
     runs: bool
     replayed: bool
 
 
-class _Recorded(Recorded):
+class _VisitedSteps(RecordedSteps):
     """What the journal knows, with what this attempt has come to already."""
 
     def __init__(
@@ -46,14 +46,14 @@ class _Recorded(Recorded):
         store: ServedStore,
         execution_id: str,
         attempt: int,
-        approvals: Iterable[Approval],
+        approvals: Iterable[ApprovalRow],
         looks_back: HistoryDependencies,
         digest: str,
     ) -> None:
         super().__init__(store, execution_id, attempt, approvals, looks_back, base=NEWEST, digest=digest, visited=set())
-        self.came: list[Came] = []
+        self.came: list[VisitedStep] = []
 
-    def _take_step(self, step: Step) -> None:
+    def _take_step(self, step: StepRow) -> None:
         if step.visited == self._attempt:
             self.visited.add(step.step_id)
             ours = step.attempt == self._attempt
@@ -61,7 +61,7 @@ class _Recorded(Recorded):
             scope = step.parent_id or step.execution_id
             counted = (scope, step.kind.value, step.target, step.args_hash)
             replayed = not ours and step.status in (StepStatus.SUCCEEDED, StepStatus.FAILED)
-            self.came.append(Came(step.step_id, counted, step.occurrence, step.submission, runs, replayed))
+            self.came.append(VisitedStep(step.step_id, counted, step.occurrence, step.submission, runs, replayed))
         super()._take_step(step)
 
 
@@ -76,9 +76,9 @@ class ServedAttempt(Attempt):
         self,
         store: ServedStore,
         policy: Policy,
-        execution: Execution,
+        execution: ExecutionRow,
         lease: Lease,
-        approvals: Iterable[Approval],
+        approvals: Iterable[ApprovalRow],
         dispatch: Dispatch | None,
         input: object,
     ) -> None:
@@ -92,16 +92,16 @@ class ServedAttempt(Attempt):
         super().__init__(store, policy, execution, lease, approvals, input)
 
     @classmethod
-    async def load(cls, store: ServedStore, policy: Policy, execution: Execution, lease: Lease) -> Self:
+    async def load(cls, store: ServedStore, policy: Policy, execution: ExecutionRow, lease: Lease) -> Self:
         """The attempt that has this lease, as the store knows it. Raises as `reload`."""
         attempt = cls(store, policy, execution, lease, (), None, await read(execution.input))
         attempt.parent = await began_by(store, execution)
         await attempt.reload()
         return attempt
 
-    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> _Recorded:
+    def _reading(self, approvals: Iterable[ApprovalRow], visited: set[str]) -> _VisitedSteps:
         digest = self.policy.digest
-        return _Recorded(self.served, self.execution.id, self.lease.attempt, approvals, self._looks_back, digest)
+        return _VisitedSteps(self.served, self.execution.id, self.lease.attempt, approvals, self._looks_back, digest)
 
     def outdated(self) -> None:
         """What is known here may be less than what the store knows."""
@@ -156,8 +156,8 @@ class ServedAttempt(Attempt):
         self._take_counts(recorded.came)
         recorded.came.clear()
 
-    def _take_counts(self, came: Iterable[Came]) -> None:
-        taken: dict[Counted, set[int]] = {}
+    def _take_counts(self, came: Iterable[VisitedStep]) -> None:
+        taken: dict[CountKey, set[int]] = {}
         self.bodies = set()
         self.answered = {}
         self.replayed = 0
@@ -196,7 +196,7 @@ class ServedAttempt(Attempt):
         await self.served.extend(self.lease, 0.0)
 
 
-def check_owner(execution: Execution, lease: Lease) -> None:
+def check_owner(execution: ExecutionRow, lease: Lease) -> None:
     """Raises `Terminated` where an execution has ended, `LeaseSuperseded` where the lease is not good for it."""
     if execution.status.terminal:
         raise Terminated(f"execution `{execution.id}` has ended: it is {execution.status.value}")

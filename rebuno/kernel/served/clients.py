@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
-from rebuno.journal.records import Event, Execution, Step
+from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.kernel.core import inheritance
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.history import event_payloads
@@ -14,9 +14,9 @@ from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.served import create
-from rebuno.kernel.served.create import Wanted, check_name
+from rebuno.kernel.served.create import CreateRequest, check_name
 from rebuno.kernel.served.replica import Replica
-from rebuno.kernel.served.streams import Delta
+from rebuno.kernel.served.streams import StepDelta
 from rebuno.kernel.served.subagents import awaited
 from rebuno.model.execution import ExecutionStatus
 
@@ -27,7 +27,7 @@ MOST_EVENTS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitsFor:
     """What a blocked execution waits for: `type` is `approval` or `execution` (a subagent), `id` its id."""
 
     type: str
@@ -49,7 +49,7 @@ class Clients(Replica):
         spawned_by: tuple[str, str] | None = None,
         on_behalf_of: str = "",
         created_by: str = "",
-    ) -> Execution:
+    ) -> ExecutionRow:
         """Begins an execution of canonical JSON `input`, or returns the one that has this key or this parent step
         already. `spawned_by` is an execution and its step.
 
@@ -60,14 +60,14 @@ class Clients(Replica):
         """
         await self._registry.agent(agent_id)
         policy = await self._policies.today(agent_id)
-        wanted = Wanted(agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by)
+        wanted = CreateRequest(agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by)
         execution, new = await create.create(self._store, wanted, policy.digest)
         if new:
             self._observer.created(execution)
             self._wake()
         return execution
 
-    async def execution(self, execution_id: str) -> Execution:
+    async def execution(self, execution_id: str) -> ExecutionRow:
         """The execution, else `NotFoundError`."""
         return await self._store.execution(execution_id)
 
@@ -79,7 +79,7 @@ class Clients(Replica):
         status: str | None = None,
         cursor: str | None = None,
         limit: int = 50,
-    ) -> tuple[list[Execution], str | None]:
+    ) -> tuple[list[ExecutionRow], str | None]:
         """A page, newest first, and the cursor of the next one (None: it was the last). `ValidationError` for an
         unknown cursor or status."""
         if status is not None and status not in set(ExecutionStatus):
@@ -95,17 +95,17 @@ class Clients(Replica):
         )
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
-    async def blocked_on(self, execution: Execution) -> list[Waiting]:
+    async def blocked_on(self, execution: ExecutionRow) -> list[WaitsFor]:
         """What a blocked execution waits for; nothing of another one."""
         if execution.status is not ExecutionStatus.BLOCKED:
             return []
         asked = await self._store.approvals(execution_id=execution.id, status="pending")
         children = await awaited(self._store, execution.id)
-        return [Waiting("approval", one.id, one.step_id) for one in asked] + [
-            Waiting("execution", one.id, one.spawned_step_id) for one in children
+        return [WaitsFor("approval", one.id, one.step_id) for one in asked] + [
+            WaitsFor("execution", one.id, one.spawned_step_id) for one in children
         ]
 
-    async def events(self, execution_id: str, *, after: int = 0, limit: int = 100) -> list[Event]:
+    async def events(self, execution_id: str, *, after: int = 0, limit: int = 100) -> list[EventRow]:
         """A page of events, at most 1000; else `NotFoundError`."""
         limit = min(max(limit, 1), MOST_EVENTS)
         found = await self._store.events(execution_id, after=max(after, 0), limit=limit)
@@ -113,23 +113,23 @@ class Clients(Replica):
             await self._store.execution(execution_id)
         return found
 
-    async def payload(self, event: Event) -> str:
+    async def payload(self, event: EventRow) -> str:
         """The payload of an event as the protocol documents it, as JSON text."""
         return await event_payloads.payload(self._store, event)
 
-    async def steps(self, execution_id: str, *, terminal: bool = False) -> list[Step]:
+    async def steps(self, execution_id: str, *, terminal: bool = False) -> list[StepRow]:
         """Every step in the order of decisions, or only those that have ended; else `NotFoundError`."""
         await self._store.execution(execution_id)
-        found: list[Step] = []
+        found: list[StepRow] = []
         while page := await self._store.steps(execution_id, after=found[-1].decided_seq if found else 0):
             found += page
         return [step for step in found if step.status.terminal] if terminal else found
 
-    async def began_by(self, execution: Execution) -> str:
+    async def began_by(self, execution: ExecutionRow) -> str:
         """The id of the execution that began this one, or the one whose copy it is; empty where a client did."""
         return await began_by(self._store, execution)
 
-    async def step(self, execution_id: str, step_id: str) -> Step:
+    async def step(self, execution_id: str, step_id: str) -> StepRow:
         """One step of this execution, else `NotFoundError`."""
         step = await self._store.step(step_id)
         if step.execution_id != execution_id:
@@ -150,13 +150,13 @@ class Clients(Replica):
 
     async def cancel(self, execution_id: str) -> None:
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""
-        await self._aftermath.ended(await cancel(self._store, execution_id, reason=CLIENT_CANCELLED))
+        await self._follow_up.ended(await cancel(self._store, execution_id, reason=CLIENT_CANCELLED))
 
-    async def session_of(self, execution: Execution) -> str:
+    async def session_of(self, execution: ExecutionRow) -> str:
         """The session of an execution; that of a fork which has none of its own is the one of its source."""
         return await inheritance.session_of(self._store, execution)
 
-    async def failure(self, execution: Execution) -> dict[str, Any] | None:
+    async def failure(self, execution: ExecutionRow) -> dict[str, Any] | None:
         """What is kept of the exception that its handler ended with, as `rebuno.model.raised` tells it."""
         return await failure(self._store, execution)
 
@@ -170,7 +170,7 @@ class Clients(Replica):
         keep_policy: bool = False,
         deadline: float | None = None,
         created_by: str = "",
-    ) -> Execution:
+    ) -> ExecutionRow:
         """A new execution that begins where this one stood at an event. It is judged by its agent's policy of today,
         even where this one is pinned; to its end by `bundle`, the text of a policy of its own, or with `keep_policy` by
         the one that this one began under. It is cancelled `deadline` seconds from now, unless it has ended.
@@ -210,6 +210,6 @@ class Clients(Replica):
         """The number of its newest event."""
         return (await self._store.execution(execution_id)).head_seq
 
-    def listen(self, execution_id: str) -> AbstractContextManager["asyncio.Queue[Delta]"]:
+    def listen(self, execution_id: str) -> AbstractContextManager["asyncio.Queue[StepDelta]"]:
         """What the execution's steps publish while the context is open; a slow listener loses the oldest."""
         return self._streams.listen(execution_id)

@@ -21,11 +21,11 @@ from rebuno.errors import (
     Terminated,
 )
 from rebuno.journal.records import (
-    Agent,
+    AgentRow,
     Batch,
     Dispatch,
     DispatchState,
-    Execution,
+    ExecutionRow,
     ExecutionWrite,
     Holder,
     Lease,
@@ -34,7 +34,7 @@ from rebuno.journal.records import (
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import load
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.votes import expire
 from rebuno.kernel.served.observer import Observer, Webhook
@@ -100,7 +100,7 @@ class Dispatcher:
         settings: Settings,
         *,
         observer: Observer,
-        ended: Callable[[Execution], Awaitable[None]],
+        ended: Callable[[ExecutionRow], Awaitable[None]],
     ) -> None:
         """`ended` is told each execution that ends here."""
         self._store = store
@@ -115,7 +115,7 @@ class Dispatcher:
         """Something may be due."""
         self._due.set()
 
-    def lease_of(self, agent: Agent | None) -> float:
+    def lease_of(self, agent: AgentRow | None) -> float:
         """How many seconds an agent may be silent."""
         return agent.lease if agent is not None and agent.lease else self._settings.lease
 
@@ -198,7 +198,7 @@ class Dispatcher:
             return None
         if execution.lease_until > now:
             return None
-        changes = Changes()
+        changes = ExecutionChanges()
         failures = dispatch.failures
         if dispatch.state is DispatchState.CLAIMED:
             changes.add((_failed(dispatch, "lease_expired"),))
@@ -217,7 +217,7 @@ class Dispatcher:
             return None
         return await self._begin(execution, replace(dispatch, failures=failures), agent, policy.digest, changes)
 
-    async def _progressed(self, execution: Execution) -> bool:
+    async def _progressed(self, execution: ExecutionRow) -> bool:
         """Whether the newest attempt has reported an outcome."""
         after = 0
         while page := await self._store.steps(execution.id, after=after):
@@ -227,7 +227,7 @@ class Dispatcher:
         return False
 
     async def _begin(
-        self, execution: Execution, dispatch: Dispatch, agent: Agent, digest: str, changes: Changes
+        self, execution: ExecutionRow, dispatch: Dispatch, agent: AgentRow, digest: str, changes: ExecutionChanges
     ) -> _Claim:
         seconds = self.lease_of(agent)
         # Until the agent has taken it: if this replica dies before that, another need not wait long.
@@ -291,7 +291,7 @@ class Dispatcher:
             return
         failures = claim.dispatch.failures
         if failures >= self._settings.max_attempts:
-            changes = Changes()
+            changes = ExecutionChanges()
             changes.add((_failed(claim.dispatch, reason),))
             await self._exhaust(execution, changes)
             return
@@ -303,8 +303,8 @@ class Dispatcher:
         execution = await self._store.execution(claim.lease.execution_id)
         await self._give_back(claim, execution, "stopped", claim.dispatch.failures - 1, self._store.now())
 
-    async def _give_back(self, claim: _Claim, execution: Execution, reason: str, failures: int, due: float) -> None:
-        changes = Changes()
+    async def _give_back(self, claim: _Claim, execution: ExecutionRow, reason: str, failures: int, due: float) -> None:
+        changes = ExecutionChanges()
         changes.add((_failed(claim.dispatch, reason),))
         write = ExecutionWrite(
             ExecutionStatus.RUNNING,
@@ -314,7 +314,7 @@ class Dispatcher:
         )
         await self._write(execution.id, changes, write, base=claim.head, lease=claim.lease)
 
-    async def _exhaust(self, execution: Execution, changes: Changes) -> None:
+    async def _exhaust(self, execution: ExecutionRow, changes: ExecutionChanges) -> None:
         """Ends an execution that was delivered often enough for nothing."""
         steps, approvals = await load(self._store, execution.id)
         closing = close(steps.values(), approvals.values(), ExecutionStatus.FAILED)
@@ -327,7 +327,13 @@ class Dispatcher:
         await self._ended(await self._store.execution(execution.id))
 
     async def _write(
-        self, execution_id: str, changes: Changes, write: ExecutionWrite, *, base: int, lease: Lease | None = None
+        self,
+        execution_id: str,
+        changes: ExecutionChanges,
+        write: ExecutionWrite,
+        *,
+        base: int,
+        lease: Lease | None = None,
     ) -> int:
         batch = Batch(
             execution_id,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from rebuno.errors import ForbiddenError
-from rebuno.journal.records import Execution, Lease
+from rebuno.journal.records import ExecutionRow, Lease
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.operator import Operator
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.kernel.served.dispatcher import Dispatcher, Send, Settings
-from rebuno.kernel.served.follow_up import Aftermath
+from rebuno.kernel.served.follow_up import FollowUp
 from rebuno.kernel.served.observer import Observer
 from rebuno.kernel.served.policies import Policies
 from rebuno.kernel.served.readiness import Readiness
@@ -59,13 +59,13 @@ class Replica:
         self._streams = Streams(store)
         self._operator = Operator(store)
         self._readiness = Readiness(store)
-        self._aftermath = Aftermath(store, self._wake, self._observer)
+        self._follow_up = FollowUp(store, self._wake, self._observer)
         self._dispatcher = Dispatcher(
             store,
             self._policies,
             self._settings,
             observer=self._observer,
-            ended=self._aftermath.ended,
+            ended=self._follow_up.ended,
         )
         # The attempts that this replica answered last, by execution and owner.
         self._attempts: OrderedDict[tuple[str, str], ServedAttempt] = OrderedDict()
@@ -75,7 +75,7 @@ class Replica:
         """Delivers what is due, sweeps, and hands on what steps publish, until it is cancelled."""
         tasks = [
             asyncio.create_task(self._dispatcher.run(send)),
-            asyncio.create_task(self._aftermath.keep(self._settings.sweep, self._settings.retention)),
+            asyncio.create_task(self._follow_up.keep(self._settings.sweep, self._settings.retention)),
             asyncio.create_task(self._streams.run()),
         ]
         try:
@@ -87,12 +87,12 @@ class Replica:
 
     async def sweep(self) -> None:
         """Does at once what is due in the store, as `run` does from time to time."""
-        await self._aftermath.sweep(self._settings.retention)
+        await self._follow_up.sweep(self._settings.retention)
 
     def _wake(self) -> None:
         self._dispatcher.wake()
 
-    async def _own(self, agent_id: str, execution_id: str) -> Execution:
+    async def _own(self, agent_id: str, execution_id: str) -> ExecutionRow:
         execution = await self._store.execution(execution_id)
         _check_agent(execution, agent_id)
         return execution
@@ -133,6 +133,6 @@ class Replica:
         self._attempts.pop((execution_id, dispatch.owner), None)
 
 
-def _check_agent(execution: Execution, agent_id: str) -> None:
+def _check_agent(execution: ExecutionRow, agent_id: str) -> None:
     if execution.agent_id != agent_id:
         raise ForbiddenError(f"the execution `{execution.id}` is not one of `{agent_id}`")

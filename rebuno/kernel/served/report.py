@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from rebuno.errors import ConflictError, NotFoundError
-from rebuno.journal.records import ExecutionWrite, Step, StepWrite
+from rebuno.journal.records import ExecutionWrite, StepRow, StepWrite
 from rebuno.kernel.core import events
 from rebuno.kernel.core.heavy import read
 from rebuno.kernel.lifecycle.execution import end
@@ -17,7 +17,7 @@ from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Kind, StepStatus
 
 
-class Outcome(StrEnum):
+class ReportOutcome(StrEnum):
     """What became of a reported outcome; the values are those of the wire."""
 
     RECORDED = "recorded"
@@ -26,19 +26,19 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ReportAnswer:
     """The answer to a reported outcome; `result` and `error` are canonical JSON texts and belong to `replay`. `step` is
     its row as it was written."""
 
-    outcome: Outcome
+    outcome: ReportOutcome
     result: str | None = None
     error: str | None = None
-    step: Step | None = None
+    step: StepRow | None = None
 
 
 async def report(
     attempt: ServedAttempt, step_id: str, *, result: str | None = None, error: str | None = None, raised: str = ""
-) -> Settled:
+) -> ReportAnswer:
     """Records how a body of this attempt ended: with a result, or an error and what was `raised`, canonical JSON.
     Committed when this returns.
 
@@ -53,13 +53,13 @@ async def report(
             await attempt.current()
             attempt.check()
             step = await _running(attempt, step_id)
-            if isinstance(step, Settled):
+            if isinstance(step, ReportAnswer):
                 return step
             with attempt.trying():
                 return await _record(attempt, step, (result, value), error, raised)
 
 
-async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
+async def _running(attempt: ServedAttempt, step_id: str) -> StepRow | ReportAnswer:
     step = attempt.steps.get(step_id) if step_id in attempt.bodies else None
     if step is not None:
         return step
@@ -67,15 +67,15 @@ async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
     if step.execution_id != attempt.execution.id:
         raise NotFoundError(f"the execution `{attempt.execution.id}` has no step `{step_id}`")
     if step.status in (StepStatus.SUCCEEDED, StepStatus.FAILED):
-        return Settled(Outcome.REPLAY, step.result, step.error)
+        return ReportAnswer(ReportOutcome.REPLAY, step.result, step.error)
     if step.status is not StepStatus.EXECUTING or step.attempt != attempt.lease.attempt:
         raise ConflictError(f"the step `{step_id}` does not execute in this run: it is {step.status.value}")
     return step
 
 
 async def _record(
-    attempt: ServedAttempt, step: Step, result: tuple[str | None, Any], error: str | None, raised: str
-) -> Settled:
+    attempt: ServedAttempt, step: StepRow, result: tuple[str | None, Any], error: str | None, raised: str
+) -> ReportAnswer:
     # `result` is its text, and what that reads as.
     if error is not None:
         row = replace(step, status=StepStatus.FAILED, error=error)
@@ -96,7 +96,7 @@ async def _record(
         await attempt.current()
     if attempt.lease_over:
         await attempt.release()
-    return Settled(Outcome.RECORDED, step=row)
+    return ReportAnswer(ReportOutcome.RECORDED, step=row)
 
 
 async def suspend(attempt: ServedAttempt) -> bool:

@@ -7,10 +7,10 @@ from itertools import count
 from typing import Final
 
 from rebuno.errors import ConflictError, LeaseSuperseded, NotFoundError, Stale, Terminated
-from rebuno.journal.records import Batch, Execution, Step, StepWrite
+from rebuno.journal.records import Batch, ExecutionRow, StepRow, StepWrite
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.core import events as words
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core import events as new_event
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.transact import PATIENCE, lease_of
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
@@ -21,17 +21,17 @@ from rebuno.model.step import StepStatus
 PARENT_TERMINAL: Final = "parent_terminal"
 
 
-async def tell_parent(store: ServedStore, child: Execution) -> Execution | None:
+async def tell_parent(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
     """Tells the parent of a subagent of its end, once; the parent, where that let it run again. To be repeated until it
     has returned: it may be done twice without harm."""
-    woken: Execution | None = None
+    woken: ExecutionRow | None = None
     with suppress(NotFoundError, Terminated):
         woken = await _tell(store, child)
     await store.told(child.id)
     return woken
 
 
-async def _tell(store: ServedStore, child: Execution) -> Execution | None:
+async def _tell(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
     for tried in count():
         parent = await store.execution(child.spawned_execution_id)
         step = await store.step(child.spawned_step_id)
@@ -43,10 +43,10 @@ async def _tell(store: ServedStore, child: Execution) -> Execution | None:
         # next look tells whether nothing else is waited for. Waking the parent alone rests on the newest event: of two
         # subagents that end at once, both would.
         lease = lease_of(parent) if tried >= PATIENCE and not told else None
-        changes, write = Changes(), None
+        changes, write = ExecutionChanges(), None
         if not told:
             row = _settled(step, child)
-            said = words.failed(row) if row.error is not None else words.succeeded(row)
+            said = new_event.failed(row) if row.error is not None else new_event.succeeded(row)
             changes.add((said,), (StepWrite(row, settled=0),))
         if not waits:
             events, write = resumed(parent)
@@ -69,7 +69,7 @@ async def _tell(store: ServedStore, child: Execution) -> Execution | None:
     return None
 
 
-def _settled(step: Step, child: Execution) -> Step:
+def _settled(step: StepRow, child: ExecutionRow) -> StepRow:
     if child.status is ExecutionStatus.COMPLETED:
         return replace(step, status=StepStatus.SUCCEEDED, result=child.output)
     reason = "subagent_cancelled" if child.status is ExecutionStatus.CANCELLED else "subagent_failed"
@@ -77,13 +77,13 @@ def _settled(step: Step, child: Execution) -> Step:
     return replace(step, status=StepStatus.FAILED, error=identity.canonical(error))
 
 
-async def _waits(store: ServedStore, parent: Execution, *, besides: Execution) -> bool:
+async def _waits(store: ServedStore, parent: ExecutionRow, *, besides: ExecutionRow) -> bool:
     if await store.approvals(execution_id=parent.id, status="pending", limit=1):
         return True
     return any(child.id != besides.id for child in await awaited(store, parent.id))
 
 
-async def awaited(store: ServedStore, execution_id: str) -> list[Execution]:
+async def awaited(store: ServedStore, execution_id: str) -> list[ExecutionRow]:
     """The subagents whose steps still run: of what the execution waits for."""
     found = []
     for child in await store.children(execution_id):
@@ -94,7 +94,7 @@ async def awaited(store: ServedStore, execution_id: str) -> list[Execution]:
     return found
 
 
-async def cancel_all(store: ServedStore, children: Sequence[Execution]) -> list[Execution]:
+async def cancel_all(store: ServedStore, children: Sequence[ExecutionRow]) -> list[ExecutionRow]:
     """Cancels subagents whose parents have ended; those that had not ended."""
     ended = []
     for child in children:

@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import Final
 
 from rebuno.errors import ConflictError, Stale
-from rebuno.journal.records import Dispatch, ExecutionWrite, NewEvent, Step, StepWrite
-from rebuno.kernel.core import events as words
+from rebuno.journal.records import Dispatch, ExecutionWrite, NewEvent, StepRow, StepWrite
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import limits
 from rebuno.kernel.core.decide import fresh
 from rebuno.kernel.core.divergence import instead_of
@@ -23,7 +23,7 @@ from rebuno.kernel.lifecycle.dispatch import discarded, queued
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.kernel.served.subagents import tell_parent
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, StepStatus
@@ -100,7 +100,7 @@ class _Request:
             known = await attempt.known(step.step_id)
             attempt.check()
             if known is None:
-                answer, change = await fresh(attempt, step, limits.Turn())
+                answer, change = await fresh(attempt, step, limits.LimitState())
             else:
                 answer, change = await self._known(known, step.idempotency)
             if attempt.reads != self._reads:
@@ -118,15 +118,15 @@ class _Request:
         known = await attempt.store.step(step_id)
         self._check_same(known)
         if known.status is StepStatus.EXECUTING and known.attempt == attempt.lease.attempt:
-            return Answer(Say.PROCEED, step_id, rule_id=known.rule_id)
+            return Answer(AnswerKind.PROCEED, step_id, rule_id=known.rule_id)
         if known.status is StepStatus.ALLOWED:
-            return Answer(Say.BLOCKED, step_id, approval_id=known.approval_id, rule_id=known.rule_id)
+            return Answer(AnswerKind.BLOCKED, step_id, approval_id=known.approval_id, rule_id=known.rule_id)
         answer, change = await self._known(known, known.idempotency)
         if change is not None:
             await self._write(answer, change, step_id)
         return answer
 
-    def _check_same(self, known: Step) -> None:
+    def _check_same(self, known: StepRow) -> None:
         """Refuses another step under a number that has its answer: it was never judged."""
         asked = self._submission
         if (asked.kind, asked.target, asked.parent_id, identity.args_hash(asked.args)) != (
@@ -140,7 +140,7 @@ class _Request:
                 "submission its own number"
             )
 
-    async def _known(self, known: Step, idempotency: Idempotency) -> tuple[Answer, Change | None]:
+    async def _known(self, known: StepRow, idempotency: Idempotency) -> tuple[Answer, Change | None]:
         attempt = self._attempt
         # INVARIANT: under the attempt's lock nobody else here changes the step; what other replicas do is `Stale`.
         while await judge_again(attempt, known):
@@ -151,7 +151,7 @@ class _Request:
                 await tell_parent(attempt.served, child)
                 raise Stale("the subagent has ended")
             if child is not None and attempt.today(known).verdict is not Verdict.DENY:
-                return Answer(Say.BLOCKED, known.step_id), None
+                return Answer(AnswerKind.BLOCKED, known.step_id), None
         return settle(attempt, known, idempotency)
 
     async def _write(self, answer: Answer, change: Change | None, step_id: str) -> None:
@@ -160,7 +160,7 @@ class _Request:
         steps = tuple(self._numbered(write, step_id) for write in change.steps) if change is not None else ()
         execution, told = self._row(answer)
         events = (*events, *told)
-        if answer.say is Say.PROCEED:
+        if answer.kind is AnswerKind.PROCEED:
             attempt.start(steps[0].step)
         if events or execution is not None:
             approvals = change.approvals if change is not None else ()
@@ -183,7 +183,7 @@ class _Request:
         ):
             raise Stale("another request came to this step")
         attempt.answered[self._number] = step_id
-        attempt.replayed += answer.say is Say.REPLAY
+        attempt.replayed += answer.kind is AnswerKind.REPLAY
         attempt.visit(step_id)
 
     def _numbered(self, write: StepWrite, step_id: str) -> StepWrite:
@@ -196,12 +196,12 @@ class _Request:
         """What becomes of the execution itself: it waits for a person or a subagent, or is due again later."""
         attempt = self._attempt
         status = attempt.execution.status
-        if answer.say is Say.BLOCKED and status is ExecutionStatus.RUNNING:
-            told = words.execution(
+        if answer.kind is AnswerKind.BLOCKED and status is ExecutionStatus.RUNNING:
+            told = new_event.execution(
                 "blocked", attempt=attempt.lease.attempt, reason="awaiting_steps", replayed=attempt.replayed
             )
             return self._leaving(ExecutionStatus.BLOCKED, None), (*discarded(attempt.dispatch), told)
-        if answer.say is Say.PARKED and answer.due is not None and status is ExecutionStatus.RUNNING:
+        if answer.kind is AnswerKind.PARKED and answer.due is not None and status is ExecutionStatus.RUNNING:
             waiting = attempt.dispatch if attempt.blocked else None
             if waiting is not None and waiting.due_at <= answer.due:
                 return None, ()

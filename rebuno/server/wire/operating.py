@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from rebuno.journal.records import Agent, ApiKey, Approval, Step
+from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, StepRow
 from rebuno.server.wire.answers import Out
 from rebuno.server.wire.requests import ApprovalStatusName, KindName
 from rebuno.server.wire.writing import Json, number, obj, raw, time
@@ -42,7 +42,7 @@ class ApprovalOut(Out):
     args: Any
 
 
-def approval(row: Approval, about: Step) -> Json:
+def approval(row: ApprovalRow, about: StepRow) -> Json:
     times = {"timeout_at": time(row.timeout_at), "decided_at": time(row.decided_at)}
     return obj(
         id=row.id,
@@ -79,7 +79,7 @@ class AgentOut(Out):
     output_schema: Any = None
 
 
-def agent(row: Agent, bundle: str | None) -> Json:
+def agent(row: AgentRow, bundle: str | None) -> Json:
     known: dict[str, Any] = {
         "policy_bundle": bundle,
         "lease_timeout_seconds": number(row.lease) if row.lease else None,
@@ -106,7 +106,7 @@ class KeyOut(Out):
     token: str | None = None
 
 
-def key(row: ApiKey, token: str = "") -> Json:
+def key(row: ApiKeyRow, token: str = "") -> Json:
     more = {"token": token} if token else {}
     if row.revoked_at:
         more["revoked_at"] = time(row.revoked_at) or ""

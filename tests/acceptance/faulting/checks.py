@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rebuno.journal.chain import verify
-from rebuno.journal.records import Execution, Step
-from rebuno.kernel.operator import Operator
+from rebuno.journal.records import ExecutionRow, StepRow
+from rebuno.kernel import Operator
 from rebuno.model import identity
 from tests.acceptance.faulting.agent import ONCE, wanted
 from tests.acceptance.faulting.proxy import Fault
@@ -80,7 +80,7 @@ async def look_through(operator: Operator, ledger: Iterable[str], count: Count) 
         await _look_at(operator, row, notes[row.id], count)
 
 
-async def _look_at(operator: Operator, row: Execution, notes: list[tuple[str, int, str, str]], count: Count) -> None:
+async def _look_at(operator: Operator, row: ExecutionRow, notes: list[tuple[str, int, str, str]], count: Count) -> None:
     chain, steps = verify(await operator.events(row.id)), await operator.steps(row.id)
     if chain.fault or chain.hash != row.head_hash:
         count.breaks("lost", f"{row.id} has a broken log: {chain.fault or 'its head is another one'}")
@@ -102,12 +102,12 @@ async def _look_at(operator: Operator, row: Execution, notes: list[tuple[str, in
             count.breaks("double_runs", f"{row.id} ran {step.target}({_args(step)['n']}) after it had succeeded")
 
 
-def _args(step: Step) -> dict[str, int]:
+def _args(step: StepRow) -> dict[str, int]:
     args: dict[str, int] = identity.parse(step.args)
     return args
 
 
-def _ran_again(step: Step, notes: list[tuple[str, int, str, str]]) -> bool:
+def _ran_again(step: StepRow, notes: list[tuple[str, int, str, str]]) -> bool:
     """Whether a body of the step began after the one that is recorded had ended. One that another attempt began before
     has none: its lease was lost, and what is recorded is the other's."""
     value, run = identity.parse(step.result or "null")

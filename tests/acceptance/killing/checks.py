@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rebuno.journal.chain import verify
-from rebuno.journal.records import Event, Step
+from rebuno.journal.records import EventRow, StepRow
 from rebuno.model import identity
 from tests.acceptance.killing import program
 from tests.acceptance.killing.program import ABREAST, ASK, CHOOSE, INSIDE, LAST, OUTER, ROW, SLOW, WAYS
@@ -44,7 +44,7 @@ class Count:
         figures = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "said"}
         return figures | {"points": dict(sorted(self.points.items()))}
 
-    def on_the_way(self, trail: Trail, before: Sequence[Event]) -> None:
+    def on_the_way(self, trail: Trail, before: Sequence[EventRow]) -> None:
         """Counts what must hold after each kill; `before` are the events that were seen after the one before."""
         self.gaps += gaps(trail, before)
         self.broken_chains += broken_chain(trail)
@@ -77,7 +77,7 @@ def at_most_once_doubles(trail: Trail) -> int:
     return sum(times > 1 for i, times in begun.items() if WAYS[i].once)
 
 
-def gaps(trail: Trail, before: Sequence[Event]) -> int:
+def gaps(trail: Trail, before: Sequence[EventRow]) -> int:
     """1 where the numbers of the events are not 1, 2, 3… to the head, where an event that was there is gone or another
     one, or where a body ran of which the log knows no attempt; else 0."""
     head = trail.execution.head_seq if trail.execution is not None else 0
@@ -107,7 +107,7 @@ def wrong_output(trail: Trail) -> int:
     return 0 if identity.parse(execution.output or "null") == expected(trail.start, steps) else 1
 
 
-def _backed(trail: Trail, i: int, step: Step) -> bool:
+def _backed(trail: Trail, i: int, step: StepRow) -> bool:
     """Whether what is recorded of a step is what its body, or the provider, says."""
     if step.status != "succeeded":
         return WAYS[i].once and unknown(step)
@@ -117,11 +117,11 @@ def _backed(trail: Trail, i: int, step: Step) -> bool:
     return answered is not None and answered.i == i
 
 
-def _body(step: Step) -> str:
+def _body(step: StepRow) -> str:
     return str(identity.parse(step.result or "null")["body"])
 
 
-def expected(start: int, steps: dict[int, Step]) -> dict[str, Any]:
+def expected(start: int, steps: dict[int, StepRow]) -> dict[str, Any]:
     """The output that the recorded outcomes demand: the agent's arithmetic, told which steps were left without one."""
 
     def tried(i: int, acc: int) -> int:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import rebuno
-from rebuno.journal.records import Event, Execution, Step
-from rebuno.kernel.operator import Operator
+from rebuno.journal.records import EventRow, ExecutionRow, StepRow
+from rebuno.kernel import Operator
 from rebuno.model import identity
 from rebuno.model.step import Kind
 from tests.llm.provider import Request
@@ -30,9 +30,9 @@ class Trail:
 
     run: str
     start: int
-    execution: Execution | None
-    steps: tuple[Step, ...]
-    events: tuple[Event, ...]
+    execution: ExecutionRow | None
+    steps: tuple[StepRow, ...]
+    events: tuple[EventRow, ...]
     marks: tuple[Mark, ...]
     asked: dict[int, Mark]
     fault: str
@@ -52,13 +52,13 @@ class Trail:
         return next(pids, None)
 
 
-def effect(step: Step) -> int:
+def effect(step: StepRow) -> int:
     """The number of a step's effect."""
     args = identity.parse(step.args)
     return int(args["i"]) if step.kind is not Kind.LLM else int(args["messages"][0]["content"].split()[1])
 
 
-def unknown(step: Step) -> bool:
+def unknown(step: StepRow) -> bool:
     """Whether nobody knows how the step ended."""
     return step.error is not None and identity.parse(step.error).get("reason") == "indeterminate"
 
