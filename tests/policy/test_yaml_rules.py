@@ -1,7 +1,9 @@
 """The quick reading of a YAML bundle's rules is that of the grammar, to the place of each node."""
 
+import copy
 import dataclasses
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -14,15 +16,41 @@ from rebuno.policy.restore import restore_policy
 from rebuno.policy.syntax.converted import read_rules
 from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
-from rebuno.policy.syntax.text import Lines
+from rebuno.policy.syntax.text import Lines, Place
+from rebuno.policy.syntax.tree import Span
 from tests.policy.test_yaml_bundle import yaml_bundles
 
 
 def whole(node: Any) -> Any:
     """A node with all its fields, places as well."""
+    if isinstance(node, Span):  # also one that counts its lines late
+        return ["Span", *(getattr(node, field.name) for field in dataclasses.fields(node))]
     if dataclasses.is_dataclass(node):
         return [type(node).__name__, *(whole(getattr(node, field.name)) for field in dataclasses.fields(node))]
     return [whole(one) for one in node] if isinstance(node, tuple | list) else node
+
+
+def test_a_place_is_the_span_that_its_lines_count() -> None:
+    """Also where it is compared, kept in a set, copied or sent elsewhere before anyone has asked for its line."""
+    lines = Lines("ab\ncd\nef\n", "b.rbp")
+    counted, other = lines.span(4, 7), lines.span(4, 8)
+
+    def place() -> Place:
+        return Place(4, 7, lines)
+
+    assert place() == counted
+    assert counted == place()
+    assert place() == place()
+    assert place() != other
+    assert other != place()
+    assert {counted: "here"}[place()] == "here"
+    assert repr(place()) == repr(counted)
+    assert pickle.loads(pickle.dumps(place())) == counted == copy.deepcopy(place())
+    assert [getattr(place(), field.name) for field in dataclasses.fields(Span)] == [2, 2, 3, 2, 4, 7, "b.rbp"]
+    assert place().to(other) == counted.to(other)
+    assert counted.to(place()) == counted
+    with pytest.raises(AttributeError, match="colour"):
+        place().colour  # noqa: B018
 
 
 def same(text: str) -> bool:

@@ -10,6 +10,7 @@ from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.matcher.operands import Block, lens, literal, normal_right, path_context
 from rebuno.policy.matcher.tests import signs
 from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.shapes import Shape, shape
 from rebuno.policy.syntax.tree import Op
 
 # Nodes of a formula; a larger one is not looked into.
@@ -44,6 +45,24 @@ class Atom:
     hollow: bool = False
     inner: "Formula | None" = None
     _sets: dict[tuple[bool, bool], ValueSet] = field(default_factory=dict)
+
+    def of(self, test: s.Test) -> "Atom":
+        """The same of an equal test; the two share what they accept."""
+        return Atom(
+            test,
+            self.place,
+            self.text,
+            self.negated,
+            self.every,
+            self.op,
+            self.raw,
+            self.right,
+            self.fold,
+            self.facet,
+            self.hollow,
+            self.inner,
+            self._sets,
+        )
 
     @property
     def drawn(self) -> bool:
@@ -94,6 +113,7 @@ class Formulas:
         self.values: dict[str, Any] = {}
         self._conditions: dict[str, s.Expr] = {}
         self._left = 0
+        self._atoms: dict[tuple[Shape, bool], Atom] = {}
         for statement in bundle.statements:
             if isinstance(statement, s.Let) and not isinstance(statement.value, s.FileValue):
                 self.values[statement.name.text] = literal(statement.value, {})
@@ -130,11 +150,21 @@ class Formulas:
             case s.ConditionRef(name) if name.text in self._conditions:
                 return self._formula(self._conditions[name.text], negated, None)
             case s.Test():
-                return self._test(expr, negated, block)
+                return self._test(expr, negated, block) if block is not None else self._alike(expr, negated)
             case _:
                 return Atom(expr, "", repr(expr), negated)
 
-    def _test(self, test: s.Test, negated: bool, block: Block | None) -> Formula:
+    def _alike(self, test: s.Test, negated: bool) -> Formula:
+        # Equal tests are taken apart once, and what they accept is drawn once.
+        look = shape(test)
+        if look is None:
+            return self._test(test, negated, None)
+        one = self._atoms.get((look, negated))
+        if one is None:
+            one = self._atoms[look, negated] = self._test(test, negated, None)
+        return one.of(test)
+
+    def _test(self, test: s.Test, negated: bool, block: Block | None) -> Atom:
         op, flipped, every = signs(test, negated)
         look = lens(test.operand, op, block)
         many = len(test.operand.paths) > 1 or any(path.many for path in test.operand.paths)

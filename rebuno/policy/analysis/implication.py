@@ -5,9 +5,9 @@ The bounds of a decision are left aside: what is maybe only because there were t
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
-from rebuno.policy.analysis.formulas import OPAQUE, AllOf, AnyOf, Atom, Formula, branches
+from rebuno.policy.analysis.formulas import OPAQUE, AllOf, AnyOf, Atom, Formula, atoms, branches
 from rebuno.policy.analysis.glob_sets import within
 from rebuno.policy.analysis.value_sets import ValueSet
 from rebuno.policy.facets.predicates import predicate
@@ -26,16 +26,29 @@ _PARTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.CONTAINS, Op.CONTAI
 class CountedCondition:
     """A condition and when it counts: where it is yes (`sure`), or where it is yes or maybe."""
 
-    __slots__ = ("alternatives", "formula", "needed", "sure")
+    __slots__ = ("_alternatives", "formula", "needed", "places", "sure")
 
     def __init__(self, formula: Formula, *, sure: bool) -> None:
         self.formula = formula
         self.sure = sure
-        found = branches(formula, _MOST)
-        self.alternatives = None if found is None else [_Conjunction(one, sure) for one in found]
-        # Places that whatever implies it must ask about.
         parts = formula.items if isinstance(formula, AllOf) else (formula,)
-        self.needed = frozenset(part.place for part in parts if isinstance(part, Atom))
+        # Of each of these sets whatever implies it must ask about one place.
+        self.needed = tuple(frozenset(atom.place for atom in atoms(part)) for part in parts)
+        self.places: frozenset[str] = frozenset[str]().union(*self.needed)
+        self._alternatives: list[_Conjunction] | Literal[False] | None = False  # False: not drawn yet
+
+    @property
+    def alternatives(self) -> "list[_Conjunction] | None":
+        """What holds together, one way or another; None where there are too many ways. Most conditions are compared
+        with none that asks about the same places, so they are drawn only where one does."""
+        if self._alternatives is False:
+            found = branches(self.formula, _MOST)
+            self._alternatives = None if found is None else [_Conjunction(one, self.sure) for one in found]
+        return self._alternatives
+
+    def near(self, places: frozenset[str]) -> bool:
+        """Whether what asks about these places only may imply it."""
+        return not any(needed.isdisjoint(places) for needed in self.needed)
 
     def never(self) -> bool:
         """Whether it can be shown never to count."""
@@ -63,7 +76,7 @@ class _Conjunction:
 def implied(premise: CountedCondition, goals: Sequence[CountedCondition], context: PathContext) -> list[int] | None:
     """Which of the goals, between them, hold wherever the premise does; None where that cannot be shown, and where the
     premise never holds."""
-    if premise.alternatives is None:
+    if not any(goal.near(premise.places) for goal in goals) or premise.alternatives is None:
         return None
     used: set[int] = set()
     possible = [one for one in premise.alternatives if not one.contradicts]
@@ -76,7 +89,7 @@ def implied(premise: CountedCondition, goals: Sequence[CountedCondition], contex
 
 
 def _one_of(known: _Conjunction, goals: Sequence[CountedCondition], context: PathContext) -> set[int] | None:
-    near = [(at, goal) for at, goal in enumerate(goals) if goal.needed <= known.places]
+    near = [(at, goal) for at, goal in enumerate(goals) if goal.near(known.places)]
     for at, goal in near:
         if _holds(known, goal.formula, goal.sure, context):
             return {at}

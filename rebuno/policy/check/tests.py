@@ -11,6 +11,7 @@ from rebuno.policy.matcher.operands import Block, inherited, lens
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.keywords import ROOT_WORDS, TYPE_WORDS, did_you_mean
+from rebuno.policy.syntax.shapes import Shape, shape
 from rebuno.policy.syntax.tree import Op
 
 
@@ -56,9 +57,14 @@ class ExpressionChecker:
         self._names = names
         self._report = report
         self.owner = ""
+        # Tests of rules in which nothing was found: equal ones are not looked at again.
+        self._clean: set[Shape] = set()
 
     def expr(self, expr: s.Expr, place: ExpressionScope) -> None:
-        """Checks an expression and all expressions inside it."""
+        """Checks an expression and everything inside it."""
+        if isinstance(expr, s.Test):
+            self._once(expr, place)
+            return
         match expr:
             case s.And(items) | s.Or(items):
                 for item in items:
@@ -76,8 +82,6 @@ class ExpressionChecker:
             case s.During(schedule):
                 self._history("during", expr.span, place)
                 check_schedule(schedule, self._report)
-            case s.Test():
-                self._test(expr, place)
 
     # ------------------------------------------------------------ names and history
 
@@ -111,6 +115,16 @@ class ExpressionChecker:
             self.expr(where, IN_HISTORY)
 
     # ------------------------------------------------------------ one test
+
+    def _once(self, test: s.Test, place: ExpressionScope) -> None:
+        look = shape(test) if place is IN_RULE else None
+        if look is None:
+            self._test(test, place)
+        elif look not in self._clean:
+            before = len(self._report.findings)
+            self._test(test, place)
+            if len(self._report.findings) == before:
+                self._clean.add(look)
 
     def _test(self, test: s.Test, place: ExpressionScope) -> None:
         chain = check_chain(test.operand.facets, self._report)

@@ -13,6 +13,7 @@ from rebuno.policy.matcher.past_step import OF_THE_STEP, depends_on_submission, 
 from rebuno.policy.matcher.schedule import schedule_check
 from rebuno.policy.matcher.tests import Vocabulary, compile_block, compile_test, signs
 from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.shapes import Shape, shape
 from rebuno.policy.values.json_values import Tri
 
 # The compiler refuses deeper and larger conditions, so that evaluation never exhausts the stack or runs too long.
@@ -36,6 +37,17 @@ class BundleNames(Vocabulary):
     conditions: Mapping[str, tree.Expr] = field(default_factory=dict)
     _checks: dict[tuple[str, bool, bool], Check] = field(default_factory=dict)
     _sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _tests: dict[tuple[Shape, bool], Check] = field(default_factory=dict)
+
+    def test(self, test: tree.Test, negated: bool) -> Check:
+        """The check of a test outside of blocks, or of its negation: equal tests share one."""
+        look = shape(test)
+        if look is None:
+            return compile_test(test, self, negated)
+        check = self._tests.get((look, negated))
+        if check is None:
+            check = self._tests[look, negated] = compile_test(test, self, negated)
+        return check
 
     def check(self, name: str, negated: bool, block: Block | None) -> Check:
         """The check of a named condition. It is compiled once for each sign, inside and outside of blocks."""
@@ -62,7 +74,13 @@ class BundleNames(Vocabulary):
         if isinstance(expr, tree.Not):
             height, size = self.measure(expr.item, depth + 1)
         elif isinstance(expr, tree.And | tree.Or):
-            parts = [self.measure(item, depth + 1) for item in expr.items]
+            shallow = depth + 1 < MAX_NESTING
+            parts = [
+                (1, 1)
+                if shallow and isinstance(item, tree.Test) and item.block is None
+                else self.measure(item, depth + 1)
+                for item in expr.items
+            ]
             height, size = max(h for h, _ in parts), sum(n for _, n in parts)
         elif isinstance(expr, tree.Test) and expr.block is not None:
             height, size = self.measure(expr.block, depth + 1)
@@ -100,8 +118,8 @@ def _compiled(expr: tree.Expr, names: BundleNames, negated: bool, block: Block |
         return names.check(expr.name.text, negated, block)
     if isinstance(expr, tree.Test):
         if expr.block is None:
-            return compile_test(expr, names, negated, block)
-        # `not every X has (E)` is `any X has (not (E))`, so the negation continues into the block.
+            return names.test(expr, negated) if block is None else compile_test(expr, names, negated, block)
+        # `not every X has (E)` is `any X has (not (E))`: the negation goes on into the block.
         _, inverted, every = signs(expr, negated)
         inner = _compiled(expr.block, names, inverted, Block(lens(expr.operand, expr.op, block).facet))
         return compile_block(expr, inner, every is True, names, block)

@@ -9,7 +9,7 @@ from typing import Final
 
 from rebuno.policy.syntax import literals
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.text import Lines
+from rebuno.policy.syntax.text import Lines, Place
 
 # The suffix of the path of a converted text.
 CONVERTED: Final = " (as rules)"
@@ -23,6 +23,13 @@ _OPERAND: Final = re.compile(
     r"(?:(any|no)[ \n]+(text)[ \n]+of[ \n]+)?((args|target|agent)(?![A-Za-z0-9_-])"
     r'((?:\.[A-Za-z_][A-Za-z0-9_]*(?!-)|\["(?:[^"\\\n]|\\.)*"\])*))'
 )
+# A whole test as most of them are written, with the text on its right.
+_TEST: Final = re.compile(
+    rf"{_OPERAND.pattern} (?:(==|contains|matches) "
+    r'(?:(r"[^"\n]*")|("(?:[^"\\\n]|\\.)*"))|is (not )?(list|object|null)(?![A-Za-z0-9_-]))'
+)
+_JOINT: Final = re.compile(r"[ \n]+(and|or)(?![A-Za-z0-9_-])")
+_SPACE: Final = re.compile(r"[ \n]*")
 _PART: Final = re.compile(r'\.([A-Za-z_][A-Za-z0-9_]*)|\[("(?:[^"\\\n]|\\.)*")\]')
 _IS: Final = re.compile(r"[ \n]+is[ \n]+(?:(not)[ \n]+)?(list|object|null)(?![A-Za-z0-9_-])")
 _BLANK: Final = re.compile(r"(?:[ \n]|#[^\n]*\n)*")
@@ -55,10 +62,10 @@ class _Rules:
         self.at = 0
         self.end = 0  # of the last token taken
         self.next: _Token | None = None
-        # The line of the last place, and from where to where it goes.
-        self.line, self.low, self.high = 0, 0, 0
         # Few ways are asked about, each in many rules.
         self.parts: dict[str, tuple[s.PathPart, ...]] = {}
+        # And few texts are compared with, each several times.
+        self.texts: dict[str, str] = {}
 
     # ------------------------------------------------------------ tokens
 
@@ -92,14 +99,7 @@ class _Rules:
         return self.place(start, self.end)
 
     def place(self, start: int, end: int) -> s.Span:
-        if not (self.low <= start and end < self.high):
-            found = self.lines.span(start, end)
-            if found.line == found.end_line:
-                self.line, self.low = found.line, start - found.column + 1
-                self.high = self.text.find("\n", end) + 1
-            return found
-        line, low = self.line, self.low
-        return s.Span(line, start - low + 1, line, end - low + 1, start, end, self.lines.path)
+        return Place(start, end, self.lines)
 
     def name(self) -> s.Name:
         kind, value, start, _ = self.take()
@@ -229,22 +229,40 @@ class _Rules:
 
     # ------------------------------------------------------------ expressions
 
+    def begin(self) -> int:
+        """Where the next token starts."""
+        if self.next is not None:
+            return self.next[2]
+        found = _SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return self.at
+
     def expr(self, depth: int) -> s.Expr:
-        start = self.peek()[2]
+        start = self.begin()
         parts = [self.part(depth)]
-        if not self.sees("and", "or"):
+        joint = self.joint()
+        if not joint:
             return parts[0]
-        joint = self.peek()[1]
-        while self.sees(joint):
-            self.take()
+        there = joint
+        while there:
+            if there != joint:
+                raise _NotConvertedError
             parts.append(self.part(depth))
-        if self.sees("and", "or"):
-            raise _NotConvertedError
+            there = self.joint()
         return (s.And if joint == "and" else s.Or)(tuple(parts), self.span(start))
 
+    def joint(self) -> str:
+        # Behind a test or a parenthesis, where no token has been looked at.
+        found = _JOINT.match(self.text, self.at)
+        if found is None:
+            return ""
+        self.at = found.end()
+        return found[1]
+
     def part(self, depth: int) -> s.Expr:
-        if not self.sees("("):
-            return self.test()
+        start = self.begin()
+        if not self.text.startswith("(", start):
+            return self.usual(start) or self.test(start)
         if depth > _DEEPEST:
             raise _NotConvertedError
         self.take()
@@ -252,8 +270,31 @@ class _Rules:
         self.take(")")
         return inner
 
-    def test(self) -> s.Test:
-        start = self.peek()[2]
+    def usual(self, start: int) -> s.Test | None:
+        """A test as most of them are written, in one look; None where the next is another one."""
+        found = _TEST.match(self.text, start)
+        if found is None:
+            return None
+        quantifier, _, _, root, way, sign, raw, plain, negated, kind = found.groups()
+        lines = self.lines
+        facets = (s.Name("text", Place(*found.span(2), lines)),) if quantifier else ()
+        path = s.Path(root, self.way(way), Place(*found.span(3), lines))
+        end = found.end()
+        operand = s.Operand(_QUANTIFIERS.get(quantifier), facets, (path,), Place(start, found.end(3), lines))
+        self.next = None
+        self.at = self.end = end
+        place = Place(start, end, lines)
+        if kind is not None:
+            named = s.Literal(kind, Place(end - len(kind), end, lines))
+            return s.Test(operand, s.Op.IS, named, place, negated is not None)
+        text = raw or plain
+        value = self.texts.get(text)
+        if value is None:
+            value = self.texts[text] = literals.string(text)
+        right = s.Literal(value, Place(end - len(text), end, lines), raw is not None)
+        return s.Test(operand, _OPS[sign], right, place)
+
+    def test(self, start: int) -> s.Test:
         operand = self.operand(start)
         kind = _IS.match(self.text, self.at)
         if kind is not None:

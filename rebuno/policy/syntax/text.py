@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 from unicodedata import category
 
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic
@@ -35,6 +35,43 @@ _UNKNOWN: Final = {
     "Cs": "half a surrogate pair",
 }
 _COMMENT: Final = re.compile(r'(?<![A-Za-z0-9_])r"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|#[^\n]*')
+
+
+class Place(Span):
+    """A place whose lines and columns are counted once they are asked for: of most nodes of a large bundle never."""
+
+    __slots__ = ("_lines",)
+    # While it is made and counted it is written to; it is as frozen to everyone else, which mypy sees to.
+    __setattr__ = object.__setattr__
+    __delattr__ = object.__delattr__
+
+    def __init__(self, start: int, end: int, lines: "Lines") -> None:
+        self.start = start  # type: ignore[misc]
+        self.end = end  # type: ignore[misc]
+        self._lines = lines
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Span.__slots__:
+            raise AttributeError(name)
+        found = self._lines.span(self.start, self.end)
+        for counted in Span.__slots__:
+            object.__setattr__(self, counted, getattr(found, counted))
+        return getattr(found, name)
+
+    def __eq__(self, other: object) -> bool:
+        return self._counted() == (other._counted() if isinstance(other, Place) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._counted())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Span, tuple(getattr(self, name) for name in Span.__slots__)
+
+    def __repr__(self) -> str:
+        return repr(self._counted())
+
+    def _counted(self) -> Span:
+        return self._lines.span(self.start, self.end)
 
 
 class Lines:

@@ -132,10 +132,11 @@ class _YamlReader:
     def document(self, events: Iterator[Any]) -> YamlNode:
         found: YamlNode | None = None
         for event in events:
-            node = self.node(event)
+            kind = type(event)
+            node = self.scalar_node(event) if kind is yaml.ScalarEvent else self.node(event)
             if node is None:
                 continue
-            self.nodes += node.size if isinstance(event, yaml.AliasEvent) else 1
+            self.nodes += node.size if kind is yaml.AliasEvent else 1
             if self.nodes > self.most:
                 raise self.error(f"the file holds more than {self.most:,} values", node.span, "split it")
             if self.open:
@@ -150,18 +151,18 @@ class _YamlReader:
 
     def node(self, event: Any) -> YamlNode | None:
         """The node that this event completes, if it does."""
-        span = _span(event.start_mark, event.end_mark)
         if isinstance(event, yaml.AliasEvent):
+            span = _span(event.start_mark, event.end_mark)
             if event.anchor not in self.anchors:
                 raise self.error(f"`*{event.anchor}` names no earlier anchor", span)
             node = self.anchors[event.anchor]
             if len(self.open) + node.depth > MAX_DEPTH:
                 raise self.error(f"values nest deeper than {MAX_DEPTH} levels", span)
             return node
-        if isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)) and event.tag not in (None, "!"):
-            raise self.error(f"the tag `{event.tag}` is not read", span, "write plain values")
         if isinstance(event, yaml.CollectionStartEvent):
+            self.untagged(event)
             if len(self.open) >= MAX_DEPTH:
+                span = _span(event.start_mark, event.end_mark)
                 raise self.error(f"values nest deeper than {MAX_DEPTH} levels", span)
             self.open.append(_OpenNode(event))
             return None
@@ -169,9 +170,19 @@ class _YamlReader:
             done = self.open.pop()
             where = _span(done.start, event.start_mark)
             return self.anchored(done.anchor, YamlNode(done.items, where, done.keys, done.size, done.depth))
-        if isinstance(event, yaml.ScalarEvent):
-            return self.anchored(event.anchor, YamlNode(self.scalar(event, span), span, {}))
         return None
+
+    def scalar_node(self, event: Any) -> YamlNode:
+        """The node of a scalar: most events are such."""
+        self.untagged(event)
+        span = _span(event.start_mark, event.end_mark)
+        return self.anchored(event.anchor, YamlNode(self.scalar(event, span), span, {}))
+
+    def untagged(self, event: Any) -> None:
+        """Refuses a node with a tag."""
+        if event.tag not in (None, "!"):
+            span = _span(event.start_mark, event.end_mark)
+            raise self.error(f"the tag `{event.tag}` is not read", span, "write plain values")
 
     def anchored(self, anchor: str | None, node: YamlNode) -> YamlNode:
         if anchor is not None:
@@ -181,7 +192,8 @@ class _YamlReader:
     def scalar(self, event: yaml.ScalarEvent, span: Span) -> Any:
         text: str = event.value
         try:
-            text.encode("utf-8")
+            if not text.isascii():
+                text.encode("utf-8")
         except UnicodeEncodeError:
             raise self.error("the text holds a lone surrogate, which JSON cannot", span) from None
         if event.style or event.tag == "!":
