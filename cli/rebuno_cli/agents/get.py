@@ -1,9 +1,16 @@
 """`rebuno agent get`: one agent."""
 
+import click
+
 from rebuno_cli import connection, options
 
 
-def get(agent: options.Agent, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("get")
+@options.agent
+@options.db
+@options.url
+@options.as_json
+def get(agent: str, db: str | None, url: str | None, as_json: bool) -> int:
     """Show one agent: where it is, its policy, and what it says of itself."""
     from rebuno_cli.render import agents, console, output
 

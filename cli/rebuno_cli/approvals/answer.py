@@ -1,8 +1,8 @@
 """`rebuno approval grant` and `deny`: answers a question."""
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import connection, options
 
@@ -10,24 +10,30 @@ if TYPE_CHECKING:
     from rebuno.journal.records import Approval, Step
     from rebuno_cli.backend import Desk, Question
 
-_Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The approval's id, or its beginning.")]
-_As: TypeAlias = Annotated[
-    str, typer.Option("--as", metavar="NAME", help="Who answers; if not given, your login name, or the server's key.")
-]
-_Why: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="Why; after a denial the agent is told so.")]
-_Scope: TypeAlias = Annotated[
-    str, typer.Option(metavar="SCOPE", help="What it covers: `once`, `execution` or `rule`; `approval get` says what.")
-]
+_id = click.argument("approval_id", metavar="ID", help="The approval's id, or its beginning.")
+_as = click.option(
+    "--as", "who", default="", metavar="NAME", help="Who answers; if not given, your login name, or the server's key."
+)
+_why = click.option("--rationale", default="", metavar="TEXT", help="Why; after a denial the agent is told so.")
+_scope = click.option(
+    "--scope",
+    default="once",
+    show_default=True,
+    metavar="SCOPE",
+    help="What it covers: `once`, `execution` or `rule`; `approval get` says what.",
+)
 
 
+@click.command("grant")
+@_id
+@_as
+@_scope
+@_why
+@options.db
+@options.url
+@options.as_json
 def grant(
-    approval_id: _Id,
-    who: _As = "",
-    scope: _Scope = "once",
-    rationale: _Why = "",
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
+    approval_id: str, who: str, scope: str, rationale: str, db: str | None, url: str | None, as_json: bool
 ) -> int:
     """Let the step go ahead, when its execution runs next; one step only, unless the scope says more."""
 
@@ -40,14 +46,14 @@ def grant(
     return _show(*connection.work(db, url, answer), as_json)
 
 
-def deny(
-    approval_id: _Id,
-    who: _As = "",
-    rationale: _Why = "",
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("deny")
+@_id
+@_as
+@_why
+@options.db
+@options.url
+@options.as_json
+def deny(approval_id: str, who: str, rationale: str, db: str | None, url: str | None, as_json: bool) -> int:
     """Refuse the step; the agent is told the rationale."""
 
     async def answer(desk: "Desk") -> "Question":

@@ -1,9 +1,9 @@
 """`rebuno approval ls`: the questions that wait, or were answered."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 _STATES = ("pending", "granted", "denied", "expired", "withdrawn")
 
 
-def ls(
-    status: Annotated[str, typer.Option(metavar="STATUS", help="Those in this state, or `all`.")] = "pending",
-    execution: Annotated[str | None, typer.Option(metavar="ID", help="Only this execution's.")] = None,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("ls")
+@click.option("--status", default="pending", show_default=True, metavar="STATUS", help="Those in this state, or `all`.")
+@click.option("--execution", metavar="ID", help="Only this execution's.")
+@options.db
+@options.url
+@options.as_json
+def ls(status: str, execution: str | None, db: str | None, url: str | None, as_json: bool) -> int:
     """List approvals, the oldest first."""
     from rebuno_cli.render import approvals, console, output
 

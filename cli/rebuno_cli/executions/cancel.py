@@ -1,19 +1,17 @@
 """`rebuno exec cancel`: ends an execution."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import connection, options
 
 
-def cancel(
-    ref: options.Ref,
-    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it is recorded. In a store only.")] = None,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("cancel")
+@options.execution
+@click.option("--reason", metavar="TEXT", help="Why; it is recorded. In a store only.")
+@options.db
+@options.url
+@options.as_json
+def cancel(ref: str, reason: str | None, db: str | None, url: str | None, as_json: bool) -> int:
     """End an execution: nothing more of it runs, and nobody is asked about it any more.
 
     A handler that runs is stopped within 10 seconds. Exit code 4 where the execution has ended already.

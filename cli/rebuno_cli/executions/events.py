@@ -1,9 +1,9 @@
 """`rebuno exec events`: an execution's log."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import connection, options
 
@@ -12,13 +12,20 @@ if TYPE_CHECKING:
     from rebuno_cli.backend import Desk
 
 
-def events(
-    ref: options.Ref,
-    after: Annotated[int, typer.Option(metavar="SEQ", min=0, help="Only those after this number.")] = 0,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("events")
+@options.execution
+@click.option(
+    "--after",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="SEQ",
+    help="Only those after this number.",
+)
+@options.db
+@options.url
+@options.as_json
+def events(ref: str, after: int, db: str | None, url: str | None, as_json: bool) -> int:
     """List the events of an execution, the oldest first."""
     from rebuno_cli.render import console, events, output
 

@@ -1,40 +1,43 @@
 """`rebuno exec fork` and `retry`: a new execution that begins where another one stood."""
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import ages, connection, options
 
 if TYPE_CHECKING:
     from rebuno.journal.records import Execution
 
-_Key: TypeAlias = Annotated[
-    str | None, typer.Option("--id", metavar="NAME", help="Your own id for the new execution; it needs none.")
-]
-_KeepPolicy: TypeAlias = Annotated[
-    bool,
-    typer.Option("--keep-policy", help="Judge it to its end by the policy that the first one began under."),
-]
-_Deadline: TypeAlias = Annotated[
-    str | None, typer.Option("--deadline", metavar="AGE", help="Cancel it so long from now, such as 30m or 12h.")
-]
+_key = click.option("--id", "key", metavar="NAME", help="Your own id for the new execution; it needs none.")
+_keep_policy = click.option(
+    "--keep-policy", is_flag=True, help="Judge it to its end by the policy that the first one began under."
+)
+_deadline = click.option("--deadline", metavar="AGE", help="Cancel it so long from now, such as 30m or 12h.")
 
 
+@click.command("fork")
+@options.execution
+@click.option("--at", type=int, metavar="SEQ", help="The number of the event; the newest if not given.")
+@_key
+@click.option(
+    "--session", default="", metavar="NAME", help="A new session for it to begin; of a served execution only."
+)
+@_keep_policy
+@_deadline
+@options.db
+@options.url
+@options.as_json
 def fork(
-    ref: options.Ref,
-    at: Annotated[
-        int | None, typer.Option("--at", metavar="SEQ", help="The number of the event; the newest if not given.")
-    ] = None,
-    key: _Key = None,
-    session: Annotated[
-        str, typer.Option(metavar="NAME", help="A new session for it to begin; of a served execution only.")
-    ] = "",
-    keep_policy: _KeepPolicy = False,
-    deadline: _Deadline = None,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
+    ref: str,
+    at: int | None,
+    key: str | None,
+    session: str,
+    keep_policy: bool,
+    deadline: str | None,
+    db: str | None,
+    url: str | None,
+    as_json: bool,
 ) -> int:
     """Make a new execution of the steps that another one had settled by one of its events.
 
@@ -49,14 +52,14 @@ def fork(
     return _show(made, as_json)
 
 
-def retry(
-    ref: options.Ref,
-    key: _Key = None,
-    keep_policy: _KeepPolicy = False,
-    deadline: _Deadline = None,
-    db: options.Db = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("retry")
+@options.execution
+@_key
+@_keep_policy
+@_deadline
+@options.db
+@options.as_json
+def retry(ref: str, key: str | None, keep_policy: bool, deadline: str | None, db: str | None, as_json: bool) -> int:
     """Fork a failed or cancelled execution right before what made it fail.
 
     The failed one stays as it is. The new one is judged by the policy of today. Exit code 4 where the execution has not

@@ -2,13 +2,20 @@
 
 from typing import TYPE_CHECKING
 
+import click
+
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
     from rebuno_cli.backend import Desk
 
 
-def get(ref: options.Ref, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("get")
+@options.execution
+@options.db
+@options.url
+@options.as_json
+def get(ref: str, db: str | None, url: str | None, as_json: bool) -> int:
     """Show one execution: for whom it runs, its state, input, output and policy, and what its newest steps came to."""
     from rebuno.model.raised import checked
     from rebuno_cli.render import console, output, records

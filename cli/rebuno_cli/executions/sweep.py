@@ -1,22 +1,15 @@
 """`rebuno exec sweep`: ends what is overdue in a store, and removes what is old."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import ages, connection, options
 
 
-def sweep(
-    older_than: Annotated[
-        str | None,
-        typer.Option(
-            "--older-than", metavar="AGE", help="Remove executions that ended so long ago, such as 30d or 12h."
-        ),
-    ] = None,
-    db: options.Db = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("sweep")
+@click.option("--older-than", metavar="AGE", help="Remove executions that ended so long ago, such as 30d or 12h.")
+@options.db
+@options.as_json
+def sweep(older_than: str | None, db: str | None, as_json: bool) -> int:
     """Cancel executions past their deadlines, let overdue questions expire, let go of what dead processes ran.
 
     With --older-than it also removes ended executions, for good: what is left of each is its id, how it ended and the

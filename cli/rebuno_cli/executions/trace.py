@@ -1,9 +1,16 @@
 """`rebuno exec trace`: what happened in an execution."""
 
+import click
+
 from rebuno_cli import connection, options
 
 
-def trace(ref: options.Ref, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("trace")
+@options.execution
+@options.db
+@options.url
+@options.as_json
+def trace(ref: str, db: str | None, url: str | None, as_json: bool) -> int:
     """Tell what happened in an execution: its attempts and steps, what decided each, and how it went."""
     from rebuno_cli.render import console, output, timeline
 

@@ -1,20 +1,16 @@
 """`rebuno exec verify`: whether an execution's log is whole, and the one that it was."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import connection, options
 
 
-def verify(
-    ref: options.Ref,
-    head: Annotated[
-        str, typer.Option("--head", metavar="HASH", help="The hash that the newest event must have, kept elsewhere.")
-    ] = "",
-    db: options.Db = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("verify")
+@options.execution
+@click.option("--head", default="", metavar="HASH", help="The hash that the newest event must have, kept elsewhere.")
+@options.db
+@options.as_json
+def verify(ref: str, head: str, db: str | None, as_json: bool) -> int:
     """Recompute the hashes of an execution's events, steps and outcomes, and print the newest.
 
     Exit code 0, or 1 where something was changed or is missing, or where the newest hash is not --head.

@@ -1,9 +1,15 @@
 """`rebuno key ls`: the API keys of a server."""
 
+import click
+
 from rebuno_cli import connection, options
 
 
-def ls(db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("ls")
+@options.db
+@options.url
+@options.as_json
+def ls(db: str | None, url: str | None, as_json: bool) -> int:
     """List API keys, revoked ones too."""
     from rebuno_cli.render import console, keys, output
 

@@ -1,9 +1,16 @@
 """`rebuno key rm`: makes an API key useless."""
 
+import click
+
 from rebuno_cli import connection, options
 
 
-def rm(ref: options.Key, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("rm")
+@options.key
+@options.db
+@options.url
+@options.as_json
+def rm(ref: str, db: str | None, url: str | None, as_json: bool) -> int:
     """Revoke an API key."""
     from rebuno_cli.render import output
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import options
 from rebuno_cli.policy import backtest_input
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from rebuno.policy.testing.backtest import Judged
 
 
+@click.command("diff")
+@click.argument("old", metavar="OLD", help="The bundle as it was.")
+@click.argument("new", metavar="NEW", help="The bundle as it shall be.")
+@options.layers
+@backtest_input.executions
+@backtest_input.since
+@options.db
+@options.as_json
 def diff(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="The bundle as it was.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The bundle as it shall be.")],
-    layer: options.Layers = None,
-    execution: backtest_input.Executions = None,
-    since: backtest_input.Since = "",
-    db: options.Db = None,
-    as_json: options.Json = False,
+    old: str, new: str, layer: tuple[str, ...], execution: tuple[str, ...], since: str, db: str | None, as_json: bool
 ) -> int:
     """Show which rules differ between two bundles, and which steps they decide differently: those that a store has
     recorded, or without --execution and --since those of the cases beside the two.
@@ -34,7 +36,7 @@ def diff(
     from rebuno.policy.testing.backtest import Tally, against_policy
     from rebuno_cli.render import backtest, console, output
 
-    before = [read(path) for path in layer or ()]
+    before = [read(path) for path in layer]
     then, now = compile_policy([*before, read(old)]), compile_policy([*before, read(new)])
     found = differences(then.bundles[-1], now.bundles[-1])
     tally = Tally()
@@ -44,7 +46,7 @@ def diff(
         def take(steps: "list[Judged]") -> None:
             against_policy(tally, then, now, ((step.where, step.facts) for step in steps))
 
-        count = backtest_input.each(execution or [], since, db, take)
+        count = backtest_input.each(execution, since, db, take)
     else:
         against_policy(tally, then, now, _cases(old, new))
     result = tally.result()

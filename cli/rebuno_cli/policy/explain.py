@@ -2,9 +2,9 @@
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from rebuno.errors import ValidationError
 from rebuno_cli import files, options
@@ -13,27 +13,34 @@ if TYPE_CHECKING:
     from rebuno.policy.testing.cases import Submission
 
 
+@click.command("explain")
+@click.argument("bundle", metavar="BUNDLE", help="The bundle to ask.")
+@click.option("--target", metavar="NAME", help="The tool, model or local step; without it, steps are read.")
+@options.layers
+@click.option("--kind", default="tool", show_default=True, metavar="KIND", help="tool, llm or local.")
+@click.option("--args", default="", metavar="JSON", help="The arguments; @FILE reads a file, - standard input.")
+@click.option("--input", default="", metavar="JSON", help="The input of the execution; @FILE and - likewise.")
+@click.option("--history", default="", metavar="JSON", help="Earlier steps, a list; @FILE and - likewise.")
+@click.option("--agent", default="", metavar="NAME", help="The agent's id.")
+@click.option("--at", default="", metavar="TIME", help="When it is asked, as in 2026-01-31T08:30:00Z.")
+@click.option(
+    "--expect", default="", metavar="VERDICT", help="allow, deny or require_approval; exit with 1 where another comes."
+)
+@click.option("--all", "every", is_flag=True, help="Show rules about other steps too.")
+@options.as_json
 def explain(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle to ask.")],
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="NAME", help="The tool, model or local step; without it, steps are read."),
-    ] = None,
-    layer: options.Layers = None,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="tool, llm or local.")] = "tool",
-    args: Annotated[
-        str, typer.Option(metavar="JSON", help="The arguments; @FILE reads a file, - standard input.")
-    ] = "",
-    input: Annotated[str, typer.Option(metavar="JSON", help="The input of the execution; @FILE and - likewise.")] = "",
-    history: Annotated[str, typer.Option(metavar="JSON", help="Earlier steps, a list; @FILE and - likewise.")] = "",
-    agent: Annotated[str, typer.Option(metavar="NAME", help="The agent's id.")] = "",
-    at: Annotated[str, typer.Option(metavar="TIME", help="When it is asked, as in 2026-01-31T08:30:00Z.")] = "",
-    expect: Annotated[
-        str,
-        typer.Option(metavar="VERDICT", help="allow, deny or require_approval; exit with 1 where another comes."),
-    ] = "",
-    every: Annotated[bool, typer.Option("--all", help="Show rules about other steps too.")] = False,
-    as_json: options.Json = False,
+    bundle: str,
+    target: str | None,
+    layer: tuple[str, ...],
+    kind: str,
+    args: str,
+    input: str,
+    history: str,
+    agent: str,
+    at: str,
+    expect: str,
+    every: bool,
+    as_json: bool,
 ) -> int:
     """Show what a bundle says about one step, and why. Nothing is run and nothing is recorded.
 
@@ -50,7 +57,7 @@ def explain(
 
     if expect and expect not in VERDICTS:
         raise ValidationError(f"`--expect {expect}` is no verdict; one of {', '.join(VERDICTS)}")
-    policy = compile.compile_policy([source.read(path) for path in (*(layer or ()), bundle)])
+    policy = compile.compile_policy([source.read(path) for path in (*layer, bundle)])
     if target is None:
         if sys.stdin.isatty():
             raise ValidationError("there is no step to explain; give `--target NAME`, or steps on standard input")

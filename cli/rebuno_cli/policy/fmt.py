@@ -1,11 +1,10 @@
 """`rebuno policy fmt`: writes bundles the one way that all are written."""
 
-import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno.errors import BundleError, ValidationError
 from rebuno_cli import files, options
@@ -14,14 +13,14 @@ if TYPE_CHECKING:
     from rebuno.policy.syntax.source import Source
 
 
-def fmt(
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Bundles or folders of them; - for standard input.")
-    ],
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; end with 1 if a file would change.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Write nothing; show what would change.")] = False,
-    as_json: options.Json = False,
-) -> int:
+@click.command("fmt")
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH...", help="Bundles or folders of them; - for standard input."
+)
+@click.option("--check", is_flag=True, help="Write nothing; end with 1 if a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@options.as_json
+def fmt(paths: tuple[str, ...], check: bool, diff: bool, as_json: bool) -> int:
     """Write bundles in the one layout, keeping every comment. Only files that change are written.
 
     Exit code 0, with --check 1 when a file would change, 2 when a bundle has syntax errors (it stays as it is).
@@ -49,14 +48,14 @@ def fmt(
             files.replace(path, text)
     if as_json:
         output.write_json({"files": sources, "changed": changed})
-    elif not diff and paths != ["-"]:
+    elif not diff and paths != ("-",):
         _say(changed, sources, check)
     if broken:
         raise BundleError([finding for error in broken for finding in error.diagnostics])
     return 1 if check and changed else 0
 
 
-def _sources(paths: list[str], broken: list[BundleError]) -> "Iterator[tuple[Path | None, Source]]":
+def _sources(paths: Sequence[str], broken: list[BundleError]) -> "Iterator[tuple[Path | None, Source]]":
     from rebuno.policy.syntax.source import Source, read
     from rebuno.policy.testing.discovery import find
 
@@ -75,6 +74,8 @@ def _sources(paths: list[str], broken: list[BundleError]) -> "Iterator[tuple[Pat
 
 
 def _show(source: "Source", text: str) -> None:
+    import difflib
+
     from rebuno_cli.render import escape, output
 
     old, new = source.text.splitlines(), text.splitlines()

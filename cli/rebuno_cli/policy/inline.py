@@ -1,16 +1,14 @@
 """`rebuno policy inline`: a bundle and the files that it uses as one text."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import options
 
 
-def inline(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle to close.")],
-    as_json: options.Json = False,
-) -> int:
+@click.command("inline")
+@click.argument("bundle", metavar="BUNDLE", help="The bundle to close.")
+@options.as_json
+def inline(bundle: str, as_json: bool) -> int:
     """Print a bundle with everything that it uses in its place, for where a bundle must be one text.
 
     Exit code 2 when the bundle has errors.

@@ -1,5 +1,6 @@
 """What `rebuno policy test --agent` does: the kernel itself is asked, with the layers and the steps that it has."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rebuno.errors import ValidationError
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from rebuno_cli.backend import Desk
 
 
-def test(path: str, agent: str, executions: list[str], db: str | None, url: str | None, *, as_json: bool) -> int:
+def test(path: str, agent: str, executions: Sequence[str], db: str | None, url: str | None, *, as_json: bool) -> int:
     """Asks the bundle at `path`, as if it were the agent's, about the cases beside it and the recorded steps of
     `executions`; the exit code.
 

@@ -1,19 +1,17 @@
 """`rebuno policy set`: puts a bundle in force for a served agent."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import connection, options
 
 
-def put(
-    agent: options.Agent,
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle, with all that it uses.")],
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("set")
+@options.agent
+@click.argument("bundle", metavar="BUNDLE", help="The bundle, with all that it uses.")
+@options.db
+@options.url
+@options.as_json
+def put(agent: str, bundle: str, db: str | None, url: str | None, as_json: bool) -> int:
     """Put a bundle in force for an agent, with the files that it uses as one text.
 
     Exit code 2 where it has errors; the old one stays then.
