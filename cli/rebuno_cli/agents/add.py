@@ -22,16 +22,17 @@ from rebuno_cli import connection, options
 @options.as_json
 def add(
     agent: str, webhook: str, secret: str, lease: float | None, db: str | None, url: str | None, as_json: bool
-) -> int:
+) -> None:
     """Register an agent, or change where it is and its secret."""
-    from rebuno_cli.render import agents, output
+    from rebuno_cli.render import agents
+    from rebuno_cli.render.show import show
 
     signs = secret or os.environ.get("REBUNO_AGENT_SECRET", "")
     if not signs:
         raise ValidationError("the agent has no secret; set REBUNO_AGENT_SECRET or give `--secret TEXT`")
     made = connection.work(db, url, lambda desk: desk.put_agent(agent, webhook_url=webhook, secret=signs, lease=lease))
-    if as_json:
-        output.write_json(agents.agent_json(made))
-    else:
-        output.write_text(f"agent {agents.named(made)} is told of executions at {agents.place(made)}")
-    return 0
+    show(
+        as_json,
+        lambda: agents.agent_json(made),
+        lambda: f"agent {agents.named(made)} is told of executions at {agents.place(made)}",
+    )

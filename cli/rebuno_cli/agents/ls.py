@@ -9,13 +9,10 @@ from rebuno_cli import connection, options
 @options.db
 @options.url
 @options.as_json
-def ls(db: str | None, url: str | None, as_json: bool) -> int:
+def ls(db: str | None, url: str | None, as_json: bool) -> None:
     """List agents."""
-    from rebuno_cli.render import agents, console, output
+    from rebuno_cli.render import agents
+    from rebuno_cli.render.show import show
 
     found = connection.work(db, url, lambda desk: desk.agents())
-    if as_json:
-        output.write_json({"agents": [agents.agent_json(agent) for agent in found]})
-    else:
-        console.write(agents.agents(found))
-    return 0
+    show(as_json, lambda: {"agents": [agents.agent_json(agent) for agent in found]}, lambda: agents.agents(found))

@@ -34,7 +34,7 @@ _scope = click.option(
 @options.as_json
 def grant(
     approval_id: str, who: str, scope: str, rationale: str, db: str | None, url: str | None, as_json: bool
-) -> int:
+) -> None:
     """Let the step go ahead, when its execution runs next; one step only, unless the scope says more."""
 
     async def answer(desk: "Desk") -> "Question":
@@ -43,7 +43,7 @@ def grant(
             _announce(row, step, scope)
         return await desk.resolve(row.id, granted=True, decided_by=who, rationale=rationale, scope=scope)
 
-    return _show(*connection.work(db, url, answer), as_json)
+    _show(*connection.work(db, url, answer), as_json)
 
 
 @click.command("deny")
@@ -53,13 +53,13 @@ def grant(
 @options.db
 @options.url
 @options.as_json
-def deny(approval_id: str, who: str, rationale: str, db: str | None, url: str | None, as_json: bool) -> int:
+def deny(approval_id: str, who: str, rationale: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Refuse the step; the agent is told the rationale."""
 
     async def answer(desk: "Desk") -> "Question":
         return await desk.resolve(approval_id, granted=False, decided_by=who, rationale=rationale, scope="once")
 
-    return _show(*connection.work(db, url, answer), as_json)
+    _show(*connection.work(db, url, answer), as_json)
 
 
 def _announce(row: "Approval", step: "Step | None", scope: str) -> None:
@@ -71,16 +71,18 @@ def _announce(row: "Approval", step: "Step | None", scope: str) -> None:
         output.write_text(f"scope {scope}: {text}")
 
 
-def _show(answered: "Approval", step: "Step | None", as_json: bool) -> int:
-    from rebuno_cli.render import approvals, output
+def _show(answered: "Approval", step: "Step | None", as_json: bool) -> None:
+    from rebuno_cli.render import approvals
+    from rebuno_cli.render.show import show
+
+    show(as_json, lambda: approvals.approval_json(answered, step), lambda: _answer(answered))
+
+
+def _answer(answered: "Approval") -> str:
     from rebuno_cli.render.escape import escape
 
-    if as_json:
-        output.write_json(approvals.approval_json(answered, step))
-    elif answered.status == "pending":
-        given = sum(vote.decision == "grant" for vote in answered.votes)
-        count = f"{given} grant{'s' if given > 1 else ''} of {answered.quorum} so far"
-        output.write_text(f"approval {answered.id} pending: {count}, others must grant it too")
-    else:
-        output.write_text(f"approval {answered.id} {answered.status} by {escape(answered.decided_by)}")
-    return 0
+    if answered.status != "pending":
+        return f"approval {answered.id} {answered.status} by {escape(answered.decided_by)}"
+    given = sum(vote.decision == "grant" for vote in answered.votes)
+    count = f"{given} grant{'s' if given > 1 else ''} of {answered.quorum} so far"
+    return f"approval {answered.id} pending: {count}, others must grant it too"

@@ -18,17 +18,14 @@ if TYPE_CHECKING:
 @options.db
 @options.url
 @options.as_json
-def get(approval_id: str, db: str | None, url: str | None, as_json: bool) -> int:
+def get(approval_id: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Show one approval: its step with all arguments, who may answer, and what a grant of each scope covers."""
-    from rebuno_cli.render import approvals, console, output
+    from rebuno_cli.render import approvals
+    from rebuno_cli.render.show import show
 
     async def look(desk: "Desk") -> "tuple[Approval, Step | None, Sequence[Panel], float]":
         row, step = await desk.approval(approval_id)
         return row, step, await desk.panels(row), desk.now()
 
     row, step, panels, now = connection.work(db, url, look)
-    if as_json:
-        output.write_json(approvals.approval_json(row, step))
-    else:
-        console.write(approvals.approval(row, step, panels, now))
-    return 0
+    show(as_json, lambda: approvals.approval_json(row, step), lambda: approvals.approval(row, step, panels, now))

@@ -20,9 +20,10 @@ _STATES = ("pending", "granted", "denied", "expired", "withdrawn")
 @options.db
 @options.url
 @options.as_json
-def ls(status: str, execution: str | None, db: str | None, url: str | None, as_json: bool) -> int:
+def ls(status: str, execution: str | None, db: str | None, url: str | None, as_json: bool) -> None:
     """List approvals, the oldest first."""
-    from rebuno_cli.render import approvals, console, output
+    from rebuno_cli.render import approvals
+    from rebuno_cli.render.show import show
 
     if status not in (*_STATES, "all"):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(_STATES)}, all")
@@ -32,8 +33,8 @@ def ls(status: str, execution: str | None, db: str | None, url: str | None, as_j
         return found, desk.now()
 
     rows, now = connection.work(db, url, look)
-    if as_json:
-        output.write_json({"approvals": [approvals.approval_json(row, step) for row, step in rows]})
-    else:
-        console.write(approvals.approvals(rows, now))
-    return 0
+    show(
+        as_json,
+        lambda: {"approvals": [approvals.approval_json(row, step) for row, step in rows]},
+        lambda: approvals.approvals(rows, now),
+    )

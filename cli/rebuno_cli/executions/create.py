@@ -25,15 +25,12 @@ def create(
     db: str | None,
     url: str | None,
     as_json: bool,
-) -> int:
+) -> None:
     """Begin an execution; its agent is told of it by the server, at once or as soon as one runs."""
     from rebuno_cli.backend import Wanted
-    from rebuno_cli.render import output, records
+    from rebuno_cli.render import records
+    from rebuno_cli.render.show import show
 
     wanted = Wanted(agent, files.json_value(input, "the input"), session, key, parent, on_behalf_of)
     made = connection.work(db, url, lambda desk: desk.create(wanted))
-    if as_json:
-        output.write_json(records.execution_json(made))
-    else:
-        output.write_text(f"execution {made.id} {made.status}")
-    return 0
+    show(as_json, lambda: records.execution_json(made), lambda: f"execution {made.id} {made.status}")

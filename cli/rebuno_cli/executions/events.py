@@ -25,17 +25,18 @@ if TYPE_CHECKING:
 @options.db
 @options.url
 @options.as_json
-def events(ref: str, after: int, db: str | None, url: str | None, as_json: bool) -> int:
+def events(ref: str, after: int, db: str | None, url: str | None, as_json: bool) -> None:
     """List the events of an execution, the oldest first."""
-    from rebuno_cli.render import console, events, output
+    from rebuno_cli.render import events
+    from rebuno_cli.render.show import show
 
     async def look(desk: "Desk") -> "tuple[Sequence[Event], Sequence[Step]]":
         row = await desk.execution(ref)
         return await desk.events(row.id, after=after), await desk.steps(row.id)
 
     found, steps = connection.work(db, url, look)
-    if as_json:
-        output.write_json({"events": [events.event_json(event) for event in found]})
-    else:
-        console.write(events.events(found, {step.step_id: step for step in steps}))
-    return 0
+    show(
+        as_json,
+        lambda: {"events": [events.event_json(event) for event in found]},
+        lambda: events.events(found, {step.step_id: step for step in steps}),
+    )

@@ -38,7 +38,7 @@ def fork(
     db: str | None,
     url: str | None,
     as_json: bool,
-) -> int:
+) -> None:
     """Make a new execution of the steps that another one had settled by one of its events.
 
     It is run by its id, with the same handler; a served one is delivered to its agent. What was settled is replayed;
@@ -49,7 +49,7 @@ def fork(
 
     wanted = Fork(at, key, session, keep_policy, _after(deadline))
     made = connection.work(db, url, lambda desk: desk.fork(ref, wanted))
-    return _show(made, as_json)
+    _show(made, as_json)
 
 
 @click.command("retry")
@@ -59,7 +59,7 @@ def fork(
 @_deadline
 @options.db
 @options.as_json
-def retry(ref: str, key: str | None, keep_policy: bool, deadline: str | None, db: str | None, as_json: bool) -> int:
+def retry(ref: str, key: str | None, keep_policy: bool, deadline: str | None, db: str | None, as_json: bool) -> None:
     """Fork a failed or cancelled execution right before what made it fail.
 
     The failed one stays as it is. The new one is judged by the policy of today. Exit code 4 where the execution has not
@@ -67,20 +67,18 @@ def retry(ref: str, key: str | None, keep_policy: bool, deadline: str | None, db
     """
     ends = _after(deadline)
     made = connection.ask(db, lambda operator: operator.retry(ref, key=key, keep_policy=keep_policy, deadline=ends))
-    return _show(made, as_json)
+    _show(made, as_json)
 
 
 def _after(deadline: str | None) -> float | None:
     return None if deadline is None else ages.seconds("--deadline", deadline)
 
 
-def _show(made: "Execution", as_json: bool) -> int:
-    from rebuno_cli.render import output, records
+def _show(made: "Execution", as_json: bool) -> None:
+    from rebuno_cli.render import records
+    from rebuno_cli.render.show import show
 
-    if as_json:
-        output.write_json(records.execution_json(made))
-    else:
-        output.write_text(f"execution {made.id} forked from {made.forked_from} at event {made.fork_seq}")
-        if not made.served:
-            output.write_text("run its handler with that id to go on")
-    return 0
+    said = [f"execution {made.id} forked from {made.forked_from} at event {made.fork_seq}"]
+    if not made.served:
+        said.append("run its handler with that id to go on")
+    show(as_json, lambda: records.execution_json(made), lambda: said)

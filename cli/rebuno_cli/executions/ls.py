@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 @options.db
 @options.url
 @options.as_json
-def ls(status: str | None, agent: str | None, limit: int, db: str | None, url: str | None, as_json: bool) -> int:
+def ls(status: str | None, agent: str | None, limit: int, db: str | None, url: str | None, as_json: bool) -> None:
     """List the newest executions."""
     from rebuno.model.execution import ExecutionStatus
-    from rebuno_cli.render import console, output, records
+    from rebuno_cli.render import records
     from rebuno_cli.render.escape import escape
+    from rebuno_cli.render.show import show
 
     if status is not None and status not in set(ExecutionStatus):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(ExecutionStatus)}")
@@ -36,10 +37,11 @@ def ls(status: str | None, agent: str | None, limit: int, db: str | None, url: s
         return found, await desk.changed_files(found)
 
     rows, changed = connection.work(db, url, look)
-    if as_json:
-        output.write_json({"executions": [records.execution_json(row) for row in rows], "changed_files": list(changed)})
-    else:
-        console.write(records.executions(rows))
-        for path in changed:
-            output.write_text(f"the bundle file `{escape(path, None)}` has changed since an execution began under it")
-    return 0
+    noted = [
+        f"the bundle file `{escape(path, None)}` has changed since an execution began under it" for path in changed
+    ]
+    show(
+        as_json,
+        lambda: {"executions": [records.execution_json(row) for row in rows], "changed_files": list(changed)},
+        lambda: [*records.executions(rows), *noted],
+    )

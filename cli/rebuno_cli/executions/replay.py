@@ -33,7 +33,8 @@ def replay(source: str, handler: str, policy: tuple[str, ...], db: str | None, a
     import asyncio
 
     from rebuno.testing import replay as through
-    from rebuno_cli.render import console, output, replayed
+    from rebuno_cli.render import replayed
+    from rebuno_cli.render.show import show
 
     run = _handler(handler)
     recording = _recording(source, db)
@@ -43,10 +44,11 @@ def replay(source: str, handler: str, policy: tuple[str, ...], db: str | None, a
     except SystemExit:
         # Its code would be taken for ours.
         raise ValidationError(f"`{handler}` ended the interpreter (`sys.exit`); let it return or raise") from None
-    if as_json:
-        output.write_json({**found.to_json(), "policy": None if judged is None else judged.to_json()})
-    else:
-        console.write(replayed.replayed(found, judged))
+    show(
+        as_json,
+        lambda: {**found.to_json(), "policy": None if judged is None else judged.to_json()},
+        lambda: replayed.replayed(found, judged),
+    )
     return int(not found.same or bool(judged and judged.differing))
 
 

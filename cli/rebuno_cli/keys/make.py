@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @options.db
 @options.url
 @options.as_json
-def create(name: str, scope: tuple[str, ...], db: str | None, url: str | None, as_json: bool) -> int:
+def create(name: str, scope: tuple[str, ...], db: str | None, url: str | None, as_json: bool) -> None:
     """Make an API key, and print its token, which is told this once."""
-    return _show(connection.work(db, url, lambda desk: desk.create_key(name, scope)), as_json)
+    _show(connection.work(db, url, lambda desk: desk.create_key(name, scope)), as_json)
 
 
 @click.command("rotate")
@@ -28,17 +28,13 @@ def create(name: str, scope: tuple[str, ...], db: str | None, url: str | None, a
 @options.db
 @options.url
 @options.as_json
-def rotate(ref: str, db: str | None, url: str | None, as_json: bool) -> int:
+def rotate(ref: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Give a key a new token; the old one is good no more. Exit code 4 where the key is revoked."""
-    return _show(connection.work(db, url, lambda desk: desk.rotate_key(ref)), as_json)
+    _show(connection.work(db, url, lambda desk: desk.rotate_key(ref)), as_json)
 
 
-def _show(made: "NewApiKey", as_json: bool) -> int:
-    from rebuno_cli.render import keys, output
+def _show(made: "NewApiKey", as_json: bool) -> None:
+    from rebuno_cli.render import keys
+    from rebuno_cli.render.show import show
 
-    if as_json:
-        output.write_json(keys.new_json(made))
-    else:
-        output.write_text(f"key {made.id}")
-        output.write_text(made.token)
-    return 0
+    show(as_json, lambda: keys.new_json(made), lambda: [f"key {made.id}", made.token])

@@ -10,13 +10,9 @@ from rebuno_cli import connection, options
 @options.db
 @options.url
 @options.as_json
-def rm(ref: str, db: str | None, url: str | None, as_json: bool) -> int:
+def rm(ref: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Revoke an API key."""
-    from rebuno_cli.render import output
+    from rebuno_cli.render.show import show
 
     gone = connection.work(db, url, lambda desk: desk.revoke_key(ref))
-    if as_json:
-        output.write_json({"id": gone.id})
-    else:
-        output.write_text(f"key {gone.id} is revoked")
-    return 0
+    show(as_json, lambda: {"id": gone.id}, lambda: f"key {gone.id} is revoked")

@@ -1,11 +1,16 @@
 """`rebuno policy check`: everything that is wrong with bundles, at once."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rebuno_cli import options
+
+if TYPE_CHECKING:
+    from rebuno_cli.render.show import Item
 
 _FORMATS = ["text", "json", "github", "sarif"]
 
@@ -35,24 +40,28 @@ def check(paths: tuple[str, ...], tools: str, layer: tuple[str, ...], form: str,
     from rebuno.policy.syntax.source import read
     from rebuno.policy.testing.discovery import find
     from rebuno.policy.testing.runner import check_suite
-    from rebuno_cli.render import annotations, console, diagnostics, output, sarif
+    from rebuno_cli.render import annotations, diagnostics, output, sarif
+    from rebuno_cli.render.show import show
 
     suites = find(paths)
     known = read_tools(identity.parse(Path(tools).read_bytes())) if tools else []
     layers = compile_policy([read(path) for path in layer]).bundles if layer else ()
     checked = [check_suite(suite, tools=known, layers=layers) for suite in suites]
     found = [d for one in checked for d in one.diagnostics]
-    if as_json or form == "json":
-        output.write_json(diagnostics.check_json(checked))
-    elif form == "sarif":
-        output.write_json(sarif.log(found))
-    elif form == "github":
-        for line in annotations.commands(found):
-            output.write_text(line)
-    else:
-        texts = {path: text for one in checked for path, text in one.texts.items()}
-        console.write([*diagnostics.diagnostics(found, texts, output.width(sys.stdout))])
-        console.write([diagnostics.counts(found, len(checked))])
+    texts = {path: text for one in checked for path, text in one.texts.items()}
+
+    def listed() -> "Iterator[Item]":
+        yield from diagnostics.diagnostics(found, texts, output.width(sys.stdout))
+        yield diagnostics.counts(found, len(checked))
+
+    match "json" if as_json else form:
+        case "sarif":
+            output.write_json(sarif.log(found))
+        case "github":
+            for line in annotations.commands(found):
+                output.write_text(line)
+        case wanted:
+            show(wanted == "json", lambda: diagnostics.check_json(checked), listed)
     if not all(one.sound for one in checked):
         return 2
     return int(strict and bool(found))

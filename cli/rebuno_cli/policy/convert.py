@@ -11,7 +11,7 @@ from rebuno_cli import files, options
 @click.argument("bundle", metavar="FILE", help="The YAML bundle.")
 @click.option("--out", "-o", default="", metavar="OUT", help="Write the rules there; without it they are printed.")
 @options.as_json
-def convert(bundle: str, out: str, as_json: bool) -> int:
+def convert(bundle: str, out: str, as_json: bool) -> None:
     """Write a YAML bundle of the published kernel as an .rbp bundle with the same verdicts, or stricter ones.
 
     What is read otherwise than there is told on standard error. Exit code 0, or 2 when the YAML bundle has errors.
@@ -22,6 +22,7 @@ def convert(bundle: str, out: str, as_json: bool) -> int:
     from rebuno.policy.interop.yaml_convert import to_rbp
     from rebuno.policy.syntax.source import read
     from rebuno_cli.render import output
+    from rebuno_cli.render.show import show
 
     source = read(bundle)
     text = to_rbp(source).text
@@ -29,8 +30,4 @@ def convert(bundle: str, out: str, as_json: bool) -> int:
         output.write_text(str(warning), to=sys.stderr)
     if out:
         files.replace(Path(out), text)
-    if as_json:
-        output.write_json({"out": out or None, "text": text})
-    elif not out:
-        output.write_text(text.removesuffix("\n"))
-    return 0
+    show(as_json, lambda: {"out": out or None, "text": text}, lambda: [] if out else text.removesuffix("\n"))

@@ -34,7 +34,8 @@ def diff(
     from rebuno.policy.interop.diff import differences
     from rebuno.policy.syntax.source import read
     from rebuno.policy.testing.backtest import Tally, against_policy
-    from rebuno_cli.render import backtest, console, output
+    from rebuno_cli.render import backtest
+    from rebuno_cli.render.show import show
 
     before = [read(path) for path in layer]
     then, now = compile_policy([*before, read(old)]), compile_policy([*before, read(new)])
@@ -50,10 +51,11 @@ def diff(
     else:
         against_policy(tally, then, now, _cases(old, new))
     result = tally.result()
-    if as_json:
-        output.write_json({"bundle": found.to_json(), **result.to_json()})
-    else:
-        console.write([*backtest.changes(found), *backtest.backtest(result, executions=count)])
+    show(
+        as_json,
+        lambda: {"bundle": found.to_json(), **result.to_json()},
+        lambda: [*backtest.changes(found), *backtest.backtest(result, executions=count)],
+    )
     return int(bool(result.differing) or (count is None and bool(found)))
 
 

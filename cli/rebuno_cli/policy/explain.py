@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,9 @@ from rebuno.errors import ValidationError
 from rebuno_cli import files, options
 
 if TYPE_CHECKING:
+    from rebuno.policy.explain.trace import Trace
     from rebuno.policy.testing.cases import Submission
+    from rebuno_cli.render.show import Item
 
 
 @click.command("explain")
@@ -53,7 +56,7 @@ def explain(
     from rebuno.policy.explain.explain import explain as why
     from rebuno.policy.syntax import source
     from rebuno.policy.testing.reader import VERDICTS
-    from rebuno_cli.render import console, output, trace
+    from rebuno_cli.render.show import show
 
     if expect and expect not in VERDICTS:
         raise ValidationError(f"`--expect {expect}` is no verdict; one of {', '.join(VERDICTS)}")
@@ -71,17 +74,30 @@ def explain(
     differs = False
     for number, step in enumerate(steps):
         told = why(policy, step.facts())
-        differs = differs or bool(expect and told.decision.verdict != expect)
-        if as_json:
-            data = {**told.to_json(), "submission": step.to_json()}
-            output.write_json(data, indent=None if target is None else 2)
-        else:
-            if number:
-                output.write_text("")
-            console.write([trace.submission(step), *trace.trace(told, every=every)])
-            if expect and told.decision.verdict != expect:
-                console.write([trace.unexpected(told, expect)])
+        other = bool(expect and told.decision.verdict != expect)
+        differs = differs or other
+        show(
+            as_json,
+            partial(_data, told, step),
+            partial(_view, told, step, first=not number, every=every, unexpected=expect if other else ""),
+            indent=None if target is None else 2,
+        )
     return 1 if differs else 0
+
+
+def _data(told: "Trace", step: "Submission") -> dict[str, Any]:
+    return {**told.to_json(), "submission": step.to_json()}
+
+
+def _view(told: "Trace", step: "Submission", *, first: bool, every: bool, unexpected: str) -> "Iterator[Item]":
+    from rebuno_cli.render import trace
+
+    if not first:
+        yield ""
+    yield trace.submission(step)
+    yield from trace.trace(told, every=every)
+    if unexpected:
+        yield trace.unexpected(told, unexpected)
 
 
 def _single(fields: dict[str, Any], given: dict[str, str]) -> "Submission":

@@ -27,6 +27,7 @@ def fmt(paths: tuple[str, ...], check: bool, diff: bool, as_json: bool) -> int:
     """
     from rebuno.policy.format.format import format_bundle
     from rebuno_cli.render import output
+    from rebuno_cli.render.show import show
 
     changed: list[str] = []
     broken: list[BundleError] = []
@@ -46,10 +47,8 @@ def fmt(paths: tuple[str, ...], check: bool, diff: bool, as_json: bool) -> int:
             output.write_text(text.removesuffix("\n"))
         elif path is not None and text != source.text and not check:
             files.replace(path, text)
-    if as_json:
-        output.write_json({"files": sources, "changed": changed})
-    elif not diff and paths != ("-",):
-        _say(changed, sources, check)
+    told = [] if diff or paths == ("-",) else _told(changed, sources, check)
+    show(as_json, lambda: {"files": sources, "changed": changed}, lambda: told)
     if broken:
         raise BundleError([finding for error in broken for finding in error.diagnostics])
     return 1 if check and changed else 0
@@ -83,9 +82,9 @@ def _show(source: "Source", text: str) -> None:
         output.write_text(escape.escape(line, None))
 
 
-def _say(changed: list[str], sources: int, check: bool) -> None:
-    from rebuno_cli.render import diagnostics, escape, output
+def _told(changed: list[str], sources: int, check: bool) -> list[str]:
+    from rebuno_cli.render import diagnostics, escape
 
-    for path in changed:
-        output.write_text(f"{'would change' if check else 'formatted'} {escape.escape(path, None)}")
-    output.write_text(f"{len(changed)} of {diagnostics.counted(sources, 'file')} {'differ' if check else 'changed'}")
+    lines = [f"{'would change' if check else 'formatted'} {escape.escape(path, None)}" for path in changed]
+    count = f"{len(changed)} of {diagnostics.counted(sources, 'file')}"
+    return [*lines, f"{count} {'differ' if check else 'changed'}"]

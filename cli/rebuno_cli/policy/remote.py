@@ -23,7 +23,8 @@ def test(path: str, agent: str, executions: Sequence[str], db: str | None, url: 
     from rebuno.policy.syntax.source import read
     from rebuno.policy.testing.discovery import find
     from rebuno.policy.testing.reader import read_cases
-    from rebuno_cli.render import console, output, tested
+    from rebuno_cli.render import tested
+    from rebuno_cli.render.show import show
 
     suites = find([path])
     if len(suites) != 1:
@@ -36,10 +37,7 @@ def test(path: str, agent: str, executions: Sequence[str], db: str | None, url: 
         return await desk.test_policy(agent, bundle=text, cases=cases, execution_ids=executions)
 
     result = connection.work(db, url, ask)
-    if as_json:
-        output.write_json(tested.tested_json(result))
-    else:
-        console.write(tested.tested(result))
+    show(as_json, lambda: tested.tested_json(result), lambda: tested.tested(result))
     return int(bool(result.failed))
 
 

@@ -11,19 +11,19 @@ from rebuno_cli import connection, options
 @options.db
 @options.url
 @options.as_json
-def put(agent: str, bundle: str, db: str | None, url: str | None, as_json: bool) -> int:
+def put(agent: str, bundle: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Put a bundle in force for an agent, with the files that it uses as one text.
 
     Exit code 2 where it has errors; the old one stays then.
     """
     from rebuno.policy.inline import inline
-    from rebuno_cli.render import output
     from rebuno_cli.render.escape import escape
+    from rebuno_cli.render.show import show
 
     text = inline(bundle)
     connection.work(db, url, lambda desk: desk.set_policy(agent, text))
-    if as_json:
-        output.write_json({"agent_id": agent, "text": text})
-    else:
-        output.write_text(f"the bundle `{escape(bundle, None)}` is in force for agent {escape(agent)}")
-    return 0
+    show(
+        as_json,
+        lambda: {"agent_id": agent, "text": text},
+        lambda: f"the bundle `{escape(bundle, None)}` is in force for agent {escape(agent)}",
+    )

@@ -79,16 +79,14 @@ def _backtest(paths: Sequence[str], refs: Sequence[str], since: str, db: str | N
     from rebuno.policy.compile import compile_policy
     from rebuno.policy.syntax.source import read
     from rebuno.policy.testing.backtest import Tally, against_record
-    from rebuno_cli.render import backtest, console, output
+    from rebuno_cli.render import backtest
+    from rebuno_cli.render.show import show
 
     policy = compile_policy([read(path) for path in paths])
     tally = Tally()
     count = backtest_input.each(refs, since, db, lambda steps: against_record(tally, policy, steps))
     result = tally.result()
-    if as_json:
-        output.write_json(result.to_json())
-    else:
-        console.write(backtest.backtest(result, executions=count))
+    show(as_json, lambda: result.to_json(), lambda: backtest.backtest(result, executions=count))
     return int(bool(result.differing))
 
 
@@ -105,8 +103,9 @@ def _once(
     from rebuno.policy.syntax.source import read
     from rebuno.policy.testing.discovery import find
     from rebuno.policy.testing.runner import run_suites
-    from rebuno_cli.render import console, output, report
+    from rebuno_cli.render import output, report
     from rebuno_cli.render.progress import progress
+    from rebuno_cli.render.show import show
 
     suites = find(paths)
     sources = [read(path) for path in layers]
@@ -116,10 +115,12 @@ def _once(
         from rebuno_cli.render.junit import junit as written
 
         Path(junit).write_text(written(tested), encoding="utf-8")
-    if as_json:
-        output.write_json(report.report_json(tested), indent=indent)
-    else:
-        console.write(report.report(tested, output.width(sys.stdout), partial=bool(case), least=least))
+    show(
+        as_json,
+        lambda: report.report_json(tested),
+        lambda: report.report(tested, output.width(sys.stdout), partial=bool(case), least=least),
+        indent=indent,
+    )
     uses = [path for one in tested for path in (*one.checked.uses, *one.checked.texts)]
     uses += layers
     if not all(one.checked.sound for one in tested):
