@@ -33,6 +33,12 @@ def grammar() -> str:
     return (_root("grammar") / "rbp.lark").read_text(encoding="utf-8")
 
 
+def grammar_tables() -> str:
+    """The tables that were computed of the grammar, or an empty text where there are none."""
+    file = _root("grammar") / "rbp.tables.jsonl"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
 def policies() -> Traversable:
     """The folder of starter bundles.
 
