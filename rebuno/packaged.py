@@ -1,9 +1,6 @@
 """Finds the grammar and the starter policies, in an installed wheel or in a checkout; and says what an extra needs."""
 
 import re
-from importlib.metadata import PackageNotFoundError, requires
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +10,8 @@ DISTRIBUTION: Final = "rebuno-kernel"
 _OF_EXTRA: Final = re.compile(r"\s*;\s*extra\s*==\s*['\"]([^'\"]+)['\"]\s*\Z")
 
 
-def _root(folder: str) -> Traversable:
-    shipped = files("rebuno") / "_data" / folder
+def _root(folder: str) -> Path:
+    shipped = Path(__file__).resolve().parent / "_data" / folder
     if shipped.is_dir():
         return shipped
     checkout = Path(__file__).resolve().parent.parent
@@ -39,7 +36,7 @@ def grammar_tables() -> str:
     return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
-def policies() -> Traversable:
+def policies() -> Path:
     """The folder of starter bundles.
 
     Raises:
@@ -59,6 +56,8 @@ def install(extra: str) -> str:
 
 
 def _requirements() -> list[str]:
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         return requires(DISTRIBUTION) or []
     except PackageNotFoundError:

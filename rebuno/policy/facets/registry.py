@@ -8,12 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rebuno.packaged import install
 from rebuno.policy.facets.reading import Facet
 from rebuno.policy.syntax.keywords import FACETS
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "rebuno.facets"
 
@@ -28,7 +30,7 @@ class Packaged:
     """A facet of an installed package; `package` is the distribution's name and version."""
 
     package: str
-    entry: EntryPoint
+    entry: "EntryPoint"
 
 
 class FacetError(Exception):
@@ -45,6 +47,8 @@ class FacetError(Exception):
 @cache
 def packaged() -> tuple[Packaged, ...]:
     """What installed packages add, in the order of names and packages. It is looked up once for each process."""
+    from importlib.metadata import entry_points
+
     found = [
         Packaged(f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown", entry)
         for entry in entry_points(group=GROUP)
