@@ -149,7 +149,10 @@ def __getattr__(name: str) -> "Any":
 def _module(name: str) -> "ModuleType":
     from importlib import import_module
 
-    return import_module(name)
+    from rebuno.model.collector import paused
+
+    with paused():
+        return import_module(name)
 
 
 def __dir__() -> list[str]:
