@@ -17,10 +17,18 @@ _VERSION = (["version"], ["--version"], ["version", "--json"])
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Runs the command line `argv` (default: this process's) and returns its exit code."""
     _open_streams()
-    if argv is None:
-        # The process lives for a second: looking for garbage in a grammar's tables would be a tenth of it.
-        gc.set_threshold(200_000)
-    args = list(sys.argv[1:] if argv is None else argv)
+    if argv is not None:
+        return _main(list(argv))
+    # The process lives for a second: looking for garbage in trees that stay would be a quarter of it, while they grow
+    # and once more at the end, where the interpreter looks at all that is not frozen.
+    gc.set_threshold(200_000)
+    try:
+        return _main(sys.argv[1:])
+    finally:
+        gc.freeze()
+
+
+def _main(args: list[str]) -> int:
     from rebuno_cli.render.output import ReaderGoneError
 
     try:

@@ -105,4 +105,6 @@ def _load(one: Packaged) -> Facet:
 def packages(used: Iterable[str]) -> tuple[str, ...]:
     """The packages that the facets of these names come from, each as its name and version, sorted."""
     wanted = set(used)
+    if wanted <= OWN.keys():
+        return ()  # without looking through all that is installed
     return tuple(sorted({one.package for one in packaged() if one.entry.name in wanted}))

@@ -1,8 +1,8 @@
 """From a checked tree to a policy: one closure a condition, one prepared decision a rule."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from rebuno.errors import BundleError
 from rebuno.model.decision import DEFAULT, LOCAL, Decision, Verdict
@@ -45,9 +45,14 @@ def digest(layers: Sequence[tuple[Source, Sequence[tree.File]]], packages: Seque
     return hashed.hexdigest()
 
 
-def packages_of(bundles: Iterable[tree.Bundle]) -> tuple[str, ...]:
+_FEW: Final = 200
+
+
+def packages_of(bundles: Sequence[tree.Bundle]) -> tuple[str, ...]:
     """The packages, by name and version, that the facets in these trees come from."""
-    if not packaged():
+    # To look up what is installed takes as long as to look through so many statements; it is done once.
+    looked_up = packaged.cache_info().currsize > 0
+    if (looked_up or sum(len(bundle.statements) for bundle in bundles) > _FEW) and not packaged():
         return ()
     return packages(facets_in(bundles))
 

@@ -1,9 +1,10 @@
 """The syntax tree of a bundle: frozen nodes, each with the place that it came from."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
+from rebuno.model.dataclass import dataclass
 from rebuno.policy.values.spans import NOWHERE
 from rebuno.policy.values.spans import Comment as Comment
 from rebuno.policy.values.spans import Span as Span

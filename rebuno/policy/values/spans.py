@@ -1,7 +1,9 @@
 """Places in a text, and the comments that stand at them."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from rebuno.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
