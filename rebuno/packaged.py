@@ -1,6 +1,8 @@
 """Finds the grammar and the starter policies, in an installed wheel or in a checkout; and says what an extra needs."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +55,21 @@ def install(extra: str) -> str:
         return f"pip install {' '.join(repr(one) for one in needed)}"
     # There is no metadata where the sources are merely on the path.
     return f"pip install '.[{extra}]' in a checkout of rebuno"
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Around imports that `what` needs the extra for.
+
+    Raises:
+        RebunoError: one of its packages is not installed; the message has the command that installs them.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "rebuno":
+            raise  # a fault of ours, which no extra repairs
+        raise RebunoError(f"{what} needs the extra `{extra}`: {install(extra)}") from None
 
 
 def _requirements() -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from rebuno.errors import ValidationError
+from rebuno.packaged import needing
 
 if TYPE_CHECKING:
     import logging
@@ -73,15 +74,16 @@ def serve(config: "Config", started: Callable[[str], None], handler: "logging.Ha
     """Serves until it is told to stop, its log going to `handler`.
 
     Raises:
-        RebunoError, OSError: as `rebuno.server.run.run`.
+        RebunoError, OSError: as `rebuno.server.run.run`; also where the extra `server` is not installed.
     """
     config.check()
     import asyncio
     import logging
 
-    import uvloop
+    with needing("server", "a server"):
+        import uvloop
 
-    from rebuno.server.run import run
+        from rebuno.server.run import run
 
     root = logging.getLogger()
     root.addHandler(handler)
