@@ -2,13 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test conformance check bench clean
+.PHONY: help demo test conformance check bench tables clean
 
 help: ## this list
 	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: .venv/.ready ## an agent under a policy: stopped, asked, killed, resumed
-	@$(BIN)/python examples/demo.py
+demo: .venv-demo/.ready ## an agent under a policy: stopped, asked, killed, resumed
+	@.venv-demo/bin/python examples/demo.py
 
 test: .venv/.ready ## every test
 	$(BIN)/python -m pytest -q
@@ -32,6 +32,9 @@ bench: .venv/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/agentdojo.py
 	$(BIN)/python benchmarks/shell_day.py
 
+tables: .venv/.ready ## the parser's tables, after a change of the grammar
+	$(BIN)/python -m rebuno.policy.syntax.tables grammar/rbp.tables.jsonl
+
 .venv: .venv/.ready ## the one environment
 
 .venv/.ready: pyproject.toml
@@ -42,6 +45,15 @@ bench: .venv/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python -m pip install --quiet --editable . --group dev --group peers
 	@touch $@
 
+# What users install, and nothing else: the demo waits for no tool of ours.
+.venv-demo/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=…" >&2; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 2; }
+	@echo "installing the product into .venv-demo, once; under a minute where pip has the packages already"
+	@$(PYTHON) -m venv --clear .venv-demo
+	.venv-demo/bin/python -m pip install --disable-pip-version-check --progress-bar on --editable .
+	@touch $@
+
 # The published package bears our import name: it and its agents have an environment of their own.
 .venv-published/.ready: tests/conformance/requirements.txt | .venv/.ready
 	$(BIN)/python -m venv --clear .venv-published
@@ -49,5 +61,5 @@ bench: .venv/.ready ## what a decision and a step cost on this machine
 	@touch $@
 
 clean: ## remove the environments and the caches
-	rm -rf .venv .venv-published .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	rm -rf .venv .venv-demo .venv-published .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

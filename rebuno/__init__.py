@@ -5,12 +5,13 @@ kernel. Names are loaded on first use, so that
 `import rebuno` stays cheap.
 """
 
-from importlib import import_module
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+import os.path
 
+TYPE_CHECKING = False  # importing `typing`, `pathlib` and `importlib` would be most of what importing this takes
 if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
     from rebuno import types
     from rebuno.embedded import PERMISSIVE, Kernel, open, operate, run_sync
     from rebuno.errors import (
@@ -129,23 +130,28 @@ __all__ = [
     "wrap_tool",
 ]
 
-if (Path(__file__).parent / "_kernel.py").exists():
+if os.path.exists(os.path.join(os.path.dirname(__file__), "_kernel.py")):
     raise ImportError(
         "the published SDK `rebuno` and `rebuno-kernel` are installed in one environment and share the import name;"
         " uninstall both and install one, or give each an environment of its own"
     )
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module `rebuno` has no attribute `{name}`")
-    value = import_module("rebuno.types") if name == "types" else getattr(_home(name), name)
+    value = _module("rebuno.types") if name == "types" else getattr(_module(_HOMES.get(name, "rebuno.errors")), name)
     globals()[name] = value
     return value
 
 
-def _home(name: str) -> ModuleType:
-    return import_module(_HOMES.get(name, "rebuno.errors"))
+def _module(name: str) -> "ModuleType":
+    from importlib import import_module
+
+    from rebuno.model.collector import paused
+
+    with paused():
+        return import_module(name)
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,8 @@
 """Finds the grammar and the starter policies, in an installed wheel or in a checkout; and says what an extra needs."""
 
 import re
-from importlib.metadata import PackageNotFoundError, requires
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +12,8 @@ DISTRIBUTION: Final = "rebuno-kernel"
 _OF_EXTRA: Final = re.compile(r"\s*;\s*extra\s*==\s*['\"]([^'\"]+)['\"]\s*\Z")
 
 
-def _root(folder: str) -> Traversable:
-    shipped = files("rebuno") / "_data" / folder
+def _root(folder: str) -> Path:
+    shipped = Path(__file__).resolve().parent / "_data" / folder
     if shipped.is_dir():
         return shipped
     checkout = Path(__file__).resolve().parent.parent
@@ -33,7 +32,13 @@ def grammar() -> str:
     return (_root("grammar") / "rbp.lark").read_text(encoding="utf-8")
 
 
-def policies() -> Traversable:
+def grammar_tables() -> str:
+    """The tables that were computed of the grammar, or an empty text where there are none."""
+    file = _root("grammar") / "rbp.tables.jsonl"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def policies() -> Path:
     """The folder of starter bundles.
 
     Raises:
@@ -52,7 +57,24 @@ def install(extra: str) -> str:
     return f"pip install '.[{extra}]' in a checkout of rebuno"
 
 
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Around imports that `what` needs the extra for.
+
+    Raises:
+        RebunoError: one of its packages is not installed; the message has the command that installs them.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "rebuno":
+            raise  # a fault of ours, which no extra repairs
+        raise RebunoError(f"{what} needs the extra `{extra}`: {install(extra)}") from None
+
+
 def _requirements() -> list[str]:
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         return requires(DISTRIBUTION) or []
     except PackageNotFoundError:

@@ -1,6 +1,5 @@
 """Which store or server a command works on, and the way to it."""
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -56,6 +55,8 @@ def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]", *, create: b
         ValidationError: no store is named.
         StoreError: it cannot be used.
     """
+    import asyncio
+
     from rebuno.embedded import operate
 
     where = path(db)
@@ -74,6 +75,8 @@ def work(db: str | None, url: str | None, job: "Callable[[Desk], Awaitable[T]]")
         ValidationError: neither is named, or both.
         StoreError, NetworkError: it cannot be used.
     """
+    import asyncio
+
     there = server(db, url)
     return asyncio.run(_remote(there, job) if there else _local(path(db), job))
 

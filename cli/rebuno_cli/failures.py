@@ -29,15 +29,10 @@ INTERRUPTED: Final = 130
 READER_GONE: Final = 141
 
 
-class ReaderGoneError(RebunoError):
-    """Whoever read our output has closed it."""
-
-
 _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (NotFoundError, NOT_FOUND),
     (ConflictError, NOT_FOUND),
     (Terminated, NOT_FOUND),
-    (ReaderGoneError, READER_GONE),
     (ForbiddenError, NO),
     (ValidationError, USAGE),
     (BundleError, USAGE),

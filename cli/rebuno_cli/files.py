@@ -1,10 +1,8 @@
 """Reads and writes whole texts: a bundle from standard input, a file that a reader never finds half written."""
 
-import contextlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,6 +67,9 @@ def replace(path: Path, text: str, *, private: bool = False) -> None:
     Raises:
         OSError: the folder or the disk takes no file; the old one is untouched.
     """
+    import contextlib
+    import tempfile
+
     # A device that was replaced would be one no more, for every program.
     if path.exists() and not path.is_file():
         with path.open("wb") as file:

@@ -1,23 +1,14 @@
 """`rebuno version`: which version this is."""
 
-import typer
+import click
 
-import rebuno
 from rebuno_cli import options
-from rebuno_cli.render.output import write_json, write_text
+from rebuno_cli.render import version as shown
 
 
-def version(as_json: options.Json = False) -> int:
+@click.command("version")
+@options.as_json
+def version(as_json: bool) -> int:
     """Print the version."""
-    if as_json:
-        write_json({"version": rebuno.__version__})
-    else:
-        write_text(f"rebuno-kernel {rebuno.__version__}")
+    shown.version(as_json=as_json)
     return 0
-
-
-def eager(asked: bool) -> None:
-    """What `--version` does: it comes before everything else."""
-    if asked:
-        version()
-        raise typer.Exit

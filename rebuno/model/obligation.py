@@ -1,7 +1,8 @@
 """What a decision asks for besides its verdict: limits, budgets, and how a person is asked. Plain data, no counting."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from rebuno.model.dataclass import dataclass
 
 
 class LimitScope(StrEnum):

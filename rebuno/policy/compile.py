@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from rebuno.errors import BundleError
+from rebuno.model.collector import paused
 from rebuno.model.decision import PERMISSIVE, Decision, Verdict
 from rebuno.policy.check.bundle import check_bundle
-from rebuno.policy.collecting import paused
 from rebuno.policy.matcher.build import from_tree, packages_of, policy_digest
 from rebuno.policy.matcher.index import RuleIndex
 from rebuno.policy.matcher.policy import Layer, Layers, Policy, Ruling

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rebuno.errors import BundleError
+from rebuno.model.collector import paused
 from rebuno.policy.check.bundle import check_bundle
-from rebuno.policy.collecting import paused
 from rebuno.policy.compile import from_trees, permissive_policy
 from rebuno.policy.matcher.build import packages_of
 from rebuno.policy.matcher.build import policy_digest as stamp

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.errors import LeaseSuperseded, RebunoError
+from rebuno.packaged import needing
 from rebuno.sdk.context import BODY_THREADS
 from rebuno.sdk.delivery import deliver
 from rebuno.sdk.inputs import input_schema, schema_of
@@ -75,8 +76,13 @@ class Agent:
     def run(self, handler: Callable[..., Any], *, host: str = "127.0.0.1", port: int = 5000) -> None:
         """Serves the application until the process is told to stop (SIGINT, SIGTERM). Handlers that run then are
         stopped, and resumed elsewhere when their leases have run out. `host` is the address to listen at: this machine
-        alone unless it says otherwise (`0.0.0.0`: every address)."""
-        import uvicorn
+        alone unless it says otherwise (`0.0.0.0`: every address).
+
+        Raises:
+            RebunoError: the extra `server`, which brings a web server, is not installed.
+        """
+        with needing("server", "`Agent.run`"):
+            import uvicorn
 
         self.bind(handler)
         uvicorn.run(self.app, host=host, port=port, log_config=None)

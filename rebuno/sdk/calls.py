@@ -35,13 +35,13 @@ class StepCall:
         "body",
         "context",
         "ended",
-        "waiter",
         "left",
         "over",
         "running",
         "scope",
         "submission",
         "task",
+        "waiter",
     )
 
     def __init__(

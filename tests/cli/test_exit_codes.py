@@ -21,6 +21,9 @@ SEND = ("policy", "explain", "pay.rbp", "--target", "send_money")
     [
         (("version",), 0),
         (("--version",), 0),
+        (("--version", "policy", "check"), 0),
+        (("version", "--json"), 0),
+        (("version", "--jsn"), 2),
         (("--help",), 0),
         (("policy", "explain", "--help"), 0),
         ((), 2),  # what to do is not said
@@ -36,6 +39,7 @@ SEND = ("policy", "explain", "pay.rbp", "--target", "send_money")
         (("policy", "test", "good"), 0),
         (("policy", "test", "pay.rbp", "--case", "reads"), 0),
         (("policy", "test", "pay.rbp", "--case", "zebra"), 2),
+        (("policy", "test", "good", "--min-coverage", "nan"), 2),  # less than no number
         (("policy", "test", "broken.rbp"), 2),
         (("policy", "test", "untested.rbp"), 0),
         (("policy", "test", "alone.policytest.yaml"), 2),
@@ -61,6 +65,7 @@ SEND = ("policy", "explain", "pay.rbp", "--target", "send_money")
         (("exec", "ls", "--db", "pay.rbp"), 3),  # no store
         (("exec", "ls", "--db", "nowhere.db", "--status", "runing"), 2),
         (("exec", "ls", "--limit", "0", "--db", "x"), 2),
+        (("exec", "ls", "--limit", "many", "--db", "x"), 2),
         (("approval", "ls", "--db", "nowhere.db", "--status", "open"), 2),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else str(value),
@@ -105,6 +110,15 @@ def test_with_json_errors_are_json_too(tmp_path: Path, argv: tuple[str, ...], co
     assert error["code"] == name
     assert error["message"]
     assert ("details" in error) == (name == "bundle_error")
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [(("polcy", "check"), "'policy'"), (("policy", "chek"), "'check'"), (("exec", "ls", "--limt", "1"), "'--limit'")],
+)
+def test_a_misspelt_word_is_told_with_the_right_one(argv: tuple[str, ...], meant: str) -> None:
+    """Also where the command that is meant has not been imported."""
+    assert f"Did you mean {meant}" in rebuno(*argv).err
 
 
 @pytest.mark.parametrize(
@@ -167,15 +181,3 @@ def test_closed_standard_streams_are_no_fault() -> None:
     """A service manager may start a command without them."""
     line = f'exec "{sys.executable}" -m rebuno_cli.main version <&- >&- 2>&-'
     assert subprocess.run(["sh", "-c", line], env=_env(), check=False).returncode == 0
-
-
-def test_the_version_loads_nothing_that_is_slow() -> None:
-    """A command that is slow to start is not used: no parser, no store, no reader of anything is imported for it."""
-    heavy = "lark", "apsw", "re2", "yaml", "tree_sitter", "ada_url", "sqlglot", "rebuno.embedded", "rich"
-    program = (
-        f"import sys; from rebuno_cli.main import main; main(['version']); print(*{{*{heavy}}} & {{*sys.modules}})"
-    )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=_env())
-    first, loaded = ran.stdout.splitlines()
-    assert first.startswith("rebuno-kernel 0.")
-    assert loaded == ""

@@ -5,18 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rebuno_cli.main import app
+from rebuno_cli.tree import names
 from tests.cli.support import rebuno
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-
-
-def _commands() -> list[str]:
-    names = [str(command.name) for command in app.registered_commands]
-    for group in app.registered_groups:
-        assert group.typer_instance is not None
-        names += [f"{group.name} {command.name}" for command in group.typer_instance.registered_commands]
-    return names
 
 
 def _section(command: str) -> str:
@@ -25,10 +17,10 @@ def _section(command: str) -> str:
 
 def test_every_command_has_a_section_and_every_section_a_command() -> None:
     """Nothing is hidden, and nothing promised."""
-    assert sorted(re.findall(r"^## rebuno (.+)$", PAGE, re.MULTILINE)) == sorted(_commands())
+    assert sorted(re.findall(r"^## rebuno (.+)$", PAGE, re.MULTILINE)) == sorted(names())
 
 
-@pytest.mark.parametrize("command", _commands())
+@pytest.mark.parametrize("command", names())
 def test_a_section_shows_every_option(command: str) -> None:
     """The synopsis and `--help` name the same options."""
     known = set(re.findall(r"--[a-z]+", rebuno(*command.split(), "--help").out)) - {"--help"}

@@ -2,16 +2,8 @@
 
 import re
 
-from rebuno_cli.main import app
+from rebuno_cli.tree import names
 from tests.docs.pages import ROOT
-
-
-def _commands() -> set[str]:
-    found = {command.name for command in app.registered_commands}
-    for group in app.registered_groups:
-        assert group.typer_instance is not None
-        found |= {f"{group.name} {command.name}" for command in group.typer_instance.registered_commands}
-    return {name for name in found if name}
 
 
 def test_the_readme_lists_the_commands() -> None:
@@ -22,4 +14,4 @@ def test_the_readme_lists_the_commands() -> None:
         first, *others = re.findall(r"`([^`]+)`", row)
         words = re.findall(r"\b[a-z]+\b", first)[1:]
         listed |= {" ".join(words), *(f"{words[0]} {name}" for name in others)}
-    assert listed == _commands()
+    assert listed == set(names())

@@ -1,15 +1,19 @@
 """`rebuno agent get`: one agent."""
 
+import click
+
 from rebuno_cli import connection, options
 
 
-def get(agent: options.Agent, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("get")
+@options.agent
+@options.db
+@options.url
+@options.as_json
+def get(agent: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Show one agent: where it is, its policy, and what it says of itself."""
-    from rebuno_cli.render import agents, console, output
+    from rebuno_cli.render import agents
+    from rebuno_cli.render.show import show
 
     found = connection.work(db, url, lambda desk: desk.agent(agent))
-    if as_json:
-        output.write_json(agents.agent_json(found))
-    else:
-        console.write(agents.agent(found))
-    return 0
+    show(as_json, lambda: agents.agent_json(found), lambda: agents.agent(found))

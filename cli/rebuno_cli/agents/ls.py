@@ -1,15 +1,18 @@
 """`rebuno agent ls`: the agents of a server."""
 
+import click
+
 from rebuno_cli import connection, options
 
 
-def ls(db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("ls")
+@options.db
+@options.url
+@options.as_json
+def ls(db: str | None, url: str | None, as_json: bool) -> None:
     """List agents."""
-    from rebuno_cli.render import agents, console, output
+    from rebuno_cli.render import agents
+    from rebuno_cli.render.show import show
 
     found = connection.work(db, url, lambda desk: desk.agents())
-    if as_json:
-        output.write_json({"agents": [agents.agent_json(agent) for agent in found]})
-    else:
-        console.write(agents.agents(found))
-    return 0
+    show(as_json, lambda: {"agents": [agents.agent_json(agent) for agent in found]}, lambda: agents.agents(found))

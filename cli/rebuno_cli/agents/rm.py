@@ -1,26 +1,20 @@
 """`rebuno agent rm`: forgets an agent."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import connection, options
 
 
-def rm(
-    agent: options.Agent,
-    force: Annotated[bool, typer.Option("--force", help="Cancel its live executions first.")] = False,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("rm")
+@options.agent
+@click.option("--force", is_flag=True, help="Cancel its live executions first.")
+@options.db
+@options.url
+@options.as_json
+def rm(agent: str, force: bool, db: str | None, url: str | None, as_json: bool) -> None:
     """Forget an agent. Exit code 4 where it has live executions."""
-    from rebuno_cli.render import output
     from rebuno_cli.render.escape import escape
+    from rebuno_cli.render.show import show
 
     connection.work(db, url, lambda desk: desk.delete_agent(agent, force=force))
-    if as_json:
-        output.write_json({"id": agent})
-    else:
-        output.write_text(f"agent {escape(agent)} is forgotten")
-    return 0
+    show(as_json, lambda: {"id": agent}, lambda: f"agent {escape(agent)} is forgotten")

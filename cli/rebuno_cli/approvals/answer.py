@@ -1,8 +1,8 @@
 """`rebuno approval grant` and `deny`: answers a question."""
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import connection, options
 
@@ -10,25 +10,31 @@ if TYPE_CHECKING:
     from rebuno.journal.records import ApprovalRow, StepRow
     from rebuno_cli.backend import Desk, Question
 
-_Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The approval's id, or its beginning.")]
-_As: TypeAlias = Annotated[
-    str, typer.Option("--as", metavar="NAME", help="Who answers; if not given, your login name, or the server's key.")
-]
-_Why: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="Why; after a denial the agent is told so.")]
-_Scope: TypeAlias = Annotated[
-    str, typer.Option(metavar="SCOPE", help="What it covers: `once`, `execution` or `rule`; `approval get` says what.")
-]
+_id = click.argument("approval_id", metavar="ID", help="The approval's id, or its beginning.")
+_as = click.option(
+    "--as", "who", default="", metavar="NAME", help="Who answers; if not given, your login name, or the server's key."
+)
+_why = click.option("--rationale", default="", metavar="TEXT", help="Why; after a denial the agent is told so.")
+_scope = click.option(
+    "--scope",
+    default="once",
+    show_default=True,
+    metavar="SCOPE",
+    help="What it covers: `once`, `execution` or `rule`; `approval get` says what.",
+)
 
 
+@click.command("grant")
+@_id
+@_as
+@_scope
+@_why
+@options.db
+@options.url
+@options.as_json
 def grant(
-    approval_id: _Id,
-    who: _As = "",
-    scope: _Scope = "once",
-    rationale: _Why = "",
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+    approval_id: str, who: str, scope: str, rationale: str, db: str | None, url: str | None, as_json: bool
+) -> None:
     """Let the step go ahead, when its execution runs next; one step only, unless the scope says more."""
 
     async def answer(desk: "Desk") -> "Question":
@@ -37,23 +43,23 @@ def grant(
             _announce(row, step, scope)
         return await desk.resolve(row.id, granted=True, decided_by=who, rationale=rationale, scope=scope)
 
-    return _show(*connection.work(db, url, answer), as_json)
+    _show(*connection.work(db, url, answer), as_json)
 
 
-def deny(
-    approval_id: _Id,
-    who: _As = "",
-    rationale: _Why = "",
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("deny")
+@_id
+@_as
+@_why
+@options.db
+@options.url
+@options.as_json
+def deny(approval_id: str, who: str, rationale: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Refuse the step; the agent is told the rationale."""
 
     async def answer(desk: "Desk") -> "Question":
         return await desk.resolve(approval_id, granted=False, decided_by=who, rationale=rationale, scope="once")
 
-    return _show(*connection.work(db, url, answer), as_json)
+    _show(*connection.work(db, url, answer), as_json)
 
 
 def _announce(row: "ApprovalRow", step: "StepRow | None", scope: str) -> None:
@@ -65,16 +71,18 @@ def _announce(row: "ApprovalRow", step: "StepRow | None", scope: str) -> None:
         output.write_text(f"scope {scope}: {text}")
 
 
-def _show(answered: "ApprovalRow", step: "StepRow | None", as_json: bool) -> int:
-    from rebuno_cli.render import approvals, output
+def _show(answered: "ApprovalRow", step: "StepRow | None", as_json: bool) -> None:
+    from rebuno_cli.render import approvals
+    from rebuno_cli.render.show import show
+
+    show(as_json, lambda: approvals.approval_json(answered, step), lambda: _answer(answered))
+
+
+def _answer(answered: "ApprovalRow") -> str:
     from rebuno_cli.render.escape import escape
 
-    if as_json:
-        output.write_json(approvals.approval_json(answered, step))
-    elif answered.status == "pending":
-        given = sum(vote.decision == "grant" for vote in answered.votes)
-        count = f"{given} grant{'s' if given > 1 else ''} of {answered.quorum} so far"
-        output.write_text(f"approval {answered.id} pending: {count}, others must grant it too")
-    else:
-        output.write_text(f"approval {answered.id} {answered.status} by {escape(answered.decided_by)}")
-    return 0
+    if answered.status != "pending":
+        return f"approval {answered.id} {answered.status} by {escape(answered.decided_by)}"
+    given = sum(vote.decision == "grant" for vote in answered.votes)
+    count = f"{given} grant{'s' if given > 1 else ''} of {answered.quorum} so far"
+    return f"approval {answered.id} pending: {count}, others must grant it too"

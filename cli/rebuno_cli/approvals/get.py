@@ -1,9 +1,9 @@
 """`rebuno approval get`: one question, with all that whoever answers it must know."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import connection, options
 
@@ -13,22 +13,19 @@ if TYPE_CHECKING:
     from rebuno_cli.backend import Desk
 
 
-def get(
-    approval_id: Annotated[str, typer.Argument(metavar="ID", help="The approval's id, or its beginning.")],
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("get")
+@click.argument("approval_id", metavar="ID", help="The approval's id, or its beginning.")
+@options.db
+@options.url
+@options.as_json
+def get(approval_id: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Show one approval: its step with all arguments, who may answer, and what a grant of each scope covers."""
-    from rebuno_cli.render import approvals, console, output
+    from rebuno_cli.render import approvals
+    from rebuno_cli.render.show import show
 
     async def look(desk: "Desk") -> "tuple[ApprovalRow, StepRow | None, Sequence[Panel], float]":
         row, step = await desk.approval(approval_id)
         return row, step, await desk.panels(row), desk.now()
 
     row, step, panels, now = connection.work(db, url, look)
-    if as_json:
-        output.write_json(approvals.approval_json(row, step))
-    else:
-        console.write(approvals.approval(row, step, panels, now))
-    return 0
+    show(as_json, lambda: approvals.approval_json(row, step), lambda: approvals.approval(row, step, panels, now))

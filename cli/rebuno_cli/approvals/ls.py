@@ -1,9 +1,9 @@
 """`rebuno approval ls`: the questions that wait, or were answered."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 _STATES = ("pending", "granted", "denied", "expired", "withdrawn")
 
 
-def ls(
-    status: Annotated[str, typer.Option(metavar="STATUS", help="Those in this state, or `all`.")] = "pending",
-    execution: Annotated[str | None, typer.Option(metavar="ID", help="Only this execution's.")] = None,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("ls")
+@click.option("--status", default="pending", show_default=True, metavar="STATUS", help="Those in this state, or `all`.")
+@click.option("--execution", metavar="ID", help="Only this execution's.")
+@options.db
+@options.url
+@options.as_json
+def ls(status: str, execution: str | None, db: str | None, url: str | None, as_json: bool) -> None:
     """List approvals, the oldest first."""
-    from rebuno_cli.render import approvals, console, output
+    from rebuno_cli.render import approvals
+    from rebuno_cli.render.show import show
 
     if status not in (*_STATES, "all"):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(_STATES)}, all")
@@ -32,8 +33,8 @@ def ls(
         return found, desk.now()
 
     rows, now = connection.work(db, url, look)
-    if as_json:
-        output.write_json({"approvals": [approvals.approval_json(row, step) for row, step in rows]})
-    else:
-        console.write(approvals.approvals(rows, now))
-    return 0
+    show(
+        as_json,
+        lambda: {"approvals": [approvals.approval_json(row, step) for row, step in rows]},
+        lambda: approvals.approvals(rows, now),
+    )

@@ -1,28 +1,23 @@
 """`rebuno exec cancel`: ends an execution."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import connection, options
 
 
-def cancel(
-    ref: options.Ref,
-    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it is recorded. In a store only.")] = None,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("cancel")
+@options.execution
+@click.option("--reason", metavar="TEXT", help="Why; it is recorded. In a store only.")
+@options.db
+@options.url
+@options.as_json
+def cancel(ref: str, reason: str | None, db: str | None, url: str | None, as_json: bool) -> None:
     """End an execution: nothing more of it runs, and nobody is asked about it any more.
 
     A handler that runs is stopped within 10 seconds. Exit code 4 where the execution has ended already.
     """
-    from rebuno_cli.render import output, records
+    from rebuno_cli.render import records
+    from rebuno_cli.render.show import show
 
     ended = connection.work(db, url, lambda desk: desk.cancel(ref, reason=reason))
-    if as_json:
-        output.write_json(records.execution_json(ended))
-    else:
-        output.write_text(f"execution {ended.id} cancelled")
-    return 0
+    show(as_json, lambda: records.execution_json(ended), lambda: f"execution {ended.id} cancelled")

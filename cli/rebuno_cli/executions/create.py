@@ -1,37 +1,36 @@
 """`rebuno exec create`: begins an execution of a served agent."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import connection, files, options
 
 
+@click.command("create")
+@options.agent
+@click.argument("input", default="null", metavar="[JSON]", help="The input; @FILE reads a file, - standard input.")
+@click.option("--id", "key", default="", metavar="NAME", help="Your own id for it: a second time is no change.")
+@click.option("--session", default="", metavar="NAME", help="Runs after the one before in this session.")
+@click.option("--continues", "parent", default="", metavar="ID", help="A completed execution that it goes on from.")
+@click.option("--on-behalf-of", default="", metavar="NAME", help="For whom it is.")
+@options.db
+@options.url
+@options.as_json
 def create(
-    agent: options.Agent,
-    input: Annotated[
-        str, typer.Argument(metavar="[JSON]", help="The input; @FILE reads a file, - standard input.")
-    ] = "null",
-    key: Annotated[
-        str, typer.Option("--id", metavar="NAME", help="Your own id for it: a second time is no change.")
-    ] = "",
-    session: Annotated[str, typer.Option(metavar="NAME", help="Runs after the one before in this session.")] = "",
-    parent: Annotated[
-        str, typer.Option("--continues", metavar="ID", help="A completed execution that it goes on from.")
-    ] = "",
-    on_behalf_of: Annotated[str, typer.Option("--on-behalf-of", metavar="NAME", help="For whom it is.")] = "",
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+    agent: str,
+    input: str,
+    key: str,
+    session: str,
+    parent: str,
+    on_behalf_of: str,
+    db: str | None,
+    url: str | None,
+    as_json: bool,
+) -> None:
     """Begin an execution; its agent is told of it by the server, at once or as soon as one runs."""
     from rebuno_cli.backend import Wanted
-    from rebuno_cli.render import output, records
+    from rebuno_cli.render import records
+    from rebuno_cli.render.show import show
 
     wanted = Wanted(agent, files.json_value(input, "the input"), session, key, parent, on_behalf_of)
     made = connection.work(db, url, lambda desk: desk.create(wanted))
-    if as_json:
-        output.write_json(records.execution_json(made))
-    else:
-        output.write_text(f"execution {made.id} {made.status}")
-    return 0
+    show(as_json, lambda: records.execution_json(made), lambda: f"execution {made.id} {made.status}")

@@ -1,9 +1,9 @@
 """`rebuno exec events`: an execution's log."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import connection, options
 
@@ -12,23 +12,31 @@ if TYPE_CHECKING:
     from rebuno_cli.backend import Desk
 
 
-def events(
-    ref: options.Ref,
-    after: Annotated[int, typer.Option(metavar="SEQ", min=0, help="Only those after this number.")] = 0,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("events")
+@options.execution
+@click.option(
+    "--after",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="SEQ",
+    help="Only those after this number.",
+)
+@options.db
+@options.url
+@options.as_json
+def events(ref: str, after: int, db: str | None, url: str | None, as_json: bool) -> None:
     """List the events of an execution, the oldest first."""
-    from rebuno_cli.render import console, events, output
+    from rebuno_cli.render import events
+    from rebuno_cli.render.show import show
 
     async def look(desk: "Desk") -> "tuple[Sequence[EventRow], Sequence[StepRow]]":
         row = await desk.execution(ref)
         return await desk.events(row.id, after=after), await desk.steps(row.id)
 
     found, steps = connection.work(db, url, look)
-    if as_json:
-        output.write_json({"events": [events.event_json(event) for event in found]})
-    else:
-        console.write(events.events(found, {step.step_id: step for step in steps}))
-    return 0
+    show(
+        as_json,
+        lambda: {"events": [events.event_json(event) for event in found]},
+        lambda: events.events(found, {step.step_id: step for step in steps}),
+    )

@@ -2,20 +2,19 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from rebuno.errors import ValidationError
 from rebuno_cli import connection, files, options
 
 
-def export(
-    ref: options.Ref,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write it; - is standard output.")],
-    db: options.Db = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("export")
+@options.execution
+@click.argument("file", metavar="FILE", help="Where to write it; - is standard output.")
+@options.db
+@options.as_json
+def export(ref: str, file: str, db: str | None, as_json: bool) -> int:
     """Write one execution with its events, steps, answers and bundles as one file, once its hashes are found sound."""
     from rebuno.kernel import recording_lines
     from rebuno_cli.render import histories, output

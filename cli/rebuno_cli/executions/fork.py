@@ -1,41 +1,44 @@
 """`rebuno exec fork` and `retry`: a new execution that begins where another one stood."""
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import ages, connection, options
 
 if TYPE_CHECKING:
     from rebuno.journal.records import ExecutionRow
 
-_Key: TypeAlias = Annotated[
-    str | None, typer.Option("--id", metavar="NAME", help="Your own id for the new execution; it needs none.")
-]
-_KeepPolicy: TypeAlias = Annotated[
-    bool,
-    typer.Option("--keep-policy", help="Judge it to its end by the policy that the first one began under."),
-]
-_Deadline: TypeAlias = Annotated[
-    str | None, typer.Option("--deadline", metavar="AGE", help="Cancel it so long from now, such as 30m or 12h.")
-]
+_key = click.option("--id", "key", metavar="NAME", help="Your own id for the new execution; it needs none.")
+_keep_policy = click.option(
+    "--keep-policy", is_flag=True, help="Judge it to its end by the policy that the first one began under."
+)
+_deadline = click.option("--deadline", metavar="AGE", help="Cancel it so long from now, such as 30m or 12h.")
 
 
+@click.command("fork")
+@options.execution
+@click.option("--at", type=int, metavar="SEQ", help="The number of the event; the newest if not given.")
+@_key
+@click.option(
+    "--session", default="", metavar="NAME", help="A new session for it to begin; of a served execution only."
+)
+@_keep_policy
+@_deadline
+@options.db
+@options.url
+@options.as_json
 def fork(
-    ref: options.Ref,
-    at: Annotated[
-        int | None, typer.Option("--at", metavar="SEQ", help="The number of the event; the newest if not given.")
-    ] = None,
-    key: _Key = None,
-    session: Annotated[
-        str, typer.Option(metavar="NAME", help="A new session for it to begin; of a served execution only.")
-    ] = "",
-    keep_policy: _KeepPolicy = False,
-    deadline: _Deadline = None,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+    ref: str,
+    at: int | None,
+    key: str | None,
+    session: str,
+    keep_policy: bool,
+    deadline: str | None,
+    db: str | None,
+    url: str | None,
+    as_json: bool,
+) -> None:
     """Make a new execution of the steps that another one had settled by one of its events.
 
     It is run by its id, with the same handler; a served one is delivered to its agent. What was settled is replayed;
@@ -46,17 +49,17 @@ def fork(
 
     wanted = Fork(at, key, session, keep_policy, _after(deadline))
     made = connection.work(db, url, lambda desk: desk.fork(ref, wanted))
-    return _show(made, as_json)
+    _show(made, as_json)
 
 
-def retry(
-    ref: options.Ref,
-    key: _Key = None,
-    keep_policy: _KeepPolicy = False,
-    deadline: _Deadline = None,
-    db: options.Db = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("retry")
+@options.execution
+@_key
+@_keep_policy
+@_deadline
+@options.db
+@options.as_json
+def retry(ref: str, key: str | None, keep_policy: bool, deadline: str | None, db: str | None, as_json: bool) -> None:
     """Fork a failed or cancelled execution right before what made it fail.
 
     The failed one stays as it is. The new one is judged by the policy of today. Exit code 4 where the execution has not
@@ -64,20 +67,18 @@ def retry(
     """
     ends = _after(deadline)
     made = connection.ask(db, lambda operator: operator.retry(ref, key=key, keep_policy=keep_policy, deadline=ends))
-    return _show(made, as_json)
+    _show(made, as_json)
 
 
 def _after(deadline: str | None) -> float | None:
     return None if deadline is None else ages.seconds("--deadline", deadline)
 
 
-def _show(made: "ExecutionRow", as_json: bool) -> int:
-    from rebuno_cli.render import output, records
+def _show(made: "ExecutionRow", as_json: bool) -> None:
+    from rebuno_cli.render import records
+    from rebuno_cli.render.show import show
 
-    if as_json:
-        output.write_json(records.execution_json(made))
-    else:
-        output.write_text(f"execution {made.id} forked from {made.forked_from} at event {made.fork_seq}")
-        if not made.served:
-            output.write_text("run its handler with that id to go on")
-    return 0
+    said = [f"execution {made.id} forked from {made.forked_from} at event {made.fork_seq}"]
+    if not made.served:
+        said.append("run its handler with that id to go on")
+    show(as_json, lambda: records.execution_json(made), lambda: said)

@@ -2,27 +2,35 @@
 
 from typing import TYPE_CHECKING
 
+import click
+
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
     from rebuno_cli.backend import Desk
 
 
-def get(ref: options.Ref, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("get")
+@options.execution
+@options.db
+@options.url
+@options.as_json
+def get(ref: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Show one execution: for whom it runs, its state, input, output and policy, and what its newest steps came to."""
     from rebuno.model.raised import checked
-    from rebuno_cli.render import console, output, records
+    from rebuno_cli.render import records
+    from rebuno_cli.render.show import show
 
-    async def look(desk: "Desk") -> int:
+    async def look(desk: "Desk") -> None:
         row = await desk.execution(ref)
         steps, waits = await desk.steps(row.id), await desk.waits_for(row)
         last = await desk.events(row.id, after=row.head_seq - 1) if row.status == "failed" else ()
         raised = checked(last[-1].payload.get("raised")) if last else None
-        if as_json:
-            blocked = [{"type": one.type, "id": one.id, "step_id": one.step_id} for one in waits]
-            output.write_json(records.execution_json(row) | {"blocked_on": blocked, "failure": raised})
-        else:
-            console.write(records.execution(row, steps, waits, raised))
-        return 0
+        blocked = [{"type": one.type, "id": one.id, "step_id": one.step_id} for one in waits]
+        show(
+            as_json,
+            lambda: records.execution_json(row) | {"blocked_on": blocked, "failure": raised},
+            lambda: records.execution(row, steps, waits, raised),
+        )
 
-    return connection.work(db, url, look)
+    connection.work(db, url, look)

@@ -1,17 +1,15 @@
 """`rebuno exec import`: takes in an execution from a file."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import connection, files, options
 
 
-def take_in(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="What `exec export` wrote; - is standard input.")],
-    db: options.Db = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("import")
+@click.argument("file", metavar="FILE", help="What `exec export` wrote; - is standard input.")
+@options.db
+@options.as_json
+def take_in(file: str, db: str | None, as_json: bool) -> int:
     """Add an execution from a file to a store, which is made where there is none. Every hash is recomputed first.
 
     Exit code 3 where the file is damaged, 4 where the store has the execution already.

@@ -1,9 +1,9 @@
 """`rebuno exec ls`: the newest executions."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
@@ -13,18 +13,21 @@ if TYPE_CHECKING:
     from rebuno_cli.backend import Desk
 
 
-def ls(
-    status: Annotated[str | None, typer.Option(metavar="STATUS", help="Only those in this state.")] = None,
-    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most so many.")] = 50,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("ls")
+@click.option("--status", metavar="STATUS", help="Only those in this state.")
+@click.option("--agent", metavar="NAME", help="Only this agent's.")
+@click.option(
+    "--limit", type=click.IntRange(min=1, max=1000), default=50, show_default=True, metavar="N", help="At most so many."
+)
+@options.db
+@options.url
+@options.as_json
+def ls(status: str | None, agent: str | None, limit: int, db: str | None, url: str | None, as_json: bool) -> None:
     """List the newest executions."""
     from rebuno.model.execution import ExecutionStatus
-    from rebuno_cli.render import console, output, records
+    from rebuno_cli.render import records
     from rebuno_cli.render.escape import escape
+    from rebuno_cli.render.show import show
 
     if status is not None and status not in set(ExecutionStatus):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(ExecutionStatus)}")
@@ -34,10 +37,11 @@ def ls(
         return found, await desk.changed_files(found)
 
     rows, changed = connection.work(db, url, look)
-    if as_json:
-        output.write_json({"executions": [records.execution_json(row) for row in rows], "changed_files": list(changed)})
-    else:
-        console.write(records.executions(rows))
-        for path in changed:
-            output.write_text(f"the bundle file `{escape(path, None)}` has changed since an execution began under it")
-    return 0
+    noted = [
+        f"the bundle file `{escape(path, None)}` has changed since an execution began under it" for path in changed
+    ]
+    show(
+        as_json,
+        lambda: {"executions": [records.execution_json(row) for row in rows], "changed_files": list(changed)},
+        lambda: [*records.executions(rows), *noted],
+    )

@@ -1,13 +1,12 @@
 """`rebuno exec replay`: runs a handler against a recording, without any effect."""
 
-import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from rebuno.errors import ValidationError, text_of
 from rebuno_cli import connection, files, options
@@ -17,29 +16,25 @@ if TYPE_CHECKING:
     from rebuno.policy import Backtest
 
 
-def replay(
-    source: Annotated[
-        str, typer.Argument(metavar="FILE|ID", help="What `exec export` wrote (- is standard input), or an execution.")
-    ],
-    handler: Annotated[
-        str, typer.Option("--handler", metavar="MODULE:NAME", help="The handler, looked for in this folder too.")
-    ],
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy", metavar="FILE", help="Judge the recorded steps by this bundle; again for more layers."
-        ),
-    ] = None,
-    db: options.Db = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("replay")
+@click.argument("source", metavar="FILE|ID", help="What `exec export` wrote (- is standard input), or an execution.")
+@click.option("--handler", required=True, metavar="MODULE:NAME", help="The handler, looked for in this folder too.")
+@click.option(
+    "--policy", multiple=True, metavar="FILE", help="Judge the recorded steps by this bundle; again for more layers."
+)
+@options.db
+@options.as_json
+def replay(source: str, handler: str, policy: tuple[str, ...], db: str | None, as_json: bool) -> int:
     """Run a handler on a recorded input, every step answered with what was recorded. No tool, model or step body runs;
     what the handler does outside of steps it does.
 
     Exit code 0, or 1 where it takes another way: which step came instead of which, and which did not come.
     """
+    import asyncio
+
     from rebuno.testing import replay as through
-    from rebuno_cli.render import console, output, replayed
+    from rebuno_cli.render import replayed
+    from rebuno_cli.render.show import show
 
     run = _handler(handler)
     recording = _recording(source, db)
@@ -49,10 +44,11 @@ def replay(
     except SystemExit:
         # Its code would be taken for ours.
         raise ValidationError(f"`{handler}` ended the interpreter (`sys.exit`); let it return or raise") from None
-    if as_json:
-        output.write_json({**found.to_json(), "policy": None if judged is None else judged.to_json()})
-    else:
-        console.write(replayed.replayed(found, judged))
+    show(
+        as_json,
+        lambda: {**found.to_json(), "policy": None if judged is None else judged.to_json()},
+        lambda: replayed.replayed(found, judged),
+    )
     return int(not found.same or bool(judged and judged.differing))
 
 
@@ -67,7 +63,7 @@ def _recording(source: str, db: str | None) -> "Recording":
         raise ValidationError(f"`{source}` is no file, and {error.message}") from None
 
 
-def _judged(recording: "Recording", paths: list[str]) -> "Backtest":
+def _judged(recording: "Recording", paths: Sequence[str]) -> "Backtest":
     from rebuno.kernel import facts_of_rows, parent_in_doubt
     from rebuno.policy import BacktestTally, backtest_against_record, compile_policy, read_source
 

@@ -1,9 +1,8 @@
 """`rebuno exec watch`: follows an execution until it ends."""
 
-import asyncio
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-import typer
+import click
 
 from rebuno_cli import connection, failures, options
 
@@ -15,17 +14,26 @@ if TYPE_CHECKING:
 _ENDED: Final = ("step.succeeded", "step.failed")
 
 
-def watch(
-    ref: options.Ref,
-    every: Annotated[float, typer.Option(metavar="SECONDS", min=0.05, max=3600, help="How often to look.")] = 0.5,
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("watch")
+@options.execution
+@click.option(
+    "--every",
+    type=options.Number(min=0.05, max=3600),
+    default=0.5,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look.",
+)
+@options.db
+@options.url
+@options.as_json
+def watch(ref: str, every: float, db: str | None, url: str | None, as_json: bool) -> int:
     """Follow an execution until it ends: its events as they come, and what it waits for.
 
     Exit code 0 where it completes, 1 where it fails or is cancelled. With --json one event a line.
     """
+    import asyncio
+
     from rebuno_cli.render.following import Follower
 
     async def follow(desk: "Desk") -> "ExecutionRow":

@@ -1,15 +1,18 @@
 """`rebuno key ls`: the API keys of a server."""
 
+import click
+
 from rebuno_cli import connection, options
 
 
-def ls(db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("ls")
+@options.db
+@options.url
+@options.as_json
+def ls(db: str | None, url: str | None, as_json: bool) -> None:
     """List API keys, revoked ones too."""
-    from rebuno_cli.render import console, keys, output
+    from rebuno_cli.render import keys
+    from rebuno_cli.render.show import show
 
     found = connection.work(db, url, lambda desk: desk.keys())
-    if as_json:
-        output.write_json({"keys": [keys.key_json(key) for key in found]})
-    else:
-        console.write(keys.keys(found))
-    return 0
+    show(as_json, lambda: {"keys": [keys.key_json(key) for key in found]}, lambda: keys.keys(found))

@@ -1,15 +1,18 @@
 """`rebuno key rm`: makes an API key useless."""
 
+import click
+
 from rebuno_cli import connection, options
 
 
-def rm(ref: options.Key, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
+@click.command("rm")
+@options.key
+@options.db
+@options.url
+@options.as_json
+def rm(ref: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Revoke an API key."""
-    from rebuno_cli.render import output
+    from rebuno_cli.render.show import show
 
     gone = connection.work(db, url, lambda desk: desk.revoke_key(ref))
-    if as_json:
-        output.write_json({"id": gone.id})
-    else:
-        output.write_text(f"key {gone.id} is revoked")
-    return 0
+    show(as_json, lambda: {"id": gone.id}, lambda: f"key {gone.id} is revoked")

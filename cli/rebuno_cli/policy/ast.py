@@ -1,17 +1,15 @@
 """`rebuno policy ast`: the syntax tree of a bundle, for programs."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno.errors import BundleError
 from rebuno_cli import options
 
 
-def ast(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle to read.")],
-    as_json: options.Json = False,
-) -> int:
+@click.command("ast")
+@click.argument("bundle", metavar="BUNDLE", help="The bundle to read.")
+@options.as_json
+def ast(bundle: str, as_json: bool) -> int:
     """Print the syntax tree of a bundle as JSON, with every place and comment.
 
     Exit code 0, or 2 when the bundle has syntax errors.

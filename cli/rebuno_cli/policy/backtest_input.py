@@ -1,10 +1,10 @@
 """Takes the steps that a store has recorded to whoever judges them again."""
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno.errors import ValidationError
 from rebuno_cli import connection
@@ -13,16 +13,21 @@ if TYPE_CHECKING:
     from rebuno.kernel import Operator
     from rebuno.policy import RecordedStep
 
-Executions: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--execution", metavar="ID", help="Judge the recorded steps of this execution; may be given again."),
-]
-Since: TypeAlias = Annotated[
-    str, typer.Option("--since", metavar="DURATION", help="Judge those of every execution begun since: 24h, 7d, 30m.")
-]
+executions = click.option(
+    "--execution",
+    multiple=True,
+    metavar="ID",
+    help="Judge the recorded steps of this execution; may be given again.",
+)
+since = click.option(
+    "--since",
+    default="",
+    metavar="DURATION",
+    help="Judge those of every execution begun since: 24h, 7d, 30m.",
+)
 
 
-def each(refs: list[str], since: str, db: str | None, take: "Callable[[list[RecordedStep]], None]") -> int:
+def each(refs: Sequence[str], since: str, db: str | None, take: "Callable[[list[RecordedStep]], None]") -> int:
     """Hands over the steps of the named executions, one execution after the other, or of those that began within a
     duration; returns how many executions there were.
 

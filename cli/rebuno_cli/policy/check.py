@@ -1,58 +1,63 @@
 """`rebuno policy check`: everything that is wrong with bundles, at once."""
 
 import sys
-from enum import StrEnum
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import options
 
+if TYPE_CHECKING:
+    from rebuno_cli.render.show import Item
 
-class Format(StrEnum):
-    """How findings are written."""
-
-    TEXT = "text"
-    JSON = "json"
-    GITHUB = "github"
-    SARIF = "sarif"
+_FORMATS = ["text", "json", "github", "sarif"]
 
 
-def check(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Bundles, case files, or folders of them.")],
-    tools: Annotated[
-        str, typer.Option("--tools", metavar="FILE", help="Schemas of the tools, as MCP's `tools/list` gives them.")
-    ] = "",
-    layer: options.Layers = None,
-    form: Annotated[Format, typer.Option("--format", help="How findings are written.")] = Format.TEXT,
-    strict: Annotated[bool, typer.Option("--strict", help="End with 1 where there are warnings.")] = False,
-    as_json: options.Json = False,
-) -> int:
+@click.command("check")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", help="Bundles, case files, or folders of them.")
+@click.option("--tools", default="", metavar="FILE", help="Schemas of the tools, as MCP's `tools/list` gives them.")
+@options.layers
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    default="text",
+    show_default=True,
+    help="How findings are written.",
+)
+@click.option("--strict", is_flag=True, help="End with 1 where there are warnings.")
+@options.as_json
+def check(paths: tuple[str, ...], tools: str, layer: tuple[str, ...], form: str, strict: bool, as_json: bool) -> int:
     """Report every mistake in bundles and in the case files beside them.
 
     Exit code 0 when there is none (warnings may be), 1 with --strict when there are warnings, 2 when there are errors.
     """
     from rebuno.model import identity
     from rebuno.policy import check_suite, compile_policy, find_bundles, read_source, read_tools
-    from rebuno_cli.render import annotations, console, diagnostics, output, sarif
+    from rebuno_cli.render import annotations, diagnostics, output, sarif
+    from rebuno_cli.render.show import show
 
     suites = find_bundles(paths)
     known = read_tools(identity.parse(Path(tools).read_bytes())) if tools else []
     layers = compile_policy([read_source(path) for path in layer]).bundles if layer else ()
     checked = [check_suite(suite, tools=known, layers=layers) for suite in suites]
     found = [d for one in checked for d in one.diagnostics]
-    if as_json or form is Format.JSON:
-        output.write_json(diagnostics.check_json(checked))
-    elif form is Format.SARIF:
-        output.write_json(sarif.log(found))
-    elif form is Format.GITHUB:
-        for line in annotations.commands(found):
-            output.write_text(line)
-    else:
-        texts = {path: text for one in checked for path, text in one.texts.items()}
-        console.write([*diagnostics.diagnostics(found, texts, output.width(sys.stdout))])
-        console.write([diagnostics.counts(found, len(checked))])
+    texts = {path: text for one in checked for path, text in one.texts.items()}
+
+    def listed() -> "Iterator[Item]":
+        yield from diagnostics.diagnostics(found, texts, output.width(sys.stdout))
+        yield diagnostics.counts(found, len(checked))
+
+    match "json" if as_json else form:
+        case "sarif":
+            output.write_json(sarif.log(found))
+        case "github":
+            for line in annotations.commands(found):
+                output.write_text(line)
+        case wanted:
+            show(wanted == "json", lambda: diagnostics.check_json(checked), listed)
     if not all(one.sound for one in checked):
         return 2
     return int(strict and bool(found))

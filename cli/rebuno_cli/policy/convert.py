@@ -1,20 +1,17 @@
 """`rebuno policy convert`: a YAML bundle of the published kernel as rules."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from rebuno_cli import files, options
 
 
-def convert(
-    bundle: Annotated[str, typer.Argument(metavar="FILE", help="The YAML bundle.")],
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="OUT", help="Write the rules there; without it they are printed.")
-    ] = "",
-    as_json: options.Json = False,
-) -> int:
+@click.command("convert")
+@click.argument("bundle", metavar="FILE", help="The YAML bundle.")
+@click.option("--out", "-o", default="", metavar="OUT", help="Write the rules there; without it they are printed.")
+@options.as_json
+def convert(bundle: str, out: str, as_json: bool) -> None:
     """Write a YAML bundle of the published kernel as an .rbp bundle with the same verdicts, or stricter ones.
 
     What is read otherwise than there is told on standard error. Exit code 0, or 2 when the YAML bundle has errors.
@@ -23,6 +20,7 @@ def convert(
 
     from rebuno.policy import convert_yaml_bundle, read_source, read_yaml_bundle
     from rebuno_cli.render import output
+    from rebuno_cli.render.show import show
 
     source = read_source(bundle)
     text = convert_yaml_bundle(source).text
@@ -30,8 +28,4 @@ def convert(
         output.write_text(str(warning), to=sys.stderr)
     if out:
         files.replace(Path(out), text)
-    if as_json:
-        output.write_json({"out": out or None, "text": text})
-    elif not out:
-        output.write_text(text.removesuffix("\n"))
-    return 0
+    show(as_json, lambda: {"out": out or None, "text": text}, lambda: [] if out else text.removesuffix("\n"))

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno_cli import options
 from rebuno_cli.policy import backtest_input
@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from rebuno.policy import Facts, RecordedStep
 
 
+@click.command("diff")
+@click.argument("old", metavar="OLD", help="The bundle as it was.")
+@click.argument("new", metavar="NEW", help="The bundle as it shall be.")
+@options.layers
+@backtest_input.executions
+@backtest_input.since
+@options.db
+@options.as_json
 def diff(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="The bundle as it was.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The bundle as it shall be.")],
-    layer: options.Layers = None,
-    execution: backtest_input.Executions = None,
-    since: backtest_input.Since = "",
-    db: options.Db = None,
-    as_json: options.Json = False,
+    old: str, new: str, layer: tuple[str, ...], execution: tuple[str, ...], since: str, db: str | None, as_json: bool
 ) -> int:
     """Show which rules differ between two bundles, and which steps they decide differently: those that a store has
     recorded, or without --execution and --since those of the cases beside the two.
@@ -28,9 +30,10 @@ def diff(
     Exit code 0, or 1 where a step is decided differently; without a store also where a rule differs.
     """
     from rebuno.policy import BacktestTally, backtest_against_policy, compile_policy, diff_bundles, read_source
-    from rebuno_cli.render import backtest, console, output
+    from rebuno_cli.render import backtest
+    from rebuno_cli.render.show import show
 
-    before = [read_source(path) for path in layer or ()]
+    before = [read_source(path) for path in layer]
     then, now = compile_policy([*before, read_source(old)]), compile_policy([*before, read_source(new)])
     found = diff_bundles(then.bundles[-1], now.bundles[-1])
     tally = BacktestTally()
@@ -40,14 +43,15 @@ def diff(
         def take(steps: "list[RecordedStep]") -> None:
             backtest_against_policy(tally, then, now, ((step.where, step.facts) for step in steps))
 
-        count = backtest_input.each(execution or [], since, db, take)
+        count = backtest_input.each(execution, since, db, take)
     else:
         backtest_against_policy(tally, then, now, _cases(old, new))
     result = tally.result()
-    if as_json:
-        output.write_json({"bundle": found.to_json(), **result.to_json()})
-    else:
-        console.write([*backtest.changes(found), *backtest.backtest(result, executions=count)])
+    show(
+        as_json,
+        lambda: {"bundle": found.to_json(), **result.to_json()},
+        lambda: [*backtest.changes(found), *backtest.backtest(result, executions=count)],
+    )
     return int(bool(result.differing) or (count is None and bool(found)))
 
 

@@ -2,38 +2,47 @@
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from rebuno.errors import ValidationError
 from rebuno_cli import files, options
 
 if TYPE_CHECKING:
-    from rebuno.policy import CaseSubmission
+    from rebuno.policy import CaseSubmission, Trace
+    from rebuno_cli.render.show import Item
 
 
+@click.command("explain")
+@click.argument("bundle", metavar="BUNDLE", help="The bundle to ask.")
+@click.option("--target", metavar="NAME", help="The tool, model or local step; without it, steps are read.")
+@options.layers
+@click.option("--kind", default="tool", show_default=True, metavar="KIND", help="tool, llm or local.")
+@click.option("--args", default="", metavar="JSON", help="The arguments; @FILE reads a file, - standard input.")
+@click.option("--input", default="", metavar="JSON", help="The input of the execution; @FILE and - likewise.")
+@click.option("--history", default="", metavar="JSON", help="Earlier steps, a list; @FILE and - likewise.")
+@click.option("--agent", default="", metavar="NAME", help="The agent's id.")
+@click.option("--at", default="", metavar="TIME", help="When it is asked, as in 2026-01-31T08:30:00Z.")
+@click.option(
+    "--expect", default="", metavar="VERDICT", help="allow, deny or require_approval; exit with 1 where another comes."
+)
+@click.option("--all", "every", is_flag=True, help="Show rules about other steps too.")
+@options.as_json
 def explain(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle to ask.")],
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="NAME", help="The tool, model or local step; without it, steps are read."),
-    ] = None,
-    layer: options.Layers = None,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="tool, llm or local.")] = "tool",
-    args: Annotated[
-        str, typer.Option(metavar="JSON", help="The arguments; @FILE reads a file, - standard input.")
-    ] = "",
-    input: Annotated[str, typer.Option(metavar="JSON", help="The input of the execution; @FILE and - likewise.")] = "",
-    history: Annotated[str, typer.Option(metavar="JSON", help="Earlier steps, a list; @FILE and - likewise.")] = "",
-    agent: Annotated[str, typer.Option(metavar="NAME", help="The agent's id.")] = "",
-    at: Annotated[str, typer.Option(metavar="TIME", help="When it is asked, as in 2026-01-31T08:30:00Z.")] = "",
-    expect: Annotated[
-        str,
-        typer.Option(metavar="VERDICT", help="allow, deny or require_approval; exit with 1 where another comes."),
-    ] = "",
-    every: Annotated[bool, typer.Option("--all", help="Show rules about other steps too.")] = False,
-    as_json: options.Json = False,
+    bundle: str,
+    target: str | None,
+    layer: tuple[str, ...],
+    kind: str,
+    args: str,
+    input: str,
+    history: str,
+    agent: str,
+    at: str,
+    expect: str,
+    every: bool,
+    as_json: bool,
 ) -> int:
     """Show what a bundle says about one step, and why. Nothing is run and nothing is recorded.
 
@@ -44,11 +53,11 @@ def explain(
     """
     from rebuno.policy import CASE_VERDICTS, compile_policy, read_source
     from rebuno.policy import explain_decision as why
-    from rebuno_cli.render import console, output, trace
+    from rebuno_cli.render.show import show
 
     if expect and expect not in CASE_VERDICTS:
         raise ValidationError(f"`--expect {expect}` is no verdict; one of {', '.join(CASE_VERDICTS)}")
-    policy = compile_policy([read_source(path) for path in (*(layer or ()), bundle)])
+    policy = compile_policy([read_source(path) for path in (*layer, bundle)])
     if target is None:
         if sys.stdin.isatty():
             raise ValidationError("there is no step to explain; give `--target NAME`, or steps on standard input")
@@ -62,17 +71,30 @@ def explain(
     differs = False
     for number, step in enumerate(steps):
         told = why(policy, step.facts())
-        differs = differs or bool(expect and told.decision.verdict != expect)
-        if as_json:
-            data = {**told.to_json(), "submission": step.to_json()}
-            output.write_json(data, indent=None if target is None else 2)
-        else:
-            if number:
-                output.write_text("")
-            console.write([trace.submission(step), *trace.trace(told, every=every)])
-            if expect and told.decision.verdict != expect:
-                console.write([trace.unexpected(told, expect)])
+        other = bool(expect and told.decision.verdict != expect)
+        differs = differs or other
+        show(
+            as_json,
+            partial(_data, told, step),
+            partial(_view, told, step, first=not number, every=every, unexpected=expect if other else ""),
+            indent=None if target is None else 2,
+        )
     return 1 if differs else 0
+
+
+def _data(told: "Trace", step: "CaseSubmission") -> dict[str, Any]:
+    return {**told.to_json(), "submission": step.to_json()}
+
+
+def _view(told: "Trace", step: "CaseSubmission", *, first: bool, every: bool, unexpected: str) -> "Iterator[Item]":
+    from rebuno_cli.render import trace
+
+    if not first:
+        yield ""
+    yield trace.submission(step)
+    yield from trace.trace(told, every=every)
+    if unexpected:
+        yield trace.unexpected(told, unexpected)
 
 
 def _single(fields: dict[str, Any], given: dict[str, str]) -> "CaseSubmission":

@@ -1,11 +1,10 @@
 """`rebuno policy fmt`: writes bundles the one way that all are written."""
 
-import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from rebuno.errors import BundleError, ValidationError
 from rebuno_cli import files, options
@@ -14,20 +13,21 @@ if TYPE_CHECKING:
     from rebuno.policy import Source
 
 
-def fmt(
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Bundles or folders of them; - for standard input.")
-    ],
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; end with 1 if a file would change.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Write nothing; show what would change.")] = False,
-    as_json: options.Json = False,
-) -> int:
+@click.command("fmt")
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH...", help="Bundles or folders of them; - for standard input."
+)
+@click.option("--check", is_flag=True, help="Write nothing; end with 1 if a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@options.as_json
+def fmt(paths: tuple[str, ...], check: bool, diff: bool, as_json: bool) -> int:
     """Write bundles in the one layout, keeping every comment. Only files that change are written.
 
     Exit code 0, with --check 1 when a file would change, 2 when a bundle has syntax errors (it stays as it is).
     """
     from rebuno.policy import format_bundle
     from rebuno_cli.render import output
+    from rebuno_cli.render.show import show
 
     changed: list[str] = []
     broken: list[BundleError] = []
@@ -47,16 +47,14 @@ def fmt(
             output.write_text(text.removesuffix("\n"))
         elif path is not None and text != source.text and not check:
             files.replace(path, text)
-    if as_json:
-        output.write_json({"files": sources, "changed": changed})
-    elif not diff and paths != ["-"]:
-        _say(changed, sources, check)
+    told = [] if diff or paths == ("-",) else _told(changed, sources, check)
+    show(as_json, lambda: {"files": sources, "changed": changed}, lambda: told)
     if broken:
         raise BundleError([finding for error in broken for finding in error.diagnostics])
     return 1 if check and changed else 0
 
 
-def _sources(paths: list[str], broken: list[BundleError]) -> "Iterator[tuple[Path | None, Source]]":
+def _sources(paths: Sequence[str], broken: list[BundleError]) -> "Iterator[tuple[Path | None, Source]]":
     from rebuno.policy import Source, find_bundles, read_source
 
     if "-" in paths:
@@ -74,6 +72,8 @@ def _sources(paths: list[str], broken: list[BundleError]) -> "Iterator[tuple[Pat
 
 
 def _show(source: "Source", text: str) -> None:
+    import difflib
+
     from rebuno_cli.render import escape, output
 
     old, new = source.text.splitlines(), text.splitlines()
@@ -81,9 +81,9 @@ def _show(source: "Source", text: str) -> None:
         output.write_text(escape.escape(line, None))
 
 
-def _say(changed: list[str], sources: int, check: bool) -> None:
-    from rebuno_cli.render import diagnostics, escape, output
+def _told(changed: list[str], sources: int, check: bool) -> list[str]:
+    from rebuno_cli.render import diagnostics, escape
 
-    for path in changed:
-        output.write_text(f"{'would change' if check else 'formatted'} {escape.escape(path, None)}")
-    output.write_text(f"{len(changed)} of {diagnostics.counted(sources, 'file')} {'differ' if check else 'changed'}")
+    lines = [f"{'would change' if check else 'formatted'} {escape.escape(path, None)}" for path in changed]
+    count = f"{len(changed)} of {diagnostics.counted(sources, 'file')}"
+    return [*lines, f"{count} {'differ' if check else 'changed'}"]

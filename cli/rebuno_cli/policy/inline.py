@@ -1,26 +1,20 @@
 """`rebuno policy inline`: a bundle and the files that it uses as one text."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import options
 
 
-def inline(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle to close.")],
-    as_json: options.Json = False,
-) -> int:
+@click.command("inline")
+@click.argument("bundle", metavar="BUNDLE", help="The bundle to close.")
+@options.as_json
+def inline(bundle: str, as_json: bool) -> None:
     """Print a bundle with everything that it uses in its place, for where a bundle must be one text.
 
     Exit code 2 when the bundle has errors.
     """
     from rebuno.policy import inline_bundle as closed
-    from rebuno_cli.render.output import write_json, write_text
+    from rebuno_cli.render.show import show
 
     text = closed(bundle)
-    if as_json:
-        write_json({"text": text})
-    else:
-        write_text(text.removesuffix("\n"))
-    return 0
+    show(as_json, lambda: {"text": text}, lambda: text.removesuffix("\n"))

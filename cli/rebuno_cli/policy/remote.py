@@ -1,5 +1,6 @@
 """What `rebuno policy test --agent` does: the kernel itself is asked, with the layers and the steps that it has."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rebuno.errors import ValidationError
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from rebuno_cli.backend import Desk
 
 
-def test(path: str, agent: str, executions: list[str], db: str | None, url: str | None, *, as_json: bool) -> int:
+def test(path: str, agent: str, executions: Sequence[str], db: str | None, url: str | None, *, as_json: bool) -> int:
     """Asks the bundle at `path`, as if it were the agent's, about the cases beside it and the recorded steps of
     `executions`; the exit code.
 
@@ -19,7 +20,8 @@ def test(path: str, agent: str, executions: list[str], db: str | None, url: str 
         BundleError: the bundle or its cases have errors.
     """
     from rebuno.policy import find_bundles, inline_bundle, read_cases, read_source
-    from rebuno_cli.render import console, output, tested
+    from rebuno_cli.render import tested
+    from rebuno_cli.render.show import show
 
     suites = find_bundles([path])
     if len(suites) != 1:
@@ -32,10 +34,7 @@ def test(path: str, agent: str, executions: list[str], db: str | None, url: str 
         return await desk.test_policy(agent, bundle=text, cases=cases, execution_ids=executions)
 
     result = connection.work(db, url, ask)
-    if as_json:
-        output.write_json(tested.tested_json(result))
-    else:
-        console.write(tested.tested(result))
+    show(as_json, lambda: tested.tested_json(result), lambda: tested.tested(result))
     return int(bool(result.failed))
 
 

@@ -1,31 +1,29 @@
 """`rebuno policy set`: puts a bundle in force for a served agent."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from rebuno_cli import connection, options
 
 
-def put(
-    agent: options.Agent,
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle, with all that it uses.")],
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
-) -> int:
+@click.command("set")
+@options.agent
+@click.argument("bundle", metavar="BUNDLE", help="The bundle, with all that it uses.")
+@options.db
+@options.url
+@options.as_json
+def put(agent: str, bundle: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Put a bundle in force for an agent, with the files that it uses as one text.
 
     Exit code 2 where it has errors; the old one stays then.
     """
     from rebuno.policy import inline_bundle
-    from rebuno_cli.render import output
     from rebuno_cli.render.escape import escape
+    from rebuno_cli.render.show import show
 
     text = inline_bundle(bundle)
     connection.work(db, url, lambda desk: desk.set_policy(agent, text))
-    if as_json:
-        output.write_json({"agent_id": agent, "text": text})
-    else:
-        output.write_text(f"the bundle `{escape(bundle, None)}` is in force for agent {escape(agent)}")
-    return 0
+    show(
+        as_json,
+        lambda: {"agent_id": agent, "text": text},
+        lambda: f"the bundle `{escape(bundle, None)}` is in force for agent {escape(agent)}",
+    )

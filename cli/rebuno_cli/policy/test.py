@@ -1,37 +1,47 @@
 """`rebuno policy test`: runs the cases beside bundles."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from rebuno.errors import ValidationError
 from rebuno_cli import options
 from rebuno_cli.policy import backtest_input
 
 
+@click.command("test")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", help="Bundles, case files, or folders of them.")
+@options.layers
+@click.option("--case", default="", metavar="TEXT", help="Only cases with this text in their name.")
+@click.option(
+    "--min-coverage",
+    type=options.Number(min=0, max=100),
+    metavar="PERCENT",
+    help="What cases must exercise of a bundle.",
+)
+@click.option("--junit", default="", metavar="FILE", help="Write the results there too, as JUnit XML.")
+@click.option("--watch", is_flag=True, help="Run again when a file changes, until Ctrl-C.")
+@backtest_input.executions
+@backtest_input.since
+@click.option("--agent", default="", metavar="NAME", help="Ask the kernel, as if the bundle were this agent's.")
+@options.db
+@options.url
+@options.as_json
 def run(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Bundles, case files, or folders of them.")],
-    layer: options.Layers = None,
-    case: Annotated[str, typer.Option("--case", metavar="TEXT", help="Only cases with this text in their name.")] = "",
-    min_coverage: Annotated[
-        float | None,
-        typer.Option("--min-coverage", metavar="PERCENT", min=0, max=100, help="What cases must exercise of a bundle."),
-    ] = None,
-    junit: Annotated[
-        str, typer.Option("--junit", metavar="FILE", help="Write the results there too, as JUnit XML.")
-    ] = "",
-    watch: Annotated[bool, typer.Option("--watch", help="Run again when a file changes, until Ctrl-C.")] = False,
-    execution: backtest_input.Executions = None,
-    since: backtest_input.Since = "",
-    agent: Annotated[
-        str, typer.Option("--agent", metavar="NAME", help="Ask the kernel, as if the bundle were this agent's.")
-    ] = "",
-    db: options.Db = None,
-    url: options.Url = None,
-    as_json: options.Json = False,
+    paths: tuple[str, ...],
+    layer: tuple[str, ...],
+    case: str,
+    min_coverage: float | None,
+    junit: str,
+    watch: bool,
+    execution: tuple[str, ...],
+    since: str,
+    agent: str,
+    db: str | None,
+    url: str | None,
+    as_json: bool,
 ) -> int:
     """Ask each bundle about the cases in its `.policytest.yaml` file; with --execution or --since, ask one bundle about
     the steps that a store has recorded, and show which it would decide differently now. With --agent the kernel is
@@ -45,18 +55,18 @@ def run(
             raise ValidationError("with `--agent` one bundle is asked, with `--execution` and no other option")
         from rebuno_cli.policy.remote import test
 
-        return test(paths[0], agent, execution or [], db, url, as_json=as_json)
+        return test(paths[0], agent, execution, db, url, as_json=as_json)
     if url:
         raise ValidationError("a server judges for one of its agents; name it with `--agent NAME`")
     if execution or since:
         if len(paths) != 1 or case or junit or watch or min_coverage is not None:
             raise ValidationError("recorded steps are judged by one bundle, without the options about cases")
-        return _backtest([*(layer or ()), *paths], execution or [], since, db, as_json=as_json)
+        return _backtest((*layer, *paths), execution, since, db, as_json=as_json)
     if case and min_coverage is not None:
         raise ValidationError("`--min-coverage` is about all cases of a bundle; leave out `--case`")
 
     def once() -> tuple[int, Iterable[str]]:
-        return _once(paths, layer or [], case, min_coverage, junit, as_json=as_json, indent=None if watch else 2)
+        return _once(paths, layer, case, min_coverage, junit, as_json=as_json, indent=None if watch else 2)
 
     if watch:
         from rebuno_cli.watch import watch as repeat
@@ -65,24 +75,22 @@ def run(
     return once()[0]
 
 
-def _backtest(paths: list[str], refs: list[str], since: str, db: str | None, *, as_json: bool) -> int:
+def _backtest(paths: Sequence[str], refs: Sequence[str], since: str, db: str | None, *, as_json: bool) -> int:
     from rebuno.policy import BacktestTally, backtest_against_record, compile_policy, read_source
-    from rebuno_cli.render import backtest, console, output
+    from rebuno_cli.render import backtest
+    from rebuno_cli.render.show import show
 
     policy = compile_policy([read_source(path) for path in paths])
     tally = BacktestTally()
     count = backtest_input.each(refs, since, db, lambda steps: backtest_against_record(tally, policy, steps))
     result = tally.result()
-    if as_json:
-        output.write_json(result.to_json())
-    else:
-        console.write(backtest.backtest(result, executions=count))
+    show(as_json, lambda: result.to_json(), lambda: backtest.backtest(result, executions=count))
     return int(bool(result.differing))
 
 
 def _once(
-    paths: list[str],
-    layers: list[str],
+    paths: Sequence[str],
+    layers: Sequence[str],
     case: str,
     least: float | None,
     junit: str,
@@ -91,8 +99,9 @@ def _once(
     indent: int | None,
 ) -> tuple[int, Iterable[str]]:
     from rebuno.policy import find_bundles, read_source, run_suites
-    from rebuno_cli.render import console, output, report
+    from rebuno_cli.render import output, report
     from rebuno_cli.render.progress import progress
+    from rebuno_cli.render.show import show
 
     suites = find_bundles(paths)
     sources = [read_source(path) for path in layers]
@@ -102,11 +111,14 @@ def _once(
         from rebuno_cli.render.junit import junit as written
 
         Path(junit).write_text(written(tested), encoding="utf-8")
-    if as_json:
-        output.write_json(report.report_json(tested), indent=indent)
-    else:
-        console.write(report.report(tested, output.width(sys.stdout), partial=bool(case), least=least))
-    uses = [path for one in tested for path in (*one.checked.uses, *one.checked.texts)] + layers
+    show(
+        as_json,
+        lambda: report.report_json(tested),
+        lambda: report.report(tested, output.width(sys.stdout), partial=bool(case), least=least),
+        indent=indent,
+    )
+    uses = [path for one in tested for path in (*one.checked.uses, *one.checked.texts)]
+    uses += layers
     if not all(one.checked.sound for one in tested):
         return 2, uses
     failed = any(one.report and one.report.failed for one in tested)

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from rich.text import Text
 
 from rebuno.model.clock import rfc3339
-from rebuno_cli.failures import ReaderGoneError
 from rebuno_cli.render import console, output
 from rebuno_cli.render.escape import escape, spelled
 
@@ -52,7 +51,7 @@ class Shown(logging.Handler):
         more = _more(record)
         try:
             console.write([_decision(record, more) if "decision" in more else _line(record, more)], to=sys.stderr)
-        except ReaderGoneError:
+        except output.ReaderGoneError:
             return
 
 
@@ -107,5 +106,5 @@ def _trace(record: logging.LogRecord) -> str:
 def _write(line: str) -> None:
     try:
         output.write_text(line, to=sys.stderr)
-    except ReaderGoneError:
+    except output.ReaderGoneError:
         return

@@ -1,23 +1,34 @@
 """`rebuno dev`: a server for one's own machine, which asks nobody who they are."""
 
-import logging
+import click
 
 from rebuno_cli.serve import options
 
 
+@click.command("dev")
+@options.db(":memory:")
+@options.host
+@options.port
+@options.layers
+@options.manifest
+@options.webhooks
+@options.max_attempts
+@options.bearer_token
 def dev(
-    db: options.Db = ":memory:",
-    host: options.Host = "127.0.0.1",
-    port: options.Port = 8080,
-    layer: options.Layers = None,
-    config: options.Manifest = "",
-    allow_webhook: options.Webhooks = None,
-    max_attempts: options.Attempts = 5,
-    bearer_token: options.Token = "",
+    db: str,
+    host: str,
+    port: int,
+    layer: tuple[str, ...],
+    config: str,
+    allow_webhook: tuple[str, ...],
+    max_attempts: int,
+    bearer_token: str,
 ) -> int:
     """Serve a kernel for trying things out: in memory unless `--db` names a file, without any authentication of clients
     (a token that is sent is checked), everything allowed to agents without a bundle. Every decision is shown.
     """
+    import logging
+
     from rebuno.kernel import Settings
     from rebuno.server.config import Config
     from rebuno_cli.render import logs, output
@@ -29,8 +40,8 @@ def dev(
         bearer_token=bearer_token,
         open_to_all=True,
         permissive=True,
-        layers=tuple(layer or ()),
-        webhooks=tuple(allow_webhook or ()),
+        layers=layer,
+        webhooks=allow_webhook,
         manifest=config,
         settings=Settings(max_attempts=max_attempts),
         grace=2.0,

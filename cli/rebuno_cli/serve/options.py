@@ -1,63 +1,89 @@
 """What `rebuno dev` and `rebuno server` share: their options, and the way into the server."""
 
-import asyncio
-import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, TypeVar
 
-import typer
+import click
 
 from rebuno.errors import ValidationError
+from rebuno.packaged import needing
 
 if TYPE_CHECKING:
+    import logging
+
     from rebuno.server.config import Config
 
-Db: TypeAlias = Annotated[str, typer.Option("--db", metavar="URL", envvar="REBUNO_DB_URL", help="The store.")]
-Token: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--bearer-token", metavar="TOKEN", envvar="REBUNO_BEARER_TOKEN", help="Who sends it may do everything."
-    ),
-]
-Host: TypeAlias = Annotated[str, typer.Option("--host", metavar="HOST", help="Where to listen.")]
-Port: TypeAlias = Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="0: any free port.")]
-Layers: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--layer", metavar="FILE", help="A bundle for all agents, before their own; may be given again."),
-]
-Manifest: TypeAlias = Annotated[
-    str, typer.Option("--config", metavar="FILE", help="A manifest of agents and their policies.")
-]
-Webhooks: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-webhook",
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+bearer_token = click.option(
+    "--bearer-token",
+    default="",
+    metavar="TOKEN",
+    envvar="REBUNO_BEARER_TOKEN",
+    show_envvar=True,
+    help="Who sends it may do everything.",
+)
+host = click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen.")
+port = click.option(
+    "--port",
+    type=click.IntRange(min=0, max=65535),
+    default=8080,
+    show_default=True,
+    metavar="PORT",
+    help="0: any free port.",
+)
+layers = click.option(
+    "--layer",
+    multiple=True,
+    metavar="FILE",
+    help="A bundle for all agents, before their own; may be given again.",
+)
+manifest = click.option("--config", default="", metavar="FILE", help="A manifest of agents and their policies.")
+webhooks = click.option(
+    "--allow-webhook",
+    multiple=True,
+    metavar="URL",
+    help="Agents may be below this URL only (`https://*.example.com` too); may be given again.",
+)
+max_attempts = click.option(
+    "--max-attempts",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    envvar="REBUNO_DISPATCH_MAX_ATTEMPTS",
+    show_envvar=True,
+    help="So many deliveries without a new outcome end an execution.",
+)
+
+
+def db(default: str) -> Callable[[_Command], _Command]:
+    """The store's option, and which store is used where none is named."""
+    return click.option(
+        "--db",
+        default=default,
+        show_default=bool(default),
         metavar="URL",
-        help="Agents may be below this URL only (`https://*.example.com` too); may be given again.",
-    ),
-]
-Attempts: TypeAlias = Annotated[
-    int,
-    typer.Option(
-        "--max-attempts",
-        metavar="N",
-        min=1,
-        envvar="REBUNO_DISPATCH_MAX_ATTEMPTS",
-        help="So many deliveries without a new outcome end an execution.",
-    ),
-]
+        envvar="REBUNO_DB_URL",
+        show_envvar=True,
+        help="The store.",
+    )
 
 
-def serve(config: "Config", started: Callable[[str], None], handler: logging.Handler, level: int) -> int:
+def serve(config: "Config", started: Callable[[str], None], handler: "logging.Handler", level: int) -> int:
     """Serves until it is told to stop, its log going to `handler`.
 
     Raises:
-        RebunoError, OSError: as `rebuno.server.run.run`.
+        RebunoError, OSError: as `rebuno.server.run.run`; also where the extra `server` is not installed.
     """
     config.check()
-    import uvloop
+    import asyncio
+    import logging
 
-    from rebuno.server.run import run
+    with needing("server", "a server"):
+        import uvloop
+
+        from rebuno.server.run import run
 
     root = logging.getLogger()
     root.addHandler(handler)
@@ -75,6 +101,8 @@ def serve(config: "Config", started: Callable[[str], None], handler: logging.Han
 
 def level_of(name: str) -> int:
     """The level of a log by its name; `ValidationError` where there is none."""
+    import logging
+
     levels = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
     if name.lower() not in levels:
         raise ValidationError(f"`{name}` is no level of a log; one of {', '.join(levels)}")

@@ -1,46 +1,81 @@
 """`rebuno server`: a replica of a kernel that a team shares."""
 
-from typing import Annotated
+import click
 
-import typer
-
+from rebuno_cli.options import Number
 from rebuno_cli.serve import options
 
 
+@click.command("server")
+@options.db("")
+@options.bearer_token
+@options.host
+@options.port
+@options.layers
+@options.manifest
+@click.option("--permissive", is_flag=True, help="Allow agents without a bundle what the layers allow.")
+@options.webhooks
+@options.max_attempts
+@click.option(
+    "--deliveries",
+    type=click.IntRange(min=1),
+    default=32,
+    show_default=True,
+    metavar="N",
+    help="So many webhooks are on their way at once.",
+)
+@click.option(
+    "--retention", default="", metavar="DURATION", help="How long ended executions are kept: 30d, 24h; or ever."
+)
+@click.option(
+    "--grace",
+    type=Number(min=0),
+    default=20.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long requests may take at a shutdown.",
+)
+@click.option(
+    "--max-values",
+    type=click.IntRange(min=100),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="So many values a body may hold.",
+)
+@click.option(
+    "--max-digits",
+    type=click.IntRange(min=20),
+    default=4_300,
+    show_default=True,
+    metavar="N",
+    help="So many digits a number in a body may have.",
+)
+@click.option("--otel", is_flag=True, help="Send each request as a span; OTEL_EXPORTER_OTLP_ENDPOINT says where to.")
+@click.option(
+    "--log-level",
+    default="info",
+    show_default=True,
+    metavar="LEVEL",
+    help="`debug` names every decision; or info, warning, error.",
+)
 def server(
-    db: options.Db = "",
-    bearer_token: options.Token = "",
-    host: options.Host = "127.0.0.1",
-    port: options.Port = 8080,
-    layer: options.Layers = None,
-    config: options.Manifest = "",
-    permissive: Annotated[
-        bool, typer.Option("--permissive", help="Allow agents without a bundle what the layers allow.")
-    ] = False,
-    allow_webhook: options.Webhooks = None,
-    max_attempts: options.Attempts = 5,
-    deliveries: Annotated[
-        int, typer.Option("--deliveries", metavar="N", min=1, help="So many webhooks are on their way at once.")
-    ] = 32,
-    retention: Annotated[
-        str,
-        typer.Option("--retention", metavar="DURATION", help="How long ended executions are kept: 30d, 24h; or ever."),
-    ] = "",
-    grace: Annotated[
-        float, typer.Option("--grace", metavar="SECONDS", min=0, help="How long requests may take at a shutdown.")
-    ] = 20.0,
-    max_values: Annotated[
-        int, typer.Option("--max-values", metavar="N", min=100, help="So many values a body may hold.")
-    ] = 100_000,
-    max_digits: Annotated[
-        int, typer.Option("--max-digits", metavar="N", min=20, help="So many digits a number in a body may have.")
-    ] = 4_300,
-    otel: Annotated[
-        bool, typer.Option("--otel", help="Send each request as a span; OTEL_EXPORTER_OTLP_ENDPOINT says where to.")
-    ] = False,
-    log_level: Annotated[
-        str, typer.Option("--log-level", metavar="LEVEL", help="`debug` names every decision; or info, warning, error.")
-    ] = "info",
+    db: str,
+    bearer_token: str,
+    host: str,
+    port: int,
+    layer: tuple[str, ...],
+    config: str,
+    permissive: bool,
+    allow_webhook: tuple[str, ...],
+    max_attempts: int,
+    deliveries: int,
+    retention: str,
+    grace: float,
+    max_values: int,
+    max_digits: int,
+    otel: bool,
+    log_level: str,
 ) -> int:
     """Serve a kernel on a store that replicas share. A store and a bearer token are required; give the token by
     REBUNO_BEARER_TOKEN, since others can see a command line. The log is JSON, one object a line, on standard error.
@@ -56,8 +91,8 @@ def server(
         port=port,
         bearer_token=bearer_token,
         permissive=permissive,
-        layers=tuple(layer or ()),
-        webhooks=tuple(allow_webhook or ()),
+        layers=layer,
+        webhooks=allow_webhook,
         manifest=config,
         settings=Settings(max_attempts=max_attempts, deliveries=deliveries, retention=_seconds(retention)),
         bounds=Bounds(digits=max_digits, values=max_values),

@@ -11,13 +11,14 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import apsw
 
 from rebuno.journal.sqlite.sql import SQL
+from rebuno.model.dataclass import dataclass
 
 _MAGIC: Final = b"rbno-log"
 # Number, number of the log before, schema cookie, inodes of the file and its log, time of the file's last change in

@@ -1,7 +1,7 @@
 """What happened in an execution, put together from its events and rows for a person to read."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
@@ -13,6 +13,7 @@ from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep, Refus
 from rebuno.kernel.history.divergence import Divergence, divergence_of
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
+from rebuno.model.dataclass import dataclass
 from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus
 

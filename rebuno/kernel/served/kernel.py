@@ -19,14 +19,14 @@ from rebuno.model.execution import ExecutionStatus
 from rebuno.policy import Policy
 
 __all__ = [
-    "StepDelta",
     "Dispatched",
     "Observer",
+    "ReportAnswer",
     "ReportOutcome",
     "Send",
     "Serving",
     "Settings",
-    "ReportAnswer",
+    "StepDelta",
     "WaitsFor",
     "Webhook",
 ]

@@ -2,11 +2,12 @@
 lie to each other."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import re2
 
+from rebuno.model.dataclass import dataclass
 from rebuno.policy.analysis.glob_sets import overlap, within
 from rebuno.policy.values.globs import GlobError, glob
 from rebuno.policy.values.json_values import is_number, valid

@@ -3,10 +3,10 @@
 The JSON form (`Trace.to_json`) is stable and documented in `docs/policy-test.md`.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from rebuno.model.dataclass import dataclass
 from rebuno.model.decision import Decision
 from rebuno.model.obligation import Obligation
 

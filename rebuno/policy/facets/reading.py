@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
+from rebuno.model.dataclass import dataclass
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import UNREADABLE, Tri
 

@@ -8,12 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rebuno.packaged import install
 from rebuno.policy.facets.reading import Facet
 from rebuno.policy.syntax.keywords import FACET_MODULES
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "rebuno.facets"
 
@@ -28,7 +30,7 @@ class PackagedFacet:
     """A facet of an installed package; `package` is the distribution's name and version."""
 
     package: str
-    entry: EntryPoint
+    entry: "EntryPoint"
 
 
 class FacetError(Exception):
@@ -44,7 +46,9 @@ class FacetError(Exception):
 
 @cache
 def packaged_facets() -> tuple[PackagedFacet, ...]:
-    """The facets of installed packages, in the order of names and packages, looked up once for each process."""
+    """What installed packages add, in the order of names and packages. It is looked up once for each process."""
+    from importlib.metadata import entry_points
+
     found = [
         PackagedFacet(f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown", entry)
         for entry in entry_points(group=GROUP)
@@ -104,4 +108,6 @@ def _load(one: PackagedFacet) -> Facet:
 def facet_packages(used: Iterable[str]) -> tuple[str, ...]:
     """The packages that define the facets of these names, each as its name and version, sorted."""
     wanted = set(used)
+    if wanted <= BUILT_IN_FACETS.keys():
+        return ()  # without looking through all that is installed
     return tuple(sorted({one.package for one in packaged_facets() if one.entry.name in wanted}))

@@ -1,8 +1,8 @@
 """Builds a policy from a checked tree: one closure for each condition, one prepared decision for each rule."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from rebuno.errors import BundleError
 from rebuno.model.decision import DEFAULT, LOCAL, Decision, Verdict
@@ -46,9 +46,14 @@ def policy_digest(layers: Sequence[tuple[Source, Sequence[tree.File]]], packages
     return hashed.hexdigest()
 
 
-def packages_of(bundles: Iterable[tree.Bundle]) -> tuple[str, ...]:
-    """The packages that define the facets in these trees, each as its name and version."""
-    if not packaged_facets():
+_FEW: Final = 200
+
+
+def packages_of(bundles: Sequence[tree.Bundle]) -> tuple[str, ...]:
+    """The packages, by name and version, that the facets in these trees come from."""
+    # To look up what is installed takes as long as to look through so many statements; it is done once.
+    looked_up = packaged_facets.cache_info().currsize > 0
+    if (looked_up or sum(len(bundle.statements) for bundle in bundles) > _FEW) and not packaged_facets():
         return ()
     return facet_packages(facets_in(bundles))
 

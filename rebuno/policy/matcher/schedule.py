@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from math import floor
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.values.json_values import Tri, invert
@@ -105,6 +104,8 @@ def _times(text: str) -> tuple[int, int]:
 
 
 def _zone(name: str) -> tzinfo:
+    from zoneinfo import ZoneInfo
+
     if _ZONE.fullmatch(name):
         try:
             return ZoneInfo(name)

@@ -1,7 +1,7 @@
 """Reads the data files of `let NAME = file "…"`: YAML, JSON, and `.txt` with one value on each line."""
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.errors import BundleError, ValidationError
 from rebuno.model.identity import parse
@@ -10,7 +10,9 @@ from rebuno.policy.syntax.literals import LONGEST_NUMBER
 from rebuno.policy.syntax.source import NO_SPAN, Source
 from rebuno.policy.syntax.text import Lines, refused
 from rebuno.policy.syntax.tree import ListLiteral, Literal, NullLiteral, Span
-from rebuno.policy.syntax.yaml import YamlNode, comments_of, node_of, read_yaml
+
+if TYPE_CHECKING:
+    from rebuno.policy.syntax.yaml import YamlNode
 
 SUFFIXES: Final = (".yaml", ".yml", ".json", ".txt")
 MOST_VALUES: Final = 100_000
@@ -44,6 +46,9 @@ def read_data(source: Source) -> Literal | ListLiteral:
         return ListLiteral(tuple(items), lines.span(0, 0))
     if source.path.endswith(".json"):
         return _values(_json(text, source.path), source.path)
+    # Few bundles have such files, and PyYAML takes as long to import as all else here.
+    from rebuno.policy.syntax.yaml import read_yaml
+
     return _values(read_yaml(Source(text, source.path), Code.BAD_DATA, "write a list of values"), source.path)
 
 
@@ -51,7 +56,11 @@ def _comment_spans(text: str, path: str) -> list[tuple[int, int]]:
     # The places of the comments in a data file. JSON has none, and an unknown format counts as one without comments.
     if path.endswith(".txt"):
         return [match.span() for match in _LINE.finditer(text) if _COMMENT.match(match[0].strip(" \t\r"))]
-    return comments_of(text) if path.endswith((".yaml", ".yml")) else []
+    if not path.endswith((".yaml", ".yml")):
+        return []
+    from rebuno.policy.syntax.yaml import comments_of
+
+    return comments_of(text)
 
 
 def _lines(text: str, lines: Lines) -> list[tuple[str, Span]]:
@@ -64,8 +73,10 @@ def _lines(text: str, lines: Lines) -> list[tuple[str, Span]]:
     return found
 
 
-def _json(text: str, path: str) -> YamlNode:
-    # Only syntax errors of JSON have a place: the JSON reader gives no places of values.
+def _json(text: str, path: str) -> "YamlNode":
+    from rebuno.policy.syntax.yaml import node_of
+
+    # Only mistakes in the JSON itself have a place: its reader keeps none of values.
     try:
         return node_of(parse(text), _within(NO_SPAN, path))
     except ValidationError as error:
@@ -75,7 +86,7 @@ def _json(text: str, path: str) -> YamlNode:
         raise BundleError([Diagnostic(Code.BAD_DATA, error.message, span, path)]) from None
 
 
-def _values(root: YamlNode, path: str) -> Literal | ListLiteral:
+def _values(root: "YamlNode", path: str) -> Literal | ListLiteral:
     report = DiagnosticReport(path)
     span = _within(root.span, path)
     if not isinstance(root.value, list):
@@ -96,7 +107,7 @@ def _count(number: int, report: DiagnosticReport) -> None:
         raise BundleError([Diagnostic(Code.BAD_DATA, message, NO_SPAN, report.path, "split it")])
 
 
-def _scalar(node: YamlNode, path: str, report: DiagnosticReport) -> Literal | NullLiteral:
+def _scalar(node: "YamlNode", path: str, report: DiagnosticReport) -> Literal | NullLiteral:
     span = _within(node.span, path)
     value: Any = node.value
     if value is None:

@@ -1,6 +1,5 @@
 """The keywords of the language: reserved words, roots of paths, types, and names of facets."""
 
-from difflib import get_close_matches
 from typing import Final
 
 from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE
@@ -41,7 +40,9 @@ FIXED_IDS: Final = frozenset({DEFAULT, LOCAL, PERMISSIVE, "bundle-error"})
 
 
 def suggestion(word: str, candidates: "frozenset[str] | tuple[str, ...] | list[str]", cutoff: float = 0.6) -> str:
-    """The candidate that is closest to `word`, or an empty string if none is close."""
+    """The candidate that `word` was probably meant to be, else an empty string."""
+    from difflib import get_close_matches
+
     close = get_close_matches(word, sorted(candidates), n=1, cutoff=cutoff)
     return close[0] if close else ""
 

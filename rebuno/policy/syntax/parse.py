@@ -4,15 +4,13 @@ After an error the parser continues at the next statement or clause keyword that
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, TypeVar
 
-from lark import Lark
 from lark.exceptions import UnexpectedInput
 from lark.lexer import Token
 from lark.tree import Tree
 
-from rebuno.packaged import grammar
 from rebuno.policy.syntax import literals, recovery
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.converted import CONVERTED, read_rules
@@ -20,6 +18,7 @@ from rebuno.policy.syntax.diagnostics import MOST, Code, Diagnostic, ordered
 from rebuno.policy.syntax.errors import explain_syntax_error
 from rebuno.policy.syntax.keywords import ROOT_WORDS
 from rebuno.policy.syntax.source import Source
+from rebuno.policy.syntax.tables import PIECES, WHOLE, parser
 from rebuno.policy.syntax.text import Lines, comments, refused
 
 LARGEST: Final = 1 << 20  # bytes of a bundle
@@ -69,11 +68,6 @@ def _parsed(source: Source) -> tuple[s.Bundle, tuple[Diagnostic, ...]]:
     return bundle, tuple(ordered(findings))
 
 
-@cache
-def _parser(*starts: str) -> Lark:
-    return Lark(grammar(), parser="lalr", lexer="contextual", start=list(starts), propagate_positions=True)
-
-
 class _RecoveredBundle:
     """Parses one text piece by piece. Collects diagnostics, and the names that unreadable statements define."""
 
@@ -88,7 +82,7 @@ class _RecoveredBundle:
         """All statements that can be read."""
         piece = (0, len(self.text))
         try:
-            tree = _parser("start").parse(self.text)
+            tree = parser(WHOLE).parse(self.text)
         except UnexpectedInput as error:
             before = len(self.findings)
             statements = list(self._recovered())
@@ -127,7 +121,7 @@ class _RecoveredBundle:
 
     def _read(self, start: str, piece: recovery.Piece, outer: int) -> "_TREE | Diagnostic":
         try:
-            return _parser("statement", "rule_open", "rule_part", "rule_end").parse(self.text[slice(*piece)], start)
+            return parser(PIECES).parse(self.text[slice(*piece)], start)
         except UnexpectedInput as error:
             return explain_syntax_error(error, self.text, self.lines, self.path, piece, outer)
 

@@ -1,9 +1,10 @@
 """The syntax tree of a bundle: frozen nodes, each with its place in the text."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
+from rebuno.model.dataclass import dataclass
 from rebuno.policy.values.spans import NO_SPAN
 from rebuno.policy.values.spans import Comment as Comment
 from rebuno.policy.values.spans import Span as Span

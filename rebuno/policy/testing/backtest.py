@@ -1,9 +1,10 @@
 """Decides recorded steps again by another policy, and groups the differences by the rules that decide."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from rebuno.model.dataclass import dataclass
 from rebuno.model.decision import STRICTNESS, Decision, Verdict
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.policy import Policy

@@ -1,10 +1,10 @@
 """Policy tests: submissions with their expected verdicts, and the report of a run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.model.clock import rfc3339
+from rebuno.model.dataclass import dataclass
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Kind, StepStatus
 from rebuno.policy.explain.explain import explain_decision

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from rebuno.model.dataclass import dataclass
 from rebuno.policy.explain.trace import Trace, TraceAnswer, TraceNode
 from rebuno.policy.explain.wording import one_line
 from rebuno.policy.syntax import tree

@@ -1,6 +1,5 @@
 """Reads policy test files and single submissions. Every mistake is reported with its place."""
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Any, Final, TypeVar
@@ -216,5 +215,7 @@ def _called(value: Any) -> str:
 
 def _meant(given: Any, choices: Iterable[str]) -> str:
     offered = list(choices)
+    import difflib
+
     close = difflib.get_close_matches(given, offered, 1, 0.5) if isinstance(given, str) else []
     return f"did you mean `{close[0]}`?" if close else f"one of {', '.join(offered)}"

@@ -3,11 +3,8 @@
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,7 +138,11 @@ def _tested(
 ) -> Iterator[SuiteResult]:
     came = 0
     if jobs > 1 and len(suites) > 1:
-        # Not forked: a copy of this process would share the locks of its threads.
+        from concurrent.futures import ProcessPoolExecutor
+        from concurrent.futures.process import BrokenProcessPool
+        from multiprocessing import get_context
+
+        # Started afresh: a copy of this process would share its threads' locks.
         pool = ProcessPoolExecutor(min(jobs, len(suites)), get_context("spawn"), _leave_interrupts)
         try:
             for one in pool.map(test, suites):

@@ -1,7 +1,9 @@
 """Places in a text, and comments with their places."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from rebuno.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

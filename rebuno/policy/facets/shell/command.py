@@ -1,11 +1,11 @@
 """A command and a program's name as values of a rule: how they compare with what a rule says."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from shlex import quote
 from typing import Any, Final
 
+from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import START, Placed, Places
 from rebuno.policy.facets.predicates import Predicate, predicate
 from rebuno.policy.facets.reading import Reading

@@ -1,10 +1,11 @@
 """Everything that a shell text runs: its simple commands, what its wrappers run, and the files it writes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import START, Placed, Places
 from rebuno.policy.facets.shell.builtins import effect, may_assign, steers
 from rebuno.policy.facets.shell.directories import HERE, Spots, moved, spots, text_of

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from tree_sitter import Node
 
+from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import START, Places
 from rebuno.policy.facets.shell.tree import EXPANSIONS, STATEMENTS, ShellSource
 from rebuno.policy.facets.shell.words import UncertainShellError, Word, WordKind, home_path

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import SET_OPTIONS
 from rebuno.policy.facets.shell.words import ANYTHING, Word, WordKind
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from rebuno.errors import BundleError
-from rebuno.policy.collecting import paused
+from rebuno.model.collector import paused
 from rebuno.policy.compile import compile_text
 
 

@@ -1,4 +1,4 @@
-"""Holds the garbage collector still while a policy is compiled."""
+"""Pauses the garbage collector while a policy is compiled and while modules are imported."""
 
 import gc
 from collections.abc import Iterator

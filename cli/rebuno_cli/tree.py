@@ -1,0 +1,108 @@
+"""The tree of commands. A command's module is imported when the command runs, or when its help is asked for."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final
+
+import click
+
+import rebuno
+
+_HELP: Final = "A kernel between an AI agent and its effects: policy first, a durable journal second."
+# Of each noun its help, the folder of its modules, and of each of its commands `module:function`.
+_NOUNS: Final = {
+    "policy": (
+        "Check, test and explain policy bundles.",
+        "policy",
+        {
+            "check": "check:check",
+            "test": "test:run",
+            "diff": "diff:diff",
+            "explain": "explain:explain",
+            "fmt": "fmt:fmt",
+            "ast": "ast:ast",
+            "convert": "convert:convert",
+            "inline": "inline:inline",
+            "set": "set:put",
+        },
+    ),
+    "exec": (
+        "Look at executions, end them, and begin them anew.",
+        "executions",
+        {
+            "create": "create:create",
+            "ls": "ls:ls",
+            "get": "get:get",
+            "watch": "watch:watch",
+            "events": "events:events",
+            "trace": "trace:trace",
+            "verify": "verify:verify",
+            "export": "export:export",
+            "import": "import_:take_in",
+            "replay": "replay:replay",
+            "cancel": "cancel:cancel",
+            "fork": "fork:fork",
+            "retry": "fork:retry",
+            "sweep": "sweep:sweep",
+        },
+    ),
+    "approval": (
+        "Look at the questions that agents have asked, and answer them.",
+        "approvals",
+        {"ls": "ls:ls", "get": "get:get", "grant": "answer:grant", "deny": "answer:deny"},
+    ),
+    "agent": (
+        "Say who runs executions, and where.",
+        "agents",
+        {"ls": "ls:ls", "get": "get:get", "add": "add:add", "rm": "rm:rm"},
+    ),
+    "key": (
+        "Make and revoke the keys of the HTTP interface.",
+        "keys",
+        {"create": "make:create", "ls": "ls:ls", "rotate": "make:rotate", "rm": "rm:rm"},
+    ),
+}
+_OTHERS: Final = {"dev": "serve.dev:dev", "server": "serve.server:server", "version": "version:version"}
+
+
+class _Group(click.Group):
+    """Commands that are found by where they are: `module:function` below this package."""
+
+    def __init__(self, help: str, places: Mapping[str, str], name: str | None = None) -> None:
+        super().__init__(name, help=help, no_args_is_help=True)
+        self.places = places
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table."""
+        return [*self.commands, *self.places]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, its module imported now."""
+        if (place := self.places.get(cmd_name)) is None:
+            return super().get_command(ctx, cmd_name)
+        module, _, function = place.partition(":")
+        command: click.Command = getattr(import_module(f"rebuno_cli.{module}"), function)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first of `args` names; an error says what may have been meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            names = self.list_commands(ctx)
+            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=names, ctx=ctx) from None
+
+
+_version: Final = click.version_option(
+    rebuno.__version__, message="rebuno-kernel %(version)s", help="Print the version and leave."
+)
+app: Final = _version(_Group(_HELP, _OTHERS))
+for _name, (_help, _folder, _commands) in _NOUNS.items():
+    app.add_command(_Group(_help, {name: f"{_folder}.{place}" for name, place in _commands.items()}, _name))
+
+
+def names() -> list[str]:
+    """Every command as it is written after `rebuno`."""
+    return [*(f"{noun} {name}" for noun, (_, _, commands) in _NOUNS.items() for name in commands), *_OTHERS]
