@@ -20,6 +20,7 @@ from rebuno.errors import (
 )
 from rebuno.journal import records
 from rebuno.journal.opening import open_store
+from rebuno.journal.served import ServedStore
 from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.replay import recorded
@@ -31,7 +32,6 @@ from rebuno.kernel.lifecycle.changed_files import Watch
 from rebuno.kernel.lifecycle.sweep import keep_sweeping
 from rebuno.kernel.operator import Operator
 from rebuno.kernel.served.create import check_deadline, check_name
-from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.policy.compile import compile_policy, permissive
@@ -40,6 +40,7 @@ from rebuno.policy.syntax.source import read
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
+from rebuno.types import Execution
 
 T = TypeVar("T")
 
@@ -89,7 +90,7 @@ class _Direct:
 class Kernel:
     """An open kernel. Use it from the event loop that opened it; `operator` is the view for looking and approving."""
 
-    def __init__(self, store: Store, policy: Policy, *, strict: bool) -> None:
+    def __init__(self, store: ServedStore, policy: Policy, *, strict: bool) -> None:
         self.policy = policy
         self.operator = Operator(store)
         # Of each execution that runs here, what ends its handler; and of each `run`, what tells that it has returned.
@@ -166,15 +167,20 @@ class Kernel:
                     raise _closed_under(id or name)
                 begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
                 if isinstance(begun, records.Execution):
-                    return await view(self.operator, begun, replayed)
+                    return await self._told(begun, replayed)
                 id = id if id is not None else begun.execution.id
                 begun.block_diverged = block
                 ended = await self._attempt(begun, bind(handler, identity.parse(text)))
                 replayed = begun.replayed
                 if ended is not None:
-                    return await view(self.operator, ended, replayed)
+                    return await self._told(ended, replayed)
 
-    async def cancel(self, ref: str, *, reason: str = "cancelled") -> records.Execution:
+    async def _told(self, row: records.Execution, replayed: int) -> Execution:
+        ended = await self.operator.shown(row)
+        ended.replayed = replayed
+        return ended
+
+    async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
         """Cancels an execution, named as in `Operator.execution`, wherever it runs; a handler that runs in this kernel
         is stopped at once, and its `run` returns with status `cancelled`.
 

@@ -24,7 +24,7 @@ class Event:
     hash: bytes
 
 
-# Made for every step, as are `Step` and `StepWrite`, and a frozen one takes several times as long to make: treat them
+# Made for every step, as are `Step` and `StepWrite`. A frozen dataclass takes several times as long to make: treat them
 # as frozen.
 @dataclass(slots=True)
 class NewEvent:

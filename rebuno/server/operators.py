@@ -6,13 +6,15 @@ from typing import Final
 
 from starlette.responses import Response
 
+from rebuno import types
 from rebuno.errors import StoreError, ValidationError
-from rebuno.journal.records import Approval
+from rebuno.journal import records
+from rebuno.kernel import views
 from rebuno.server.auth import ANYONE, BOOTSTRAP, Scope
 from rebuno.server.policies import tested
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said
 from rebuno.server.wire import operating, requests
-from rebuno.server.wire.writing import Json, array, obj
+from rebuno.server.wire.writing import model, models, obj
 
 logger: Final = logging.getLogger("rebuno.server")
 
@@ -39,19 +41,18 @@ async def put_agent(call: Call) -> Response:
     row = await call.serving.put_agent(
         body.id, webhook_url=body.webhook_url, secret=body.secret, lease=body.lease_timeout_seconds or 0.0
     )
-    return said(operating.agent(row, await call.serving.bundle(row.id)), 201)
+    return said(model(await _agent(call, row)), 201)
 
 
 async def list_agents(call: Call) -> Response:
     """List agents"""
     rows = await call.serving.agents()
-    return said(array([operating.agent(row, await call.serving.bundle(row.id)) for row in rows]))
+    return said(models([await _agent(call, row) for row in rows]))
 
 
 async def get_agent(call: Call) -> Response:
     """Show an agent"""
-    row = await call.serving.agent(call.id)
-    return said(operating.agent(row, await call.serving.bundle(row.id)))
+    return said(model(await _agent(call, await call.serving.agent(call.id))))
 
 
 async def delete_agent(call: Call) -> Response:
@@ -81,12 +82,12 @@ async def list_approvals(call: Call) -> Response:
         after=query.cursor or None,
         limit=min(query.limit, _MOST_APPROVALS) if query.limit > 0 else _MOST_APPROVALS,
     )
-    return said(array([await _approval(call, row) for row in rows]))
+    return said(models([await _approval(call, row) for row in rows]))
 
 
 async def get_approval(call: Call) -> Response:
     """Show a question"""
-    return said(await _approval(call, await call.serving.approval(call.id)))
+    return said(model(await _approval(call, await call.serving.approval(call.id))))
 
 
 async def grant(call: Call) -> Response:
@@ -110,19 +111,19 @@ async def create_key(call: Call) -> Response:
         if scope not in known:
             raise ValidationError(f"the scope `{scope}` is none of {', '.join(known)}")
     row, token = await call.serving.create_key(body.name, scopes)
-    return said(operating.key(row, token), 201)
+    return said(model(views.new_key(row, token)), 201)
 
 
 async def list_keys(call: Call) -> Response:
     """List API keys"""
-    return said(array(map(operating.key, await call.serving.keys())))
+    return said(models(map(views.key, await call.serving.keys())))
 
 
 async def rotate_key(call: Call) -> Response:
     """Give an API key a new token"""
     call.body(requests.Nothing)
     row, token = await call.serving.rotate_key(call.id)
-    return said(operating.key(row, token))
+    return said(model(views.new_key(row, token)))
 
 
 async def delete_key(call: Call) -> Response:
@@ -157,12 +158,16 @@ async def metrics(call: Call) -> Response:
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-async def _approval(call: Call, row: Approval) -> Json:
-    return operating.approval(row, await call.serving.step(row.execution_id, row.step_id))
+async def _agent(call: Call, row: records.Agent) -> types.Agent:
+    return views.agent(row, await call.serving.bundle(row.id))
+
+
+async def _approval(call: Call, row: records.Approval) -> types.Approval:
+    return views.approval(row, await call.serving.step(row.execution_id, row.step_id))
 
 
 async def _resolve(call: Call, *, granted: bool) -> Response:
-    body = call.body(requests.Vote)
+    body = call.body(requests.Resolution)
     resolved = await call.serving.resolve(
         call.id,
         granted=granted,
@@ -186,11 +191,11 @@ ENDPOINTS: Final = (
         put_agent,
         scopes=_WRITE_AGENTS,
         body=requests.PutAgent,
-        answer=operating.AgentOut,
+        answer=types.Agent,
         status=201,
     ),
-    Endpoint("GET", "/v0/agents", list_agents, scopes=_READ_AGENTS, answer=list[operating.AgentOut]),
-    Endpoint("GET", _AGENT, get_agent, scopes=_READ_AGENTS, answer=operating.AgentOut),
+    Endpoint("GET", "/v0/agents", list_agents, scopes=_READ_AGENTS, answer=list[types.Agent]),
+    Endpoint("GET", _AGENT, get_agent, scopes=_READ_AGENTS, answer=types.Agent),
     Endpoint("DELETE", _AGENT, delete_agent, scopes=_WRITE_AGENTS, query=requests.DeleteQuery, status=204),
     Endpoint(
         "POST",
@@ -214,15 +219,15 @@ ENDPOINTS: Final = (
         list_approvals,
         scopes=_READ_APPROVALS,
         query=requests.ApprovalsQuery,
-        answer=list[operating.ApprovalOut],
+        answer=list[types.Approval],
     ),
-    Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=operating.ApprovalOut),
-    Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Vote, status=204),
-    Endpoint("POST", f"{_APPROVAL}/deny", deny, scopes=_WRITE_APPROVALS, body=requests.Vote, status=204),
+    Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=types.Approval),
+    Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),
+    Endpoint("POST", f"{_APPROVAL}/deny", deny, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),
     Endpoint(
-        "POST", "/v0/api-keys", create_key, scopes=_KEYS, body=requests.CreateKey, answer=operating.KeyOut, status=201
+        "POST", "/v0/api-keys", create_key, scopes=_KEYS, body=requests.CreateKey, answer=types.NewApiKey, status=201
     ),
-    Endpoint("GET", "/v0/api-keys", list_keys, scopes=_KEYS, answer=list[operating.KeyOut]),
-    Endpoint("POST", f"{_KEY}/rotate", rotate_key, scopes=_KEYS, answer=operating.KeyOut),
+    Endpoint("GET", "/v0/api-keys", list_keys, scopes=_KEYS, answer=list[types.ApiKey]),
+    Endpoint("POST", f"{_KEY}/rotate", rotate_key, scopes=_KEYS, answer=types.NewApiKey),
     Endpoint("DELETE", _KEY, delete_key, scopes=_KEYS, status=204),
 )

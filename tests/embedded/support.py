@@ -11,8 +11,9 @@ from typing import Any, ParamSpec
 
 import rebuno
 from rebuno.journal.chain import verify
-from rebuno.journal.records import Event, Step
 from rebuno.policy.compile import compile_text
+from rebuno.types import Event, Step
+from tests.rows import rows
 
 ROOT = Path(__file__).parents[2]
 P = ParamSpec("P")
@@ -54,8 +55,8 @@ async def journal(path: Path) -> tuple[list[Step], list[Event]]:
     async with rebuno.operate(path) as operator:
         execution = await operator.execution("run")
         steps, events = await operator.steps(execution.id), await operator.events(execution.id)
-    chain = verify(events)
-    assert (chain.fault, chain.seq, chain.hash) == ("", len(events), execution.head_hash)
+    chain = verify(rows(events))
+    assert (chain.fault, chain.seq, chain.hash.hex()) == ("", len(events), execution.head_hash)
     return steps, events
 
 

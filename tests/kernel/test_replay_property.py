@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rebuno
-from rebuno.journal.records import Step
-from rebuno.model.identity import parse
 from rebuno.model.step import Idempotency
+from rebuno.types import Step
 from tests.kernel.programs import Attempt, Key, Program, World, programs
 
 
@@ -31,15 +30,15 @@ cuts = st.lists(st.builds(Cut, moment=st.integers(1, 40), killed=st.booleans()),
 
 def key(step: Step) -> Key:
     """The call that a step stands for."""
-    return parse(step.args)["path"], step.occurrence
+    return step.args["path"], step.occurrence
 
 
 def outcome(step: Step) -> Any:
     """What a handler sees of a settled step; None where it has not settled, or nobody knows how it ended."""
     if step.error is not None:
-        error = parse(step.error)
+        error = step.error
         return None if error.get("reason") == "indeterminate" else {"error": error}
-    return parse(step.result) if step.result is not None else None
+    return step.result if step.result is not None else None
 
 
 async def left(path: Path) -> dict[Key, Step]:

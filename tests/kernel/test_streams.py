@@ -7,11 +7,12 @@ from typing import Any, cast
 import pytest
 
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.served.streams import Delta, Streams
+from rebuno.kernel.served.streams import Streams
+from rebuno.types import Delta
 
-ONE, TWO = Delta("s", 0, "a"), Delta("s", 1, "b")
-SAME_AGAIN = Delta("s", 1, "a")
-OTHER = Delta("t", 0, "a")
+ONE, TWO = Delta(step_id="s", seq=0, data="a"), Delta(step_id="s", seq=1, data="b")
+SAME_AGAIN = Delta(step_id="s", seq=1, data="a")
+OTHER = Delta(step_id="t", seq=0, data="a")
 
 SAID: list[tuple[str, list[Delta], list[Delta]]] = [
     ("each once", [ONE, TWO], [ONE, TWO]),

@@ -12,8 +12,8 @@ from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
 import rebuno
-from rebuno.journal.records import Event, Step
 from rebuno.policy.compile import compile_text
+from rebuno.types import Event, Step
 from tests.llm.provider import Provider
 from tests.sdk.support import OPEN, Crash
 

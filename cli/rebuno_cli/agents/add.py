@@ -28,9 +28,9 @@ def add(
     signs = secret or os.environ.get("REBUNO_AGENT_SECRET", "")
     if not signs:
         raise ValidationError("the agent has no secret; set REBUNO_AGENT_SECRET or give `--secret TEXT`")
-    made = connection.work(db, url, lambda desk: desk.put_agent(agent, webhook_url=webhook, secret=signs, lease=lease))
+    made = connection.work(db, url, lambda at: at.put_agent(agent, webhook_url=webhook, secret=signs, lease=lease))
     if as_json:
-        output.write_json(agents.agent_json(made))
+        output.write_json(made.model_dump(mode="json"))
     else:
         output.write_text(f"agent {agents.named(made)} is told of executions at {agents.place(made)}")
     return 0

@@ -7,9 +7,9 @@ def get(agent: options.Agent, db: options.Db = None, url: options.Url = None, as
     """Show one agent: where it is, its policy, and what it says of itself."""
     from rebuno_cli.render import agents, console, output
 
-    found = connection.work(db, url, lambda desk: desk.agent(agent))
+    found = connection.work(db, url, lambda backend: backend.agent(agent))
     if as_json:
-        output.write_json(agents.agent_json(found))
+        output.write_json(found.model_dump(mode="json"))
     else:
         console.write(agents.agent(found))
     return 0

@@ -7,9 +7,9 @@ def ls(db: options.Db = None, url: options.Url = None, as_json: options.Json = F
     """List agents."""
     from rebuno_cli.render import agents, console, output
 
-    found = connection.work(db, url, lambda desk: desk.agents())
+    found = connection.work(db, url, lambda backend: backend.agents())
     if as_json:
-        output.write_json({"agents": [agents.agent_json(agent) for agent in found]})
+        output.write_json({"agents": [agent.model_dump(mode="json") for agent in found]})
     else:
         console.write(agents.agents(found))
     return 0

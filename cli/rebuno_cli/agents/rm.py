@@ -18,7 +18,7 @@ def rm(
     from rebuno_cli.render import output
     from rebuno_cli.render.escape import escape
 
-    connection.work(db, url, lambda desk: desk.delete_agent(agent, force=force))
+    connection.work(db, url, lambda backend: backend.delete_agent(agent, force=force))
     if as_json:
         output.write_json({"id": agent})
     else:

@@ -7,8 +7,8 @@ import typer
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Approval, Step
-    from rebuno_cli.backend import Desk, Question
+    from rebuno.types import Approval
+    from rebuno_cli.backend import Backend
 
 _Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The approval's id, or its beginning.")]
 _As: TypeAlias = Annotated[
@@ -31,13 +31,13 @@ def grant(
 ) -> int:
     """Let the step go ahead, when its execution runs next; one step only, unless the scope says more."""
 
-    async def answer(desk: "Desk") -> "Question":
-        row, step = await desk.approval(approval_id)
+    async def answer(backend: "Backend") -> "Approval":
+        row = await backend.approval(approval_id)
         if not as_json:
-            _announce(row, step, scope)
-        return await desk.resolve(row.id, granted=True, decided_by=who, rationale=rationale, scope=scope)
+            _announce(row, scope)
+        return await backend.resolve(row.id, granted=True, decided_by=who, rationale=rationale, scope=scope)
 
-    return _show(*connection.work(db, url, answer), as_json)
+    return _show(connection.work(db, url, answer), as_json)
 
 
 def deny(
@@ -50,31 +50,31 @@ def deny(
 ) -> int:
     """Refuse the step; the agent is told the rationale."""
 
-    async def answer(desk: "Desk") -> "Question":
-        return await desk.resolve(approval_id, granted=False, decided_by=who, rationale=rationale, scope="once")
+    async def answer(backend: "Backend") -> "Approval":
+        return await backend.resolve(approval_id, granted=False, decided_by=who, rationale=rationale, scope="once")
 
-    return _show(*connection.work(db, url, answer), as_json)
+    return _show(connection.work(db, url, answer), as_json)
 
 
-def _announce(row: "Approval", step: "Step | None", scope: str) -> None:
+def _announce(row: "Approval", scope: str) -> None:
     """Says what a grant is about to cover."""
     from rebuno_cli.render import approvals, output
 
-    text = approvals.covered(row, step).get(scope)
+    text = approvals.covered(row).get(scope)
     if row.status == "pending" and text:
         output.write_text(f"scope {scope}: {text}")
 
 
-def _show(answered: "Approval", step: "Step | None", as_json: bool) -> int:
+def _show(answered: "Approval", as_json: bool) -> int:
     from rebuno_cli.render import approvals, output
     from rebuno_cli.render.escape import escape
 
     if as_json:
-        output.write_json(approvals.approval_json(answered, step))
+        output.write_json(approvals.approval_json(answered))
     elif answered.status == "pending":
         given = sum(vote.decision == "grant" for vote in answered.votes)
         count = f"{given} grant{'s' if given > 1 else ''} of {answered.quorum} so far"
         output.write_text(f"approval {answered.id} pending: {count}, others must grant it too")
     else:
-        output.write_text(f"approval {answered.id} {answered.status} by {escape(answered.decided_by)}")
+        output.write_text(f"approval {answered.id} {answered.status} by {escape(answered.decided_by or '')}")
     return 0

@@ -8,9 +8,9 @@ import typer
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Approval, Step
     from rebuno.kernel.core.quorum import Panel
-    from rebuno_cli.backend import Desk
+    from rebuno.types import Approval
+    from rebuno_cli.backend import Backend
 
 
 def get(
@@ -22,13 +22,13 @@ def get(
     """Show one approval: its step with all arguments, who may answer, and what a grant of each scope covers."""
     from rebuno_cli.render import approvals, console, output
 
-    async def look(desk: "Desk") -> "tuple[Approval, Step | None, Sequence[Panel], float]":
-        row, step = await desk.approval(approval_id)
-        return row, step, await desk.panels(row), desk.now()
+    async def look(backend: "Backend") -> "tuple[Approval, Sequence[Panel], float]":
+        row = await backend.approval(approval_id)
+        return row, await backend.panels(row), backend.now()
 
-    row, step, panels, now = connection.work(db, url, look)
+    row, panels, now = connection.work(db, url, look)
     if as_json:
-        output.write_json(approvals.approval_json(row, step))
+        output.write_json(approvals.approval_json(row))
     else:
-        console.write(approvals.approval(row, step, panels, now))
+        console.write(approvals.approval(row, panels, now))
     return 0

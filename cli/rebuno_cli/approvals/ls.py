@@ -9,7 +9,8 @@ from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno_cli.backend import Desk, Question
+    from rebuno.types import Approval
+    from rebuno_cli.backend import Backend
 
 _STATES = ("pending", "granted", "denied", "expired", "withdrawn")
 
@@ -27,13 +28,13 @@ def ls(
     if status not in (*_STATES, "all"):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(_STATES)}, all")
 
-    async def look(desk: "Desk") -> "tuple[Sequence[Question], float]":
-        found = await desk.approvals(status=None if status == "all" else status, execution=execution)
-        return found, desk.now()
+    async def look(backend: "Backend") -> "tuple[Sequence[Approval], float]":
+        found = await backend.approvals(status=None if status == "all" else status, execution=execution)
+        return found, backend.now()
 
     rows, now = connection.work(db, url, look)
     if as_json:
-        output.write_json({"approvals": [approvals.approval_json(row, step) for row, step in rows]})
+        output.write_json({"approvals": [approvals.approval_json(row) for row in rows]})
     else:
         console.write(approvals.approvals(rows, now))
     return 0

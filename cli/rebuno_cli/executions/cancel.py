@@ -18,11 +18,11 @@ def cancel(
 
     A handler that runs is stopped within 10 seconds. Exit code 4 where the execution has ended already.
     """
-    from rebuno_cli.render import output, records
+    from rebuno_cli.render import output
 
-    ended = connection.work(db, url, lambda desk: desk.cancel(ref, reason=reason))
+    ended = connection.work(db, url, lambda backend: backend.cancel(ref, reason=reason))
     if as_json:
-        output.write_json(records.execution_json(ended))
+        output.write_json(ended.model_dump(mode="json"))
     else:
         output.write_text(f"execution {ended.id} cancelled")
     return 0

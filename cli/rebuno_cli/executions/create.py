@@ -25,13 +25,18 @@ def create(
     as_json: options.Json = False,
 ) -> int:
     """Begin an execution; its agent is told of it by the server, at once or as soon as one runs."""
-    from rebuno_cli.backend import Wanted
-    from rebuno_cli.render import output, records
+    from rebuno_cli.render import output
 
-    wanted = Wanted(agent, files.json_value(input, "the input"), session, key, parent, on_behalf_of)
-    made = connection.work(db, url, lambda desk: desk.create(wanted))
+    value = files.json_value(input, "the input")
+    made = connection.work(
+        db,
+        url,
+        lambda backend: backend.create(
+            agent, value, session=session, key=key, parent=parent, on_behalf_of=on_behalf_of
+        ),
+    )
     if as_json:
-        output.write_json(records.execution_json(made))
+        output.write_json(made.model_dump(mode="json"))
     else:
         output.write_text(f"execution {made.id} {made.status}")
     return 0

@@ -8,8 +8,8 @@ import typer
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Event, Step
-    from rebuno_cli.backend import Desk
+    from rebuno.types import Event, Step
+    from rebuno_cli.backend import Backend
 
 
 def events(
@@ -22,13 +22,13 @@ def events(
     """List the events of an execution, the oldest first."""
     from rebuno_cli.render import console, events, output
 
-    async def look(desk: "Desk") -> "tuple[Sequence[Event], Sequence[Step]]":
-        row = await desk.execution(ref)
-        return await desk.events(row.id, after=after), await desk.steps(row.id)
+    async def look(backend: "Backend") -> "tuple[Sequence[Event], Sequence[Step]]":
+        row = await backend.execution(ref)
+        return await backend.events(row.id, after=after), await backend.steps(row.id)
 
     found, steps = connection.work(db, url, look)
     if as_json:
-        output.write_json({"events": [events.event_json(event) for event in found]})
+        output.write_json({"events": [event.model_dump(mode="json") for event in found]})
     else:
         console.write(events.events(found, {step.step_id: step for step in steps}))
     return 0

@@ -7,7 +7,7 @@ import typer
 from rebuno_cli import ages, connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Execution
+    from rebuno.types import Execution
 
 _Key: TypeAlias = Annotated[
     str | None, typer.Option("--id", metavar="NAME", help="Your own id for the new execution; it needs none.")
@@ -42,10 +42,12 @@ def fork(
     every at_most_once step that runs anew needs an approval. It is judged by the policy of today, and its steps have
     the places in limits that they had; a server asks for the scope policies:write where it is to keep the policy.
     """
-    from rebuno_cli.backend import Fork
-
-    wanted = Fork(at, key, session, keep_policy, _after(deadline))
-    made = connection.work(db, url, lambda desk: desk.fork(ref, wanted))
+    ends = _after(deadline)
+    made = connection.work(
+        db,
+        url,
+        lambda backend: backend.fork(ref, at_seq=at, key=key, session=session, keep_policy=keep_policy, deadline=ends),
+    )
     return _show(made, as_json)
 
 
@@ -72,12 +74,12 @@ def _after(deadline: str | None) -> float | None:
 
 
 def _show(made: "Execution", as_json: bool) -> int:
-    from rebuno_cli.render import output, records
+    from rebuno_cli.render import output
 
     if as_json:
-        output.write_json(records.execution_json(made))
+        output.write_json(made.model_dump(mode="json"))
     else:
         output.write_text(f"execution {made.id} forked from {made.forked_from} at event {made.fork_seq}")
-        if not made.served:
+        if made.served is False:
             output.write_text("run its handler with that id to go on")
     return 0

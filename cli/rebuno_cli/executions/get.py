@@ -5,24 +5,19 @@ from typing import TYPE_CHECKING
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno_cli.backend import Desk
+    from rebuno_cli.backend import Backend
 
 
 def get(ref: options.Ref, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
     """Show one execution: for whom it runs, its state, input, output and policy, and what its newest steps came to."""
-    from rebuno.model.raised import checked
     from rebuno_cli.render import console, output, records
 
-    async def look(desk: "Desk") -> int:
-        row = await desk.execution(ref)
-        steps, waits = await desk.steps(row.id), await desk.waits_for(row)
-        last = await desk.events(row.id, after=row.head_seq - 1) if row.status == "failed" else ()
-        raised = checked(last[-1].payload.get("raised")) if last else None
+    async def look(backend: "Backend") -> int:
+        row = await backend.execution(ref)
         if as_json:
-            blocked = [{"type": one.type, "id": one.id, "step_id": one.step_id} for one in waits]
-            output.write_json(records.execution_json(row) | {"blocked_on": blocked, "failure": raised})
+            output.write_json(row.model_dump(mode="json"))
         else:
-            console.write(records.execution(row, steps, waits, raised))
+            console.write(records.execution(row, await backend.steps(row.id)))
         return 0
 
     return connection.work(db, url, look)

@@ -9,8 +9,8 @@ from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import Execution
-    from rebuno_cli.backend import Desk
+    from rebuno.types import Execution
+    from rebuno_cli.backend import Backend
 
 
 def ls(
@@ -29,13 +29,13 @@ def ls(
     if status is not None and status not in set(ExecutionStatus):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(ExecutionStatus)}")
 
-    async def look(desk: "Desk") -> "tuple[Sequence[Execution], Sequence[str]]":
-        found = await desk.executions(agent_id=agent, status=status, limit=limit)
-        return found, await desk.changed_files(found)
+    async def look(backend: "Backend") -> "tuple[Sequence[Execution], Sequence[str]]":
+        found = await backend.executions(agent_id=agent, status=status, limit=limit)
+        return found, await backend.changed_files(found)
 
     rows, changed = connection.work(db, url, look)
     if as_json:
-        output.write_json({"executions": [records.execution_json(row) for row in rows], "changed_files": list(changed)})
+        output.write_json({"executions": [row.model_dump(mode="json") for row in rows], "changed_files": list(changed)})
     else:
         console.write(records.executions(rows))
         for path in changed:

@@ -7,7 +7,7 @@ def trace(ref: options.Ref, db: options.Db = None, url: options.Url = None, as_j
     """Tell what happened in an execution: its attempts and steps, what decided each, and how it went."""
     from rebuno_cli.render import console, output, timeline
 
-    told = connection.work(db, url, lambda desk: desk.story(ref))
+    told = connection.work(db, url, lambda backend: backend.story(ref))
     if as_json:
         output.write_json(told.to_json())
     else:

@@ -7,9 +7,9 @@ def ls(db: options.Db = None, url: options.Url = None, as_json: options.Json = F
     """List API keys, revoked ones too."""
     from rebuno_cli.render import console, keys, output
 
-    found = connection.work(db, url, lambda desk: desk.keys())
+    found = connection.work(db, url, lambda backend: backend.keys())
     if as_json:
-        output.write_json({"keys": [keys.key_json(key) for key in found]})
+        output.write_json({"keys": [key.model_dump(mode="json") for key in found]})
     else:
         console.write(keys.keys(found))
     return 0

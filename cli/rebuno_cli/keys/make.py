@@ -20,19 +20,19 @@ def create(
     as_json: options.Json = False,
 ) -> int:
     """Make an API key, and print its token, which is told this once."""
-    return _show(connection.work(db, url, lambda desk: desk.create_key(name, scope)), as_json)
+    return _show(connection.work(db, url, lambda backend: backend.create_key(name, scope)), as_json)
 
 
 def rotate(ref: options.Key, db: options.Db = None, url: options.Url = None, as_json: options.Json = False) -> int:
     """Give a key a new token; the old one is good no more. Exit code 4 where the key is revoked."""
-    return _show(connection.work(db, url, lambda desk: desk.rotate_key(ref)), as_json)
+    return _show(connection.work(db, url, lambda backend: backend.rotate_key(ref)), as_json)
 
 
 def _show(made: "NewApiKey", as_json: bool) -> int:
-    from rebuno_cli.render import keys, output
+    from rebuno_cli.render import output
 
     if as_json:
-        output.write_json(keys.new_json(made))
+        output.write_json(made.model_dump(mode="json"))
     else:
         output.write_text(f"key {made.id}")
         output.write_text(made.token)

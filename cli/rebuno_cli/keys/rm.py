@@ -7,7 +7,7 @@ def rm(ref: options.Key, db: options.Db = None, url: options.Url = None, as_json
     """Revoke an API key."""
     from rebuno_cli.render import output
 
-    gone = connection.work(db, url, lambda desk: desk.revoke_key(ref))
+    gone = connection.work(db, url, lambda backend: backend.revoke_key(ref))
     if as_json:
         output.write_json({"id": gone.id})
     else:

@@ -8,7 +8,7 @@ from rebuno_cli import connection
 if TYPE_CHECKING:
     from rebuno.policy.testing.cases import Case
     from rebuno.types import Tested
-    from rebuno_cli.backend import Desk
+    from rebuno_cli.backend import Backend
 
 
 def test(path: str, agent: str, executions: list[str], db: str | None, url: str | None, *, as_json: bool) -> int:
@@ -31,8 +31,8 @@ def test(path: str, agent: str, executions: list[str], db: str | None, url: str 
     cases = [_said(case) for case in read_cases(read(suite.cases)).cases] if suite.cases is not None else []
     text = inline(suite.path)
 
-    async def ask(desk: "Desk") -> "Tested":
-        return await desk.test_policy(agent, bundle=text, cases=cases, execution_ids=executions)
+    async def ask(backend: "Backend") -> "Tested":
+        return await backend.test_policy(agent, bundle=text, cases=cases, execution_ids=executions)
 
     result = connection.work(db, url, ask)
     if as_json:

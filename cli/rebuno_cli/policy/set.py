@@ -23,7 +23,7 @@ def put(
     from rebuno_cli.render.escape import escape
 
     text = inline(bundle)
-    connection.work(db, url, lambda desk: desk.set_policy(agent, text))
+    connection.work(db, url, lambda backend: backend.set_policy(agent, text))
     if as_json:
         output.write_json({"agent_id": agent, "text": text})
     else:

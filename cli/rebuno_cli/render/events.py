@@ -1,12 +1,12 @@
 """Shows the events of an execution, each on a line."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.journal.records import Event, Step
+from rebuno.types import Event, Step
 from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled
 from rebuno_cli.render.layout import Rows
@@ -54,22 +54,10 @@ def what(row: Event, steps: Mapping[str, Step]) -> str:
         words.append(spelled(target, 40))
     step = steps.get(str(payload.get("step_id", "")))
     if step is not None and "args_hash" in payload:
-        words.append(outcomes.asked(step.kind.value, step.args, _ARGS))
+        words.append(outcomes.asked(step.kind, step.raw("args"), _ARGS))
     if step is not None and row.type in ("step.succeeded", "step.failed"):
         words.append(outcomes.outcome(step, _ARGS))
     for name in _SAID:
         if (said := payload.get(name)) not in (None, ""):
             words.append(f"{name.removesuffix('_id')} {escape(str(said))}")
     return "  ".join(words)
-
-
-def event_json(row: Event) -> dict[str, Any]:
-    """One event as JSON data."""
-    return {
-        "execution_id": row.execution_id,
-        "event_seq": row.event_seq,
-        "type": row.type,
-        "payload": row.payload,
-        "occurred_at": row.occurred_at,
-        "hash": row.hash.hex(),
-    }

@@ -7,8 +7,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.status import Status
 
-from rebuno.journal.records import Event, Execution, Step
 from rebuno.model.step import StepStatus
+from rebuno.types import Event, Execution, Step
 from rebuno_cli.render import console, events, output
 from rebuno_cli.render.escape import escape
 
@@ -38,7 +38,7 @@ class Follower:
     def event(self, row: Event, steps: Mapping[str, Step]) -> None:
         """One more event."""
         if self._as_json:
-            output.write_json(events.event_json(row), indent=None)
+            output.write_json(row.model_dump(mode="json"), indent=None)
             return
         console.write([events.line(row, steps)])
 
@@ -46,6 +46,6 @@ class Follower:
         """How it stands while nothing new comes."""
         if self._status is None:
             return
-        ran = [step for step in steps if step.status is StepStatus.EXECUTING]
+        ran = [step for step in steps if step.status == StepStatus.EXECUTING]
         runs = ", ".join(escape(step.target, 40) for step in ran[:3])
         self._status.update(f"{row.status}{': ' if runs else ''}{runs}")

@@ -1,16 +1,17 @@
 """Shows the story of an execution, attempt by attempt, inner steps under the step that ran them."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.journal.records import Execution
+from rebuno.kernel import views
 from rebuno.kernel.core.rate_limited import Counted, KeptOut
 from rebuno.kernel.history.divergence import Parted
 from rebuno.kernel.history.timeline import Asked, Run, Story, Told, Went
 from rebuno.model.step import Kind
+from rebuno.types import Execution, Failure
 from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import hanging
@@ -39,7 +40,7 @@ def story(told: Story) -> Iterator[RenderableType]:
     """The whole story. A step stands under the attempt that submitted it first."""
     execution = told.execution
     head = Text(f"execution {execution.id}", "bold")
-    named = f" `{escape(execution.key)}`" if execution.key is not None else ""
+    named = f" `{escape(execution.idempotency_key)}`" if execution.idempotency_key is not None else ""
     head.append(f"{named} of agent {escape(execution.agent_id)}: ", "not bold")
     head.append(execution.status.value, STATUS_STYLE[execution.status.value])
     yield head
@@ -50,7 +51,7 @@ def story(told: Story) -> Iterator[RenderableType]:
         yield Text("taken over" if execution.forked_from else "before any attempt", "bold")
     for step in early:
         yield from _step(step, 1)
-    digest = execution.digest
+    digest = execution.digest or ""
     for run in told.runs:
         yield Text()
         yield _run(run)
@@ -65,7 +66,7 @@ def story(told: Story) -> Iterator[RenderableType]:
             yield from _parted(run.parted)
     yield Text()
     yield _end(told)
-    yield from outcomes.raised(told.raised, 2)
+    yield from outcomes.raised(_failure(told.raised), 2)
 
 
 def _apart(execution: Execution) -> Iterator[RenderableType]:
@@ -73,7 +74,8 @@ def _apart(execution: Execution) -> Iterator[RenderableType]:
     if execution.forked_from:
         yield Text(f"a fork of {escape(execution.forked_from)} at its event {execution.fork_seq}", "dim")
     if execution.pinned:
-        yield Text(f"judged to its end by the policy of its start, {escape(execution.digest[:12])}", "dim")
+        digest = (execution.digest or "")[:12]
+        yield Text(f"judged to its end by the policy of its start, {escape(digest)}", "dim")
 
 
 def _parted(parted: Parted) -> Iterator[RenderableType]:
@@ -119,7 +121,7 @@ def _step(step: Told, depth: int) -> Iterator[RenderableType]:
         decided += f", because {escape(step.reason)}"
     for said in (decided, *map(_counted, step.limits), *_used(step), *map(_asked, step.asked), *_again(step)):
         yield hanging("", Text(said, "dim"), margin=margin + 2)
-    yield from outcomes.raised(step.raised, margin + 2)
+    yield from outcomes.raised(_failure(step.raised), margin + 2)
     for inner in step.inner:
         yield from _step(inner, depth + 1)
 
@@ -178,12 +180,16 @@ def _attempts(numbers: tuple[int, ...]) -> str:
     return f"attempt{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
+def _failure(data: dict[str, Any] | None) -> Failure | None:
+    return None if data is None else views.raised(data)
+
+
 def _end(told: Story) -> Text:
     execution = told.execution
     line = Text("end: " if execution.status.terminal else "so far: ", "bold")
     line.append(execution.status.value, STATUS_STYLE[execution.status.value])
     if execution.failure_reason:
         line.append(f", {escape(execution.failure_reason, 1000)}", "default")
-    if execution.output is not None:
-        line.append(f", output {stored(execution.output)}", "default")
+    if execution.status == "completed":
+        line.append(f", output {stored(execution.raw('output'))}", "default")
     return line

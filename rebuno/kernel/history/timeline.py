@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from rebuno.errors import StoreCorrupt
-from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.journal import records
 from rebuno.journal.store import Store
+from rebuno.kernel import views
 from rebuno.kernel.core.quorum import granters
 from rebuno.kernel.core.rate_limited import Counted, KeptOut, Refusals, counted
 from rebuno.kernel.history.divergence import Parted, parted
@@ -15,6 +16,7 @@ from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus
+from rebuno.types import Approval, Event, Execution, Step
 
 T = TypeVar("T")
 
@@ -39,7 +41,7 @@ class Went(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to a person about a step; `status` and `scope` as in `rebuno.journal.records.Approval`. `granted_by`
+    """A question to a person about a step; `status` and `scope` as in `rebuno.types.Approval`. `granted_by`
     are all who granted; with `covers` the question was about another step, and its grant covers this one too."""
 
     approval_id: str
@@ -91,28 +93,29 @@ class Told:
             "args": identity.parse(self.args),
             "decision": self.verdict,
             "rule_id": self.rule_id,
-            "reason": self.reason,
-            "went": self.went.value,
-            "why": self.why,
-            "submitted_in": self.submitted,
-            "ran_in": list(self.ran),
-            "replayed_in": list(self.replayed),
-            "seconds": self.seconds,
+            "reason": self.reason or None,
+            "outcome": self.went.value,
+            "message": self.why or None,
+            "submitted_attempt": self.submitted or None,
+            "executed_attempts": list(self.ran),
+            "replayed_attempts": list(self.replayed),
+            "duration_seconds": self.seconds,
             "approvals": [
                 {
                     "id": a.approval_id,
                     "cause": a.cause,
                     "status": a.status,
-                    "decided_by": a.decided_by,
-                    "rationale": a.rationale,
+                    "decided_by": a.decided_by or None,
+                    "rationale": a.rationale or None,
                     "scope": a.scope,
                     "granted_by": list(a.granted_by),
-                    "covers": a.covers,
+                    "of_other_step": a.covers,
                 }
                 for a in self.asked
             ],
             "limits": [one.to_json() for one in self.limits],
-            "tokens": list(self.tokens) if self.tokens is not None else None,
+            "input_tokens": self.tokens[0] if self.tokens is not None else None,
+            "output_tokens": self.tokens[1] if self.tokens is not None else None,
             "result": None if self.result is None else identity.parse(self.result),
             "error": None if self.error is None else identity.parse(self.error),
             "failure": self.raised,
@@ -146,13 +149,13 @@ class Run:
         return {
             "attempt": self.number,
             "host": self.host,
-            "pid": self.pid,
+            "pid": self.pid or None,
             "started_at": self.started_at,
-            "ended": self.ended,
-            "ended_at": self.ended_at,
-            "replayed": self.replayed,
-            "digest": self.digest,
-            "diverged": None if self.parted is None else self.parted.to_json(),
+            "status": self.ended,
+            "ended_at": self.ended_at or None,
+            "replayed_steps": self.replayed,
+            "digest": self.digest or None,
+            "divergence": None if self.parted is None else self.parted.to_json(),
         }
 
 
@@ -169,21 +172,21 @@ class Story:
     raised: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """`{"execution_id", "agent_id", "key", "status", "failure_reason", "pinned", "forked_from", "fork_seq",
-        "attempts": […], "steps": […], "kept_out": […], "failure"}`."""
+        """`{"execution_id", "agent_id", "idempotency_key", "status", "failure_reason", "pinned", "forked_from",
+        "fork_seq", "attempts": […], "steps": […], "rate_limited": […], "failure"}`."""
         execution = self.execution
         return {
             "execution_id": execution.id,
             "agent_id": execution.agent_id,
-            "key": execution.key,
+            "idempotency_key": execution.idempotency_key,
             "status": execution.status.value,
             "failure_reason": execution.failure_reason,
             "pinned": execution.pinned,
-            "forked_from": execution.forked_from or None,
+            "forked_from": execution.forked_from,
             "fork_seq": execution.fork_seq,
             "attempts": [run.to_json() for run in self.runs],
             "steps": [step.to_json() for step in self.steps],
-            "kept_out": [one.to_json() for one in self.kept_out],
+            "rate_limited": [one.to_json() for one in self.kept_out],
             "failure": self.raised,
         }
 
@@ -195,20 +198,22 @@ async def tell(store: Store, execution_id: str) -> Story:
         NotFoundError: there is no such execution.
         StoreError: also where the log was damaged, so that it tells no story.
     """
-    execution = await store.execution(execution_id)
+    row = await store.execution(execution_id)
     events: list[Event] = []
-    while page := await store.events(execution.id, after=events[-1].event_seq if events else 0, limit=_PAGE):
-        events += page
-    steps: list[Step] = []
-    while rows := await store.steps(execution.id, after=steps[-1].decided_seq if steps else 0, limit=_PAGE):
-        steps += rows
-    approvals = await store.approvals(execution_id=execution.id)
-    alive = execution.holder is not None and await store.alive(execution)
+    while page := await store.events(row.id, after=events[-1].event_seq if events else 0, limit=_PAGE):
+        events += map(views.event, page)
+    rows: list[records.Step] = []
+    while more := await store.steps(row.id, after=rows[-1].decided_seq if rows else 0, limit=_PAGE):
+        rows += more
+    about = {step.step_id: step for step in rows}
+    asked = await store.approvals(execution_id=row.id)
+    approvals = [views.approval(one, about.get(one.step_id)) for one in asked]
+    alive = row.holder is not None and await store.alive(row)
     try:
-        return compose(execution, events, steps, approvals, alive=alive)
+        return compose(views.execution(row), events, map(views.step, rows), approvals, alive=alive)
     except (KeyError, ValueError, TypeError) as error:
         why = f"an event has no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
-        raise StoreCorrupt(f"the log of execution `{execution.id}` is damaged: {why}; restore a copy") from error
+        raise StoreCorrupt(f"the log of execution `{row.id}` is damaged: {why}; restore a copy") from error
 
 
 def compose(
@@ -219,7 +224,7 @@ def compose(
     *,
     alive: bool = False,
 ) -> Story:
-    """The story that these rows tell; `events` and `steps` in the order of the log. `alive` says that the process of
+    """The story that these tell; `events` and `steps` in the order of the log. `alive` says that the process of
     the newest attempt lives."""
     log = _Log()
     for event in events:
@@ -233,37 +238,37 @@ def compose(
     for a in questions.values():
         asked.setdefault(a.step_id, []).append(_asked(a))
     for row in rows.values():
-        covering = questions.get(row.approval_id)
+        covering = questions.get(row.approval_id or "")
         if covering is not None and covering.step_id != row.step_id:
             asked.setdefault(row.step_id, []).append(replace(_asked(covering), covers=True))
     live = log.current if alive else None
     inside: dict[str, list[Step]] = {}
     for row in rows.values():
-        inside.setdefault(row.parent_id, []).append(row)
+        inside.setdefault(row.parent_step_id or "", []).append(row)
 
     def told(row: Step) -> Told:
         mark = log.marks.get(row.step_id, _Mark())
         went, why = _went(row, live)
         return Told(
             step_id=row.step_id,
-            kind=row.kind.value,
+            kind=row.kind,
             target=row.target,
-            args=row.args,
-            verdict=row.verdict,
-            rule_id=row.rule_id,
-            reason=row.reason,
+            args=row.raw("args"),
+            verdict=row.decision or "",
+            rule_id=row.rule_id or "",
+            reason=row.reason or "",
             went=went,
             why=why,
             submitted=mark.submitted,
             ran=tuple(mark.ran),
             replayed=tuple(number for number, known in replays.items() if row.step_id in known),
-            seconds=row.completed_at - row.started_at if row.started_seq and row.outcome_seq else None,
+            seconds=_seconds(row),
             asked=tuple(asked.get(row.step_id, ())),
             inner=tuple(told(inner) for inner in inside.get(row.step_id, ())),
             limits=mark.limits,
             tokens=(row.input_tokens, row.output_tokens or 0) if row.input_tokens is not None else None,
-            result=row.result,
-            error=row.error,
+            result=None if row.result is None and row.status != StepStatus.SUCCEEDED else row.raw("result"),
+            error=None if row.error is None else row.raw("error"),
             raised=mark.raised,
         )
 
@@ -272,7 +277,15 @@ def compose(
 
 
 def _asked(a: Approval) -> Asked:
-    return Asked(a.id, a.cause, a.status, a.decided_by, a.rationale, a.scope, granters(a))
+    decided_by, rationale = a.decided_by or "", a.rationale or ""
+    return Asked(a.id, a.cause or "policy", a.status, decided_by, rationale, a.scope, granters(a))
+
+
+def _seconds(step: Step) -> float | None:
+    """How long a body took; None where it did not run, or has not ended."""
+    if not step.started_seq or not step.outcome_seq or step.started_at is None or step.completed_at is None:
+        return None
+    return (step.completed_at - step.started_at).total_seconds()
 
 
 @dataclass(slots=True)
@@ -356,7 +369,7 @@ def _replayed(number: int, log: _Log, rows: dict[str, Step]) -> frozenset[str]:
         if step_id in rows and (0 < mark.settled < number or (mark.settled == number and number not in mark.ran))
     }
     # The steps inside a step whose outcome was known were not submitted again.
-    outermost = frozenset(step_id for step_id in known if rows[step_id].parent_id not in known)
+    outermost = frozenset(step_id for step_id in known if rows[step_id].parent_step_id not in known)
     return outermost if count == len(outermost) else frozenset()
 
 
@@ -369,20 +382,20 @@ def _went(row: Step, live: int | None) -> tuple[Went, str]:
             went = {"indeterminate": Went.INDETERMINATE, "policy_revoked": Went.REVOKED}
             return went.get(_said(error, "reason"), Went.FAILED), _said(error, "message", "reason")
         case StepStatus.DENIED:
-            return Went.DENIED, _said(_error(row), "reason") or row.reason
+            return Went.DENIED, _said(_error(row), "reason") or row.reason or ""
         case StepStatus.CANCELLED:
             return Went.CANCELLED, ""
         case StepStatus.PROPOSED | StepStatus.AWAITING:
             return Went.WAITS, ""
         case StepStatus.ALLOWED:
             return Went.GRANTED, ""
-        case StepStatus.EXECUTING:
+        case _:
             return (Went.RUNNING if row.attempt == live else Went.CUT_OFF), ""
 
 
 def _error(row: Step) -> dict[str, Any]:
-    error = identity.parse(row.error) if row.error else {}
-    return error if isinstance(error, dict) else {"message": row.error}
+    error = row.error
+    return error if isinstance(error, dict) else {"message": "" if error is None else row.raw("error")}
 
 
 def _said(error: dict[str, Any], *keys: str) -> str:

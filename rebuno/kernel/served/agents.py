@@ -10,9 +10,10 @@ from rebuno.journal.records import Lease, Step
 from rebuno.kernel.served import report, submit
 from rebuno.kernel.served.replica import Dispatched, Replica
 from rebuno.kernel.served.report import Outcome, Settled
-from rebuno.kernel.served.streams import Delta, check_length
+from rebuno.kernel.served.streams import check_length
 from rebuno.model.answer import Answer, Say, Submission
 from rebuno.model.step import StepStatus
+from rebuno.types import Delta
 
 logger: Final = logging.getLogger("rebuno")
 

@@ -9,7 +9,6 @@ from typing import Final
 from rebuno.errors import ForbiddenError
 from rebuno.journal.records import Execution, Lease
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.operator import Operator
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.kernel.served.dispatcher import Dispatcher, Send, Settings
 from rebuno.kernel.served.follow_up import Aftermath
@@ -57,7 +56,6 @@ class Replica:
         self._policies = Policies(store, layers, permits=permissive)
         self._registry = Registry(store)
         self._streams = Streams(store)
-        self._operator = Operator(store)
         self._readiness = Readiness(store)
         self._aftermath = Aftermath(store, self._wake, self._observer)
         self._dispatcher = Dispatcher(

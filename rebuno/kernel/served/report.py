@@ -9,8 +9,9 @@ from rebuno.errors import ConflictError, NotFoundError
 from rebuno.journal.records import ExecutionWrite, Step, StepWrite
 from rebuno.kernel.core import events
 from rebuno.kernel.lifecycle.execution import end
+from rebuno.kernel.lifecycle.waiting import awaited
 from rebuno.kernel.served.attempt import ServedAttempt
-from rebuno.kernel.served.subagents import awaited, tell_parent
+from rebuno.kernel.served.subagents import tell_parent
 from rebuno.model import identity, usage
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Kind, StepStatus

@@ -1,6 +1,6 @@
 """Tells where a kill fell, from what it left in the journal, the notes and the provider's requests."""
 
-from rebuno.journal.records import Step
+from rebuno.types import Step
 from tests.acceptance.killing.program import OUTER, WAYS, Way
 from tests.acceptance.killing.trail import Trail, effect
 

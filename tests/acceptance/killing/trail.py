@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import rebuno
-from rebuno.journal.records import Event, Execution, Step
 from rebuno.kernel.operator import Operator
-from rebuno.model import identity
 from rebuno.model.step import Kind
+from rebuno.types import Event, Execution, Step
 from tests.llm.provider import Request
 
 
@@ -54,13 +53,13 @@ class Trail:
 
 def effect(step: Step) -> int:
     """The number of a step's effect."""
-    args = identity.parse(step.args)
+    args = step.args
     return int(args["i"]) if step.kind is not Kind.LLM else int(args["messages"][0]["content"].split()[1])
 
 
 def unknown(step: Step) -> bool:
     """Whether nobody knows how the step ended."""
-    return step.error is not None and identity.parse(step.error).get("reason") == "indeterminate"
+    return step.error is not None and step.error.get("reason") == "indeterminate"
 
 
 async def follow(
