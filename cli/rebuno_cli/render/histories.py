@@ -15,7 +15,7 @@ def summary(recording: Recording, file: str, *, as_json: bool) -> None:
             "file": file,
             "events": len(recording.events),
             "steps": len(recording.steps),
-            "head": head,
+            "head_hash": head,
         }
         write_json(data)
         return
