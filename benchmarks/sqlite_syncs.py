@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import apsw
 
-from rebuno.journal.records import Batch, Execution, Lease, NewEvent
+from rebuno.journal.records import Batch, ExecutionRow, Lease, NewEvent
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.model.execution import ExecutionStatus
 
@@ -94,7 +94,7 @@ async def round_trips(path: Path, executions: int, batches: int) -> dict[str, fl
     store = await SQLiteStore.open(path, vfs=counter.vfs)
 
     async def one(id: str) -> None:
-        running = Execution(id, "bench", None, ExecutionStatus.RUNNING, "{}", "d", attempt=1, holder=store.holder)
+        running = ExecutionRow(id, "bench", None, ExecutionStatus.RUNNING, "{}", "d", attempt=1, holder=store.holder)
         await store.create(running, [NewEvent("execution.created", {})])
         lease = Lease(id, 1, store.holder.owner)
         for n in range(batches):

@@ -166,7 +166,7 @@ class Kernel:
                 if self._closing:
                     raise _closed_under(id or name)
                 begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
-                if isinstance(begun, records.Execution):
+                if isinstance(begun, records.ExecutionRow):
                     return await self._told(begun, replayed)
                 id = id if id is not None else begun.execution.id
                 begun.block_diverged = block
@@ -175,7 +175,7 @@ class Kernel:
                 if ended is not None:
                     return await self._told(ended, replayed)
 
-    async def _told(self, row: records.Execution, replayed: int) -> Execution:
+    async def _told(self, row: records.ExecutionRow, replayed: int) -> Execution:
         ended = await self.operator.shown(row)
         ended.replayed = replayed
         return ended
@@ -201,7 +201,7 @@ class Kernel:
 
     async def _begin(
         self, *, agent_id: str, input: str, key: str | None, pin: bool, deadline: float | None
-    ) -> Attempt | records.Execution:
+    ) -> Attempt | records.ExecutionRow:
         # What a handler passes on is not the user's word, in whatever store it is kept.
         outer = current()
         parent = outer.id if outer is not None else ""
@@ -217,7 +217,7 @@ class Kernel:
                 await self._abandon(begun)
             raise
 
-    async def _attempt(self, attempt: Attempt, handler: Callable[[], Any]) -> records.Execution | None:
+    async def _attempt(self, attempt: Attempt, handler: Callable[[], Any]) -> records.ExecutionRow | None:
         execution = attempt.execution
         context = ExecutionContext(
             _Direct(self._core, attempt),
@@ -276,7 +276,7 @@ class Kernel:
 
     async def _end(
         self, attempt: Attempt, context: ExecutionContext, task: "asyncio.Task[Any]"
-    ) -> records.Execution | None:
+    ) -> records.ExecutionRow | None:
         match ending(task, blocked=context.blocked):
             case Waits():
                 return await executions.suspend(attempt)
@@ -349,7 +349,7 @@ async def _settled(task: "asyncio.Task[Any]", context: ExecutionContext) -> None
     await context.settle()
 
 
-async def _ended(store: Store, execution_id: str) -> records.Execution | None:
+async def _ended(store: Store, execution_id: str) -> records.ExecutionRow | None:
     """How an execution that was taken from here has ended; None where somebody else goes on with it. Who ends one that
     writes all the time takes its lease first, and is a moment later done."""
     until = time.monotonic() + ENDING_SECONDS

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from rebuno import types
-from rebuno.journal.records import Event
+from rebuno.journal.records import EventRow
 
 
-def rows(events: Iterable[types.Event]) -> list[Event]:
+def rows(events: Iterable[types.Event]) -> list[EventRow]:
     """The events as the store keeps them."""
     return [
-        Event(one.execution_id, one.event_seq, one.type, one.payload, one.occurred_at, bytes.fromhex(one.hash))
+        EventRow(one.execution_id, one.event_seq, one.type, one.payload, one.occurred_at, bytes.fromhex(one.hash))
         for one in events
     ]

@@ -202,7 +202,7 @@ class StoreBackend:
         found = {key.id: key for key in await self.keys()}
         return found[only("key", ref, beginning(ref, found))]
 
-    async def _agent(self, row: "records.Agent") -> "types.Agent":
+    async def _agent(self, row: "records.AgentRow") -> "types.Agent":
         return views.agent(row, await self._serving.bundle(row.id))
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
-from rebuno.journal.records import Event, NewEvent
+from rebuno.journal.records import EventRow, NewEvent
 from rebuno.model.identity import canonical
 
 START: Final = bytes(32)
@@ -58,7 +58,7 @@ class Written:
 
 
 # The columns of a row of events: execution, number, type, payload, time, hash.
-EventRow = tuple[str, int, str, str, str, bytes]
+EventColumns = tuple[str, int, str, str, str, bytes]
 
 
 def written(events: Iterable[NewEvent]) -> list[Written]:
@@ -70,9 +70,9 @@ def _text(payload: dict[str, Any] | str) -> str:
     return payload if isinstance(payload, str) else canonical(payload, "payload")
 
 
-def chained(execution_id: str, head: Head, events: Sequence[Written], at: str) -> tuple[list[EventRow], Head]:
+def chained(execution_id: str, head: Head, events: Sequence[Written], at: str) -> tuple[list[EventColumns], Head]:
     """The rows of the events that follow a head at the time `at`, and the head that they lead to."""
-    rows: list[EventRow] = []
+    rows: list[EventColumns] = []
     seq, previous = head.seq, head.hash
     for event in events:
         seq += 1
@@ -91,7 +91,7 @@ class Chain:
     fault: str = ""
 
 
-def verify(events: Iterable[Event], after: Chain | None = None) -> Chain:
+def verify(events: Iterable[EventRow], after: Chain | None = None) -> Chain:
     """Recomputes a run of events, one page after another: `after` is what the page before came to.
 
     Ends at the first fault. A log that was rewritten whole, or cut at its end, has none: compare the head with one

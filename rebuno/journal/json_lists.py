@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rebuno.errors import ValidationError
-from rebuno.journal.records import Vote
+from rebuno.journal.records import VoteRow
 from rebuno.model.identity import canonical, parse
 
 
@@ -25,12 +25,12 @@ def names_from(text: str) -> tuple[str, ...]:
     return names
 
 
-def votes_text(votes: Sequence[Vote]) -> str:
+def votes_text(votes: Sequence[VoteRow]) -> str:
     """Votes as a JSON array of objects with the fields of `Vote`."""
     return canonical([asdict(vote) for vote in votes])
 
 
-def votes_from(text: str) -> tuple[Vote, ...]:
+def votes_from(text: str) -> tuple[VoteRow, ...]:
     """The votes of such a text."""
     return tuple(_vote(item) for item in _items(text))
 
@@ -45,9 +45,9 @@ def _items(text: str) -> list[Any]:
     return items
 
 
-def _vote(item: Any) -> Vote:
+def _vote(item: Any) -> VoteRow:
     words = [item[name] for name in ("decided_by", "decision", "asserted_by", "rationale")]
     at = item["at"]
     if type(at) not in (int, float) or not all(isinstance(word, str) for word in words):
         raise TypeError(f"`{item}` is no vote"[:200])
-    return Vote(words[0], words[1], at, words[2], words[3])
+    return VoteRow(words[0], words[1], at, words[2], words[3])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from rebuno.journal.liveness import Owner
-from rebuno.journal.records import Execution, Holder
+from rebuno.journal.records import ExecutionRow, Holder
 from rebuno.model.clock import Clock
 
 LEASE_SECONDS: Final = 30.0
@@ -32,7 +32,7 @@ class Leases:
         """Who this open store is."""
         return self._owner.holder
 
-    def alive(self, execution: Execution) -> bool:
+    def alive(self, execution: ExecutionRow) -> bool:
         """Whether the holder of an execution's lease lives."""
         if execution.holder is None:
             return False

@@ -13,7 +13,7 @@ from rebuno.model.step import Idempotency, Kind, StepStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class EventRow:
     """One immutable record. `occurred_at` is RFC 3339 UTC with `Z`, `hash` chains it to the one before (32 bytes)."""
 
     execution_id: str
@@ -24,8 +24,8 @@ class Event:
     hash: bytes
 
 
-# Made for every step, as are `Step` and `StepWrite`. A frozen dataclass takes several times as long to make: treat them
-# as frozen.
+# Made for every step, as are `StepRow` and `StepWrite`. A frozen dataclass takes several times as long to make:
+# treat them as frozen.
 @dataclass(slots=True)
 class NewEvent:
     """An event that the store has yet to number, stamp with the time of the write, and chain. Its payload is a JSON
@@ -49,7 +49,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class ExecutionRow:
     """One run. `input` and `output` are canonical JSON texts (`output` None until it completes), `key` the caller's
     own id (None: none given), `digest` that of the policy it started under, by which it is judged to its end if it is
     `pinned`; `attempt` counts its runs from 1 (0: none yet), `lease_until` is seconds since 1970, `head_seq` and
@@ -91,7 +91,7 @@ class Execution:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Step:
+class StepRow:
     """One effect. `args`, `result` and `error` are canonical JSON texts; `parent_id` is the step in whose body it was
     submitted, or empty; `verdict`, `rule_id`, `bundle`, `digest` and `reason` are those of its first decision. The
     three numbers are those of the events that decided, first started and settled it (0: not yet), the three times those
@@ -130,18 +130,18 @@ class Step:
     visited: int = 0
     submission: int = 0
 
-    def ended(self, status: StepStatus, *, result: str | None = None, error: str | None = None) -> "Step":
+    def ended(self, status: StepStatus, *, result: str | None = None, error: str | None = None) -> "StepRow":
         """The step as it is once it has ended so; several times as fast as `replace`."""
-        step = Step(*_FIELDS(self))
+        step = StepRow(*_FIELDS(self))
         step.status, step.result, step.error = status, result, error
         return step
 
 
-_FIELDS: Final = attrgetter(*(field.name for field in fields(Step)))
+_FIELDS: Final = attrgetter(*(field.name for field in fields(StepRow)))
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
+class VoteRow:
     """One person's word on a question. `asserted_by` is who vouches for the name: a key's or a login's own name; `at`
     is seconds since 1970."""
 
@@ -153,7 +153,7 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
+class ApprovalRow:
     """A question to a person about a step. `cause` is `policy` (the step waits) or `revoked` (it succeeded or failed,
     and today's bundle, `digest`, denies it). `status` is pending, granted, denied, expired or withdrawn;
     `requested_seq` and `resolved_seq` are event numbers (0: not yet). `scope` is what a grant covers: `once`,
@@ -178,7 +178,7 @@ class Approval:
     bundle: str = ""
     approvers: tuple[str, ...] = ()
     quorum: int = 1
-    votes: tuple[Vote, ...] = ()
+    votes: tuple[VoteRow, ...] = ()
     timeout_at: float = 0.0
     asserted_by: str = ""
 
@@ -232,7 +232,7 @@ class StepWrite:
     """A step's whole row as it shall be. `decided`, `started` and `settled` say which event of the batch (from 0) gives
     the number and the time; where they are None those that the store has stand, whatever `step` says."""
 
-    step: Step
+    step: StepRow
     decided: int | None = None
     started: int | None = None
     settled: int | None = None
@@ -254,7 +254,7 @@ class StepWrite:
 class ApprovalWrite:
     """An approval's whole row as it shall be; `requested` and `resolved` are events of the batch, as in `StepWrite`."""
 
-    approval: Approval
+    approval: ApprovalRow
     requested: int | None = None
     resolved: int | None = None
 
@@ -282,7 +282,7 @@ class Dispatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentRow:
     """Who runs executions, told of them at `webhook_url`. `lease` is how many seconds it may be silent (0: as the
     server says); the schemas are canonical JSON. `secret` signs both ways and is shown to nobody."""
 
@@ -306,7 +306,7 @@ class AgentPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class ApiKey:
+class ApiKeyRow:
     """A key of the HTTP interface: what it may do, and the SHA-256 of its token. `revoked_at` is 0 while it is good."""
 
     id: str
@@ -344,7 +344,7 @@ class ExecutionWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WindowPlace:
     """A place that a step has in the window `key` of a limit since `at`, in seconds since 1970."""
 
     key: str
@@ -357,10 +357,10 @@ class Copied:
     """What an execution brings with its first events: rows as they must be, numbers and times included, the places of
     its steps in limits, and the `dispatch` that it begins with."""
 
-    steps: tuple[Step, ...] = ()
-    approvals: tuple[Approval, ...] = ()
+    steps: tuple[StepRow, ...] = ()
+    approvals: tuple[ApprovalRow, ...] = ()
     dispatch: Dispatch | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[WindowPlace, ...] = ()
 
 
 class Commit(asyncio.Future[int]):

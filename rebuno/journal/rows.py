@@ -8,17 +8,17 @@ from typing import Any, Final
 from rebuno.errors import ValidationError
 from rebuno.journal.json_lists import names_from, names_text, votes_from, votes_text
 from rebuno.journal.records import (
-    Agent,
     AgentPolicy,
-    ApiKey,
-    Approval,
+    AgentRow,
+    ApiKeyRow,
+    ApprovalRow,
     ApprovalWrite,
     Dispatch,
     DispatchState,
-    Event,
-    Execution,
+    EventRow,
+    ExecutionRow,
     Holder,
-    Step,
+    StepRow,
     StepWrite,
     Tombstone,
 )
@@ -36,7 +36,7 @@ _SUCCEEDED: Final = StepStatus.SUCCEEDED.value
 _LATEST: Final = 253_402_300_800.0  # the end of the year 9999, in seconds since 1970
 
 
-def execution(row: Row) -> Execution:
+def execution(row: Row) -> ExecutionRow:
     """A row of `execution_rows` without its `n`, `ended_at` and `told`."""
     _check_json(row[4], row[6], row[28])
     _check_times(*row[12:13], *row[15:18])
@@ -44,10 +44,10 @@ def execution(row: Row) -> Execution:
     holder = None if owner is None else Holder(owner, host, pid)
     pinned, served = row[18] != 0, row[21] != 0
     fields: Row = (*row[:3], ExecutionStatus(row[3]), *row[4:9], holder, *row[12:18], pinned, *row[19:21], served)
-    return Execution(*fields, *row[22:])
+    return ExecutionRow(*fields, *row[22:])
 
 
-def event(row: Row) -> Event:
+def event(row: Row) -> EventRow:
     """A row of `events` without its `n`."""
     execution_id, seq, type, text, occurred_at, hash = row
     try:
@@ -57,10 +57,10 @@ def event(row: Row) -> Event:
         raise ValueError(f"event {seq} of execution `{execution_id}`: {error}") from None
     if not isinstance(payload, dict):
         raise TypeError(f"event {seq} of execution `{execution_id}`: its payload is no object")
-    return Event(execution_id, seq, type, payload, occurred_at, hash)
+    return EventRow(execution_id, seq, type, payload, occurred_at, hash)
 
 
-def step(row: Row) -> Step:
+def step(row: Row) -> StepRow:
     """A row of `steps` without its `n`."""
     for text in (row[5], row[16], row[17]):
         if text is not None:
@@ -68,12 +68,12 @@ def step(row: Row) -> Step:
     return _step(row)
 
 
-def unread_step(row: Row) -> Step:
+def unread_step(row: Row) -> StepRow:
     """The same, where the arguments and the result of a success may be damaged: nobody has looked at them."""
     return _step(row) if row[9] == _SUCCEEDED else step(row)
 
 
-def is_sound(step: Step) -> bool:
+def is_sound(step: StepRow) -> bool:
     """Whether the texts of a step of `unread_step` are JSON."""
     try:
         for text in (step.args, step.result, step.error):
@@ -84,10 +84,10 @@ def is_sound(step: Step) -> bool:
     return True
 
 
-def _step(row: Row) -> Step:
+def _step(row: Row) -> StepRow:
     if not (0 <= row[22] < _LATEST and 0 <= row[23] < _LATEST and 0 <= row[24] < _LATEST):
         _check_times(*row[22:25])
-    step = Step(*row)
+    step = StepRow(*row)
     try:
         # Several times as fast as a row with these in it.
         step.kind, step.idempotency, step.status = _KINDS[row[3]], _IDEMPOTENCIES[row[8]], _STATUSES[row[9]]
@@ -104,11 +104,11 @@ def _scan(text: str) -> None:
         raise ValueError(str(error)) from None
 
 
-def approval(row: Row) -> Approval:
+def approval(row: Row) -> ApprovalRow:
     """A row of `approvals` without its `n`."""
     _check_times(*row[11:13], row[19])
     fields: Row = (*row[:16], names_from(row[16]), row[17], votes_from(row[18]), *row[19:])
-    return Approval(*fields)
+    return ApprovalRow(*fields)
 
 
 def tombstone(row: Row) -> Tombstone:
@@ -137,10 +137,10 @@ def dispatch_values(dispatch: Dispatch) -> Row:
     )
 
 
-def agent(row: Row) -> Agent:
+def agent(row: Row) -> AgentRow:
     """A row of `agents`."""
     _check_json(row[6], row[7])
-    return Agent(*row)
+    return AgentRow(*row)
 
 
 def policy(row: Row) -> AgentPolicy:
@@ -148,10 +148,10 @@ def policy(row: Row) -> AgentPolicy:
     return AgentPolicy(*row)
 
 
-def key(row: Row) -> ApiKey:
+def key(row: Row) -> ApiKeyRow:
     """A row of `api_keys` without its `n`."""
     fields: Row = (*row[:2], names_from(row[2]), *row[3:])
-    return ApiKey(*fields)
+    return ApiKeyRow(*fields)
 
 
 def source(row: Row) -> tuple[str, str]:
@@ -174,7 +174,7 @@ def _check_times(*times: float) -> None:
             raise ValueError(f"{time!r} is no time")
 
 
-def execution_values(execution: Execution, head_seq: int, head_hash: bytes, now: float) -> Row:
+def execution_values(execution: ExecutionRow, head_seq: int, head_hash: bytes, now: float) -> Row:
     """The parameters of `add-execution`; its input and output stand elsewhere."""
     return (
         execution.id,
@@ -217,13 +217,13 @@ def step_values(write: StepWrite, first_seq: int, now: float) -> Row:
     return _step_values(write.step, (decided, started, settled), (decided_at, started_at, settled_at))
 
 
-def copied_step_values(step: Step) -> Row:
+def copied_step_values(step: StepRow) -> Row:
     """The same for a step with the numbers and times that it has."""
     numbers = (step.decided_seq, step.started_seq, step.outcome_seq)
     return _step_values(step, numbers, (step.decided_at, step.started_at, step.completed_at))
 
 
-def _step_values(step: Step, numbers: tuple[int, int, int], times: tuple[float, float, float]) -> Row:
+def _step_values(step: StepRow, numbers: tuple[int, int, int], times: tuple[float, float, float]) -> Row:
     return (
         step.step_id,
         step.execution_id,
@@ -260,13 +260,13 @@ def approval_values(write: ApprovalWrite, first_seq: int, now: float) -> Row:
     return _approval_values(write.approval, (created_at, decided_at), (requested_seq, resolved_seq))
 
 
-def copied_approval_values(approval: Approval) -> Row:
+def copied_approval_values(approval: ApprovalRow) -> Row:
     """The same for an approval with the numbers and times that it has."""
     times = (approval.created_at, approval.decided_at)
     return _approval_values(approval, times, (approval.requested_seq, approval.resolved_seq))
 
 
-def _approval_values(approval: Approval, times: tuple[float, float], numbers: tuple[int, int]) -> Row:
+def _approval_values(approval: ApprovalRow, times: tuple[float, float], numbers: tuple[int, int]) -> Row:
     return (
         approval.id,
         approval.execution_id,

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
-from rebuno.journal.records import Agent, AgentPolicy, ApiKey, Counts, Dispatch, Execution, Lease
+from rebuno.journal.records import AgentPolicy, AgentRow, ApiKeyRow, Counts, Dispatch, ExecutionRow, Lease
 from rebuno.journal.store import Store
 
 
@@ -34,23 +34,23 @@ class ServedStore(Store, Protocol):
         """
         ...
 
-    async def session(self, agent_id: str, session: str, *, live: bool) -> Execution | None:
+    async def session(self, agent_id: str, session: str, *, live: bool) -> ExecutionRow | None:
         """The oldest execution of a session that has not ended (`live`), or the newest that has completed."""
         ...
 
-    async def sessions_free(self, *, limit: int = 100) -> list[Execution]:
+    async def sessions_free(self, *, limit: int = 100) -> list[ExecutionRow]:
         """The oldest pending execution of each session that has nothing running or blocked."""
         ...
 
-    async def child(self, step_id: str) -> Execution | None:
+    async def child(self, step_id: str) -> ExecutionRow | None:
         """The subagent of a step."""
         ...
 
-    async def children(self, execution_id: str) -> list[Execution]:
+    async def children(self, execution_id: str) -> list[ExecutionRow]:
         """The subagents of an execution whose end it has not been told yet."""
         ...
 
-    async def children_ended(self, *, limit: int = 100) -> list[Execution]:
+    async def children_ended(self, *, limit: int = 100) -> list[ExecutionRow]:
         """Subagents that have ended, whose parents have not been told."""
         ...
 
@@ -58,11 +58,11 @@ class ServedStore(Store, Protocol):
         """The parent of this subagent has been told of its end."""
         ...
 
-    async def orphans(self, *, limit: int = 100) -> list[Execution]:
+    async def orphans(self, *, limit: int = 100) -> list[ExecutionRow]:
         """Subagents that have not ended, whose parents have, or whose steps have failed."""
         ...
 
-    async def put_agent(self, agent: Agent) -> Agent:
+    async def put_agent(self, agent: AgentRow) -> AgentRow:
         """Adds an agent, or changes its URL, secret and lease; as it is then."""
         ...
 
@@ -72,11 +72,11 @@ class ServedStore(Store, Protocol):
         """Keeps what an agent says of itself. False where there is no such agent."""
         ...
 
-    async def agents(self) -> list[Agent]:
+    async def agents(self) -> list[AgentRow]:
         """Every agent by its id."""
         ...
 
-    async def agent(self, agent_id: str) -> Agent | None:
+    async def agent(self, agent_id: str) -> AgentRow | None:
         """The agent with this id."""
         ...
 
@@ -92,15 +92,15 @@ class ServedStore(Store, Protocol):
         """An agent's bundle."""
         ...
 
-    async def put_key(self, key: ApiKey) -> None:
+    async def put_key(self, key: ApiKeyRow) -> None:
         """Adds an API key, or changes it."""
         ...
 
-    async def keys(self) -> list[ApiKey]:
+    async def keys(self) -> list[ApiKeyRow]:
         """Every API key, oldest first."""
         ...
 
-    async def api_key(self, token_hash: bytes) -> ApiKey | None:
+    async def api_key(self, token_hash: bytes) -> ApiKeyRow | None:
         """The API key whose token has this hash."""
         ...
 

@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rebuno.journal.records import (
-    Approval,
+    ApprovalRow,
     Batch,
     Copied,
     Dispatch,
-    Event,
-    Execution,
+    EventRow,
+    ExecutionRow,
     Full,
     Holder,
     Lease,
     NewEvent,
     Spend,
-    Step,
+    StepRow,
     Tombstone,
 )
-from rebuno.journal.success_page import Successes
+from rebuno.journal.success_page import SuccessPage
 
 
 class Store(Protocol):
@@ -41,7 +41,7 @@ class Store(Protocol):
         """The time by the clock that this store stamps its rows with, in seconds since 1970."""
         ...
 
-    async def create(self, execution: Execution, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
+    async def create(self, execution: ExecutionRow, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
         """Adds an execution with its first events and the rows `copied` with them; the row's `holder` takes its lease.
         False if the agent has one under this key already, or had one that retention took (`tombstone`), or if there is
         one with this id. Times are now, except where the execution (`created_at`) and the events bring their own."""
@@ -64,24 +64,24 @@ class Store(Protocol):
         """Stops renewing."""
         ...
 
-    async def alive(self, execution: Execution) -> bool:
+    async def alive(self, execution: ExecutionRow) -> bool:
         """Whether the holder of this execution's lease still lives: on this host as the operating system says,
         elsewhere until `lease_until`."""
         ...
 
-    async def execution(self, execution_id: str) -> Execution:
+    async def execution(self, execution_id: str) -> ExecutionRow:
         """The execution with this id, else `NotFoundError`."""
         ...
 
-    async def find(self, agent_id: str, key: str) -> Execution | None:
+    async def find(self, agent_id: str, key: str) -> ExecutionRow | None:
         """The agent's execution under the caller's own id."""
         ...
 
-    async def named(self, key: str) -> list[Execution]:
+    async def named(self, key: str) -> list[ExecutionRow]:
         """Every agent's execution under the caller's own id."""
         ...
 
-    async def beginning(self, prefix: str) -> list[Execution]:
+    async def beginning(self, prefix: str) -> list[ExecutionRow]:
         """The executions whose ids begin so, ten at most."""
         ...
 
@@ -93,35 +93,37 @@ class Store(Protocol):
         status: str | None = None,
         before: str | None = None,
         limit: int = 50,
-    ) -> list[Execution]:
+    ) -> list[ExecutionRow]:
         """Newest first, those older than the execution `before`."""
         ...
 
-    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False) -> list[Step]:
+    async def steps(
+        self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False
+    ) -> list[StepRow]:
         """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`. With
         `unread` nobody looks whether the arguments and the result of a success are damaged."""
         ...
 
-    async def successes(self, execution_id: str, *, after: int, limit: int) -> Successes | None:
+    async def successes(self, execution_id: str, *, after: int, limit: int) -> SuccessPage | None:
         """The page that `steps` gives in fewer values, several times as fast; None where not all of its steps succeeded
         under one bundle, or where one of their texts is long. Nobody looks whether the texts are damaged."""
         ...
 
-    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
+    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[EventRow]:
         """A page of an execution's events, those numbered above `after`."""
         ...
 
     async def approvals(
         self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
-    ) -> list[Approval]:
+    ) -> list[ApprovalRow]:
         """Approvals, oldest first, those asked for after the approval `after`; one that is not known has none."""
         ...
 
-    async def approval(self, approval_id: str) -> Approval:
+    async def approval(self, approval_id: str) -> ApprovalRow:
         """The approval with this id, else `NotFoundError`."""
         ...
 
-    async def step(self, step_id: str) -> Step:
+    async def step(self, step_id: str) -> StepRow:
         """The step with this id, else `NotFoundError`."""
         ...
 
@@ -139,15 +141,15 @@ class Store(Protocol):
         """
         ...
 
-    async def approvals_due(self, before: float, *, limit: int = 100) -> list[Approval]:
+    async def approvals_due(self, before: float, *, limit: int = 100) -> list[ApprovalRow]:
         """Pending approvals whose `timeout_at` is before this time, the most overdue first."""
         ...
 
-    async def executions_due(self, before: float, *, limit: int = 100) -> list[Execution]:
+    async def executions_due(self, before: float, *, limit: int = 100) -> list[ExecutionRow]:
         """Executions that have not ended and whose `deadline_at` is before this time, the most overdue first."""
         ...
 
-    async def executions_ended(self, before: float, *, limit: int = 100) -> list[Execution]:
+    async def executions_ended(self, before: float, *, limit: int = 100) -> list[ExecutionRow]:
         """Executions that ended before this time, oldest first."""
         ...
 

@@ -14,7 +14,7 @@ Success = tuple[str, Said, str, str]
 
 
 @dataclass(slots=True)
-class Successes:
+class SuccessPage:
     """Steps that follow each other in the log and succeeded, all decided under one bundle. `tokens` is what they used,
     `last` the `decided_seq` of the newest. Nobody has looked at their texts."""
 
@@ -24,7 +24,7 @@ class Successes:
     last: int
 
 
-def read(row: tuple[Any, ...]) -> Successes | None:
+def read(row: tuple[Any, ...]) -> SuccessPage | None:
     """A row of `successes`. None where not all succeeded under one bundle, or a text is long or has several lines."""
     count, short, last, oldest, newest, tokens, text = row
     if count == 0 or short != count or oldest != newest:
@@ -36,4 +36,4 @@ def read(row: tuple[Any, ...]) -> Successes | None:
         return None
     line = iter(lines)
     said = zip(line, line, line, line, strict=True)
-    return Successes(list(zip(line, said, line, line, strict=True)), oldest, tokens, last)
+    return SuccessPage(list(zip(line, said, line, line, strict=True)), oldest, tokens, last)

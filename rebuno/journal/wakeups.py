@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-Answer = tuple["asyncio.Future[Any]", Any, Exception | None]
+Wakeup = tuple["asyncio.Future[Any]", Any, Exception | None]
 
 
-def give(answers: Iterable[Answer]) -> None:
+def give(answers: Iterable[Wakeup]) -> None:
     """Sets the futures, with one wake-up for each event loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = defaultdict(list)
+    by_loop: dict[asyncio.AbstractEventLoop, list[Wakeup]] = defaultdict(list)
     for answer in answers:
         by_loop[answer[0].get_loop()].append(answer)
     for loop, part in by_loop.items():
@@ -20,7 +20,7 @@ def give(answers: Iterable[Answer]) -> None:
             loop.call_soon_threadsafe(settle, part)
 
 
-def give_here(answers: Sequence[Answer]) -> None:
+def give_here(answers: Sequence[Wakeup]) -> None:
     """Sets the futures at once, where they all belong to the event loop in whose thread this runs."""
     loop = asyncio.get_running_loop()
     if all(answer[0].get_loop() is loop for answer in answers):
@@ -29,7 +29,7 @@ def give_here(answers: Sequence[Answer]) -> None:
         give(answers)
 
 
-def settle(answers: Iterable[Answer]) -> None:
+def settle(answers: Iterable[Wakeup]) -> None:
     """Sets the futures. In the thread of their event loop.
 
     INVARIANT: a fault in what one of them calls keeps no other from its answer; the loop is told of it.

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale
-from rebuno.journal.records import Commit, Execution, Step, StepWrite
+from rebuno.journal.records import Commit, ExecutionRow, StepRow, StepWrite
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events, submit
 from rebuno.kernel.core.attempt import Attempt
@@ -37,7 +37,7 @@ class Kernel:
         pin: bool = False,
         deadline: float | None = None,
         parent: str = "",
-    ) -> Attempt | Execution:
+    ) -> Attempt | ExecutionRow:
         """Starts or takes over an execution of `input` (canonical JSON text); see `executions.begin`."""
         if not self._saved:
             await self.store.save_bundle(self.policy.digest, [(s.path, s.text) for s in self.policy.sources])
@@ -86,7 +86,7 @@ class Kernel:
         """A body ended and says nothing about its step, which stays started."""
         attempt.bodies.discard(step_id)
 
-    async def _heard(self, attempt: Attempt, row: Step, committed: Commit) -> None:
+    async def _heard(self, attempt: Attempt, row: StepRow, committed: Commit) -> None:
         """Waits for the commit of an outcome, which goes on whatever becomes of the caller."""
         try:
             await committed.heard()
@@ -97,14 +97,14 @@ class Kernel:
                 said = f"the step `{row.step_id}` was settled by another: it is {found.status.value}"
                 raise LeaseSuperseded(said) from None
 
-    def _running(self, attempt: Attempt, step_id: str) -> Step:
+    def _running(self, attempt: Attempt, step_id: str) -> StepRow:
         attempt.check()
         step = attempt.steps.get(step_id)
         if step is None or step_id not in attempt.bodies:
             raise NotFoundError(f"the step `{step_id}` is not running in this attempt")
         return step
 
-    def _settle(self, attempt: Attempt, row: Step, raised: str = "") -> Commit | None:
+    def _settle(self, attempt: Attempt, row: StepRow, raised: str = "") -> Commit | None:
         """Records how a body ended. The commit, unless it may come later than the answer."""
         attempt.bodies.discard(row.step_id)
         deferred = row.idempotency is Idempotency.SAFE and not self.strict

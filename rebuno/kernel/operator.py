@@ -60,14 +60,14 @@ class Operator:
         """
         return await self.shown(await self._row(ref))
 
-    async def shown(self, row: records.Execution) -> Execution:
+    async def shown(self, row: records.ExecutionRow) -> Execution:
         """An execution of this store with its open questions."""
         execution = await shown(self._store, row)
         if execution.blocked_on:
             execution.approvals = await self.approvals(status="pending", execution_id=row.id)
         return execution
 
-    async def _row(self, ref: str) -> records.Execution:
+    async def _row(self, ref: str) -> records.ExecutionRow:
         _check(ref, "execution")
         try:
             return await self._store.execution(ref)
@@ -254,7 +254,7 @@ class Operator:
         return await self.shown(await archive.restore(self._store, recording))
 
 
-async def shown(store: ServedStore, row: records.Execution) -> Execution:
+async def shown(store: ServedStore, row: records.ExecutionRow) -> Execution:
     """An execution with the session that it belongs to, what it waits for, and what its handler raised. Raises a
     `StoreError` where the store does."""
     return views.execution(
@@ -265,7 +265,7 @@ async def shown(store: ServedStore, row: records.Execution) -> Execution:
     )
 
 
-async def asked(store: Store, row: records.Approval) -> Approval:
+async def asked(store: Store, row: records.ApprovalRow) -> Approval:
     """A question with the step that it is about."""
     step = None
     with suppress(NotFoundError):
@@ -280,7 +280,7 @@ async def questions(
     execution_id: str | None = None,
     after: str | None = None,
     limit: int = sys.maxsize,
-) -> list[records.Approval]:
+) -> list[records.ApprovalRow]:
     """The rows of questions to people, oldest first, at most `limit` of those asked after the one with the id `after`;
     what nobody answered in time is `expired`.
 
@@ -297,7 +297,7 @@ async def questions(
     return await store.approvals(status=status, execution_id=execution_id, after=after, limit=limit)
 
 
-async def question(store: Store, approval_id: str) -> records.Approval:
+async def question(store: Store, approval_id: str) -> records.ApprovalRow:
     """The row of one question, else `NotFoundError`."""
     _check(approval_id, "approval")
     found = await store.approval(approval_id)

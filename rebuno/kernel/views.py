@@ -9,7 +9,7 @@ from rebuno.types import RawJson
 
 
 def execution(
-    row: records.Execution,
+    row: records.ExecutionRow,
     *,
     session: str = "",
     blocked_on: Iterable[types.BlockedOn] = (),
@@ -54,7 +54,7 @@ def raised(data: Mapping[str, Any]) -> types.Failure:
     return types.Failure(**{**data, "traceback": frames})
 
 
-def step(row: records.Step) -> types.Step:
+def step(row: records.StepRow) -> types.Step:
     """A step."""
     return types.Step(
         step_id=row.step_id,
@@ -87,7 +87,7 @@ def step(row: records.Step) -> types.Step:
     )
 
 
-def event(row: records.Event, payload: str | None = None) -> types.Event:
+def event(row: records.EventRow, payload: str | None = None) -> types.Event:
     """A record of the log; `payload` is a JSON text that stands in the place of the recorded one."""
     return types.Event(
         execution_id=row.execution_id,
@@ -99,7 +99,7 @@ def event(row: records.Event, payload: str | None = None) -> types.Event:
     )
 
 
-def approval(row: records.Approval, about: records.Step | None) -> types.Approval:
+def approval(row: records.ApprovalRow, about: records.StepRow | None) -> types.Approval:
     """A question, with the step that it is about (None: the row of the step is damaged)."""
     # A later rule may ask; the reason of that one stands in the log.
     reason = about.reason if about is not None and about.rule_id == row.rule_id else ""
@@ -129,7 +129,7 @@ def approval(row: records.Approval, about: records.Step | None) -> types.Approva
     return asked
 
 
-def agent(row: records.Agent, bundle: str | None) -> types.Agent:
+def agent(row: records.AgentRow, bundle: str | None) -> types.Agent:
     """An agent, with the text of its bundle."""
     return types.Agent(
         id=row.id,
@@ -143,19 +143,19 @@ def agent(row: records.Agent, bundle: str | None) -> types.Agent:
     )
 
 
-def key(row: records.ApiKey) -> types.ApiKey:
+def key(row: records.ApiKeyRow) -> types.ApiKey:
     """A key, without its token."""
     return types.ApiKey(
         id=row.id, name=row.name, scopes=[*row.scopes], created_at=row.created_at, revoked_at=row.revoked_at
     )
 
 
-def new_key(row: records.ApiKey, token: str) -> types.NewApiKey:
+def new_key(row: records.ApiKeyRow, token: str) -> types.NewApiKey:
     """A key with its token."""
     return types.NewApiKey(**vars(key(row)), token=token)
 
 
-def _vote(row: records.Vote) -> types.Vote:
+def _vote(row: records.VoteRow) -> types.Vote:
     return types.Vote(
         decided_by=row.decided_by,
         decision=row.decision,

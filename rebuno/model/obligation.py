@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Scope(StrEnum):
+class LimitScope(StrEnum):
     """Over what a limit counts: one execution, one agent, or all agents together."""
 
     EXECUTION = "execution"
@@ -31,7 +31,7 @@ class Limit:
 
     number: int
     window: int | None
-    scope: Scope
+    scope: LimitScope
     otherwise: Otherwise
     wait: int = 0
     unavailable_allows: bool = False

@@ -12,7 +12,7 @@ from rebuno.errors import LeaseSuperseded, RebunoError
 from rebuno.sdk.context import BODY_THREADS
 from rebuno.sdk.delivery import deliver
 from rebuno.sdk.inputs import input_schema, schema_of
-from rebuno.sdk.link import Delivery, Line, Link
+from rebuno.sdk.link import Delivery, DeliveryLink, Link
 from rebuno.sdk.requests import TIMEOUT
 from rebuno.sdk.webhook import WebhookApp
 
@@ -122,7 +122,7 @@ class Agent:
         return True
 
     async def _run(self, delivery: Delivery, handler: Callable[..., Any], *, contended: bool) -> None:
-        line = Line(self._link, delivery)
+        line = DeliveryLink(self._link, delivery)
         task = asyncio.current_task()
         if task is None:
             return

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from rebuno.sdk.context import ExecutionContext
 
 
-class Scope:
+class BodyScope:
     """The body that runs now: the parent of every step submitted in it."""
 
     __slots__ = ("blocked", "context", "parent", "step_id")
 
-    def __init__(self, context: ExecutionContext, step_id: str = "", parent: Scope | None = None) -> None:
+    def __init__(self, context: ExecutionContext, step_id: str = "", parent: BodyScope | None = None) -> None:
         self.context = context
         self.step_id = step_id
         self.parent = parent
         self.blocked = False
 
 
-class Call:
+class StepCall:
     """A submission that is under way, and whoever waits to hear of it. `task` carries out the `answer`, which it asks
     for where there is none yet; it has not begun to until it is `running`."""
 
@@ -45,7 +45,7 @@ class Call:
     )
 
     def __init__(
-        self, submission: Submission, body: Callable[[], Any], scope: Scope, heard: asyncio.Future[Answer]
+        self, submission: Submission, body: Callable[[], Any], scope: BodyScope, heard: asyncio.Future[Answer]
     ) -> None:
         self.submission = submission
         self.body = body

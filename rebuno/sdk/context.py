@@ -26,8 +26,8 @@ from rebuno.errors import (
 from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, Say, Submission, Unheard
 from rebuno.sdk.arguments import all_detached
-from rebuno.sdk.calls import Call, Scope
-from rebuno.sdk.transport import Served, Transport
+from rebuno.sdk.calls import BodyScope, StepCall
+from rebuno.sdk.transport import ServedTransport, Transport
 
 logger: Final = logging.getLogger("rebuno.agent")
 
@@ -58,7 +58,7 @@ class BodyError(Exception):
         self.error = error
 
 
-_scope: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("rebuno_scope", default=None)
+_scope: contextvars.ContextVar[BodyScope | None] = contextvars.ContextVar("rebuno_scope", default=None)
 
 
 def current() -> "ExecutionContext | None":
@@ -104,7 +104,7 @@ class ExecutionContext:
         execution_id: str,
         agent_id: str,
         input: Any,
-        served: Served | None = None,
+        served: ServedTransport | None = None,
     ) -> None:
         self.id = execution_id
         self.agent_id = agent_id
@@ -116,12 +116,12 @@ class ExecutionContext:
         self._executor = executor
         self._loop = asyncio.get_running_loop()
         # Every submission that is under way, with the body that it may run.
-        self._under_way: set[Call] = set()
+        self._under_way: set[StepCall] = set()
         # Those of them that are not submitted yet, or were cancelled and have not said so yet: what comes later has to
         # come after them.
-        self._starting: set[Call] = set()
+        self._starting: set[StepCall] = set()
         # The bodies that wait for their subagents; set whenever one more does, or something under way has ended.
-        self._waiting: set[Scope] = set()
+        self._waiting: set[BodyScope] = set()
         self._stirred = asyncio.Event()
         self._suspending = asyncio.Lock()
         self._replayed = 0
@@ -134,7 +134,7 @@ class ExecutionContext:
 
     async def run(self, handler: Callable[[], Any]) -> Any:
         """Runs the handler, in a thread if it is no coroutine function, with this context in force."""
-        _scope.set(Scope(self))
+        _scope.set(BodyScope(self))
         return await self.call(handler)
 
     async def settle(self) -> None:
@@ -189,7 +189,7 @@ class ExecutionContext:
         if named:
             # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
             body = partial(body, **all_detached(args))
-        call = Call(submission, body, scope, self._loop.create_future())
+        call = StepCall(submission, body, scope, self._loop.create_future())
         if self._starting or not self._transport.start(submission, partial(self._told, call)):
             self._submit(call)
         self._under_way.add(call)
@@ -204,7 +204,7 @@ class ExecutionContext:
             raise
         return identity.reread(answer.result or "null") if answer.error is None else await _read(target, answer)
 
-    async def _over(self, call: Call) -> None:
+    async def _over(self, call: StepCall) -> None:
         """Waits until what became of a call is recorded, however often that wait is cancelled: the caller hears of its
         cancellation all the same."""
         while not call.over and not self.settling:
@@ -213,7 +213,7 @@ class ExecutionContext:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({call.ended})
 
-    def _told(self, call: Call, said: Answer | BaseException | None) -> None:
+    def _told(self, call: StepCall, said: Answer | BaseException | None) -> None:
         if call.left and not call.over:
             self._leave(call, said if isinstance(said, Answer) else None)
         elif call.over:
@@ -229,17 +229,17 @@ class ExecutionContext:
             if not call.heard.done():
                 call.heard.set_exception(said)
 
-    def _submit(self, call: Call) -> None:
+    def _submit(self, call: StepCall) -> None:
         self._starting.add(call)
         self._begin(call, None)
 
-    def _begin(self, call: Call, answer: Answer | None) -> None:
+    def _begin(self, call: StepCall, answer: Answer | None) -> None:
         # A task of its own, so that a handler that is unwound by `Blocked` elsewhere does not take the body with it.
         # Tasks start in the order in which they are made, so that identical calls are counted in the order of calls.
         call.answer = answer
         call.task = self._loop.create_task(self._carry(call), context=call.context)
 
-    def _end(self, call: Call) -> None:
+    def _end(self, call: StepCall) -> None:
         call.over = True
         self._under_way.discard(call)
         self._starting.discard(call)
@@ -247,7 +247,7 @@ class ExecutionContext:
         if call.ended is not None and not call.ended.done():
             call.ended.set_result(None)
 
-    def _leave(self, call: Call, answer: Answer | None) -> None:
+    def _leave(self, call: StepCall, answer: Answer | None) -> None:
         """The caller is gone before the body began: it never does, and the step ends as cancelled."""
         if answer is None or answer.say is not Say.PROCEED:
             if answer is not None:
@@ -256,7 +256,7 @@ class ExecutionContext:
         else:
             call.task = self._loop.create_task(self._fail_unbegun(call, answer.step_id))
 
-    async def _fail_unbegun(self, call: Call, step_id: str) -> None:
+    async def _fail_unbegun(self, call: StepCall, step_id: str) -> None:
         try:
             # What it fails with, the attempt keeps for whatever comes next.
             with suppress(StoreError, LeaseSuperseded, Terminated):
@@ -264,7 +264,7 @@ class ExecutionContext:
         finally:
             self._end(call)
 
-    def _cancel(self, call: Call) -> None:
+    def _cancel(self, call: StepCall) -> None:
         if call.task is not None:
             call.task.cancel()
         if call.running and not call.over:
@@ -284,7 +284,7 @@ class ExecutionContext:
             self._end(call)
             call.heard.cancel()
 
-    async def _carry(self, call: Call) -> None:
+    async def _carry(self, call: StepCall) -> None:
         """Gets the answer for the one who waits, if it still does."""
         call.running = True
         self._starting.discard(call)
@@ -293,7 +293,7 @@ class ExecutionContext:
             answer = call.answer or await self._submitted(call)
             # What comes back of a body is read like a replay, always.
             if answer.say is Say.PROCEED:
-                answer = await self._body(call, answer.step_id, Scope(self, answer.step_id, call.scope))
+                answer = await self._body(call, answer.step_id, BodyScope(self, answer.step_id, call.scope))
             elif answer.say is not Say.REPLAY:
                 raise self._refused(call.scope, answer)
         except asyncio.CancelledError:
@@ -316,7 +316,7 @@ class ExecutionContext:
         finally:
             self._end(call)
 
-    async def _submitted(self, call: Call) -> Answer:
+    async def _submitted(self, call: StepCall) -> Answer:
         try:
             return await self._transport.submit(call.submission)
         except Unheard as error:
@@ -326,7 +326,7 @@ class ExecutionContext:
                 self._transport.release(error.step_id)
             raise
 
-    def _refused(self, scope: Scope, answer: Answer) -> Exception:
+    def _refused(self, scope: BodyScope, answer: Answer) -> Exception:
         match answer.say:
             case Say.DENIED:
                 return PolicyError(answer.reason, rule_id=answer.rule_id, step_id=answer.step_id)
@@ -337,9 +337,9 @@ class ExecutionContext:
             case _:
                 return self._block(scope, answer)
 
-    def _block(self, scope: Scope, answer: Answer) -> Blocked:
+    def _block(self, scope: BodyScope, answer: Answer) -> Blocked:
         self.blocked = True
-        outer: Scope | None = scope
+        outer: BodyScope | None = scope
         while outer is not None:
             outer.blocked = True
             outer = outer.parent
@@ -347,7 +347,7 @@ class ExecutionContext:
 
     # ------------------------------------------------------------ bodies
 
-    async def _body(self, call: Call, step_id: str, scope: Scope) -> Answer:
+    async def _body(self, call: StepCall, step_id: str, scope: BodyScope) -> Answer:
         target = call.submission.target
         _scope.set(scope)
         try:
@@ -408,7 +408,7 @@ class ExecutionContext:
 
     # ------------------------------------------------------------ subagents
 
-    async def await_child(self, served: Served) -> Any:
+    async def await_child(self, served: ServedTransport) -> Any:
         """What is recorded of the step in whose body this runs, once its subagent has ended. While bodies run that wait
         for none, the attempt goes on; then the execution is given up until a subagent has ended.
 
@@ -440,9 +440,9 @@ class ExecutionContext:
 
     def _all_wait(self) -> bool:
         """Whether every body that is under way waits for its own subagent, or for a body inside it that does."""
-        waiting: set[Scope] = set()
+        waiting: set[BodyScope] = set()
         for scope in self._waiting:
-            outer: Scope | None = scope
+            outer: BodyScope | None = scope
             while outer is not None and outer.step_id:
                 waiting.add(outer)
                 outer = outer.parent

@@ -13,14 +13,14 @@ from rebuno.sdk.binding import bind
 from rebuno.sdk.context import ExecutionContext
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
 from rebuno.sdk.http_transport import HTTPTransport
-from rebuno.sdk.link import Line
+from rebuno.sdk.link import DeliveryLink
 
 logger: Final = logging.getLogger("rebuno.agent")
 
 _INVALID: Final = "input_invalid"
 
 
-async def deliver(line: Line, agent_id: str, handler: Callable[..., Any], executor: Executor) -> None:
+async def deliver(line: DeliveryLink, agent_id: str, handler: Callable[..., Any], executor: Executor) -> None:
     """Fetches the execution, runs its handler and reports how it ended. Where the delivery is lost the handler is
     stopped, and nothing is reported.
 
@@ -72,7 +72,7 @@ async def _deliver(transport: HTTPTransport, agent_id: str, handler: Callable[..
         await _end(transport, task, blocked=context.blocked)
 
 
-async def _before(line: Line, task: "asyncio.Task[Any]") -> bool:
+async def _before(line: DeliveryLink, task: "asyncio.Task[Any]") -> bool:
     """Waits for a task. False where the delivery is lost before that."""
     lost = asyncio.create_task(line.lost.wait())
     try:
@@ -96,7 +96,7 @@ async def _end(transport: HTTPTransport, task: "asyncio.Task[Any]", *, blocked: 
             await transport.fail_execution(reason, raised)
 
 
-async def _beat(line: Line) -> None:
+async def _beat(line: DeliveryLink) -> None:
     """Tells the kernel that the handler lives, until the delivery is lost."""
     beat = line.delivery.beat
     with suppress(LeaseSuperseded):

@@ -46,7 +46,7 @@ class Carrier:
             await self._transport.aclose()
 
 
-class Call:
+class ModelCall:
     """One request that is a model call: `args` is its body as a JSON value, `target` the model."""
 
     def __init__(
@@ -122,7 +122,7 @@ class Call:
         status, headers, body = http_record.parts(recorded)
         if self._streams(headers):
             events = http_record.is_event_stream(headers)
-            return self._stream(status, headers, http_record.Recorded(body, events=events))
+            return self._stream(status, headers, http_record.RecordedResponse(body, events=events))
         return httpx2.Response(status, headers=headers, content=body, request=self._request)
 
     def _failed(self, failed: ToolError) -> httpx2.Response:
@@ -134,7 +134,7 @@ class Call:
         if status >= 400:
             headers = headers if self._sent else http_record.hurried(headers)
             return httpx2.Response(status, headers=headers, content=body, request=self._request)
-        stream = http_record.Recorded(
+        stream = http_record.RecordedResponse(
             body,
             events=http_record.is_event_stream(headers),
             end=http_stream.ended(failed, self._request),

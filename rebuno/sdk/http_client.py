@@ -10,7 +10,7 @@ from rebuno.errors import ValidationError
 from rebuno.model import identity
 from rebuno.model.step import Idempotency
 from rebuno.sdk import context
-from rebuno.sdk.http_call import Call, Carrier, refused
+from rebuno.sdk.http_call import Carrier, ModelCall, refused
 
 # What says how requests leave, and belongs to the transport beneath.
 _ROUTE: Final = ("verify", "cert", "trust_env", "http1", "http2", "limits", "proxy")
@@ -82,7 +82,7 @@ class RebunoTransport(httpx2.AsyncBaseTransport):
         except ValidationError as unfit:
             return refused(request, unfit)
         target = _target(args, request.url.path)
-        call = Call(self._carrier, request, target=target, args=args, idempotency=self._idempotency)
+        call = ModelCall(self._carrier, request, target=target, args=args, idempotency=self._idempotency)
         return await call.answer(execution)
 
     async def aclose(self) -> None:

@@ -105,7 +105,7 @@ def pieces(body: bytes, *, events: bool) -> Iterator[bytes]:
         yield rest
 
 
-class Recorded(httpx2.AsyncByteStream):
+class RecordedResponse(httpx2.AsyncByteStream):
     """A recorded stream, piece by piece; it ends with the `end` of the first run, or, where that run gave up while it
     waited for more (`waits`), not before this one gives up too.
 

@@ -8,7 +8,7 @@ from rebuno.model import identity
 from rebuno.model.answer import Answer, Said, Say, Submission
 from rebuno.model.raised import KEY as RAISED
 from rebuno.sdk.deltas import Deltas
-from rebuno.sdk.link import Line
+from rebuno.sdk.link import DeliveryLink
 
 _TERMINAL = frozenset({"succeeded", "failed", "denied", "cancelled"})
 
@@ -17,7 +17,7 @@ class HTTPTransport:
     """One attempt's way to its kernel, as `rebuno.sdk.transport` describes it. `released` tells that a body ended
     without an outcome."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: DeliveryLink) -> None:
         self.line = line
         self.released = False
         self._count = 0

@@ -81,7 +81,7 @@ class Link:
         )
 
 
-class Line:
+class DeliveryLink:
     """The requests of one delivery. `lost` is set once it has been replaced, or has not been heard of for so long that
     it must have been: whatever it would still do would be refused."""
 

@@ -40,7 +40,7 @@ class Transport(Protocol):
         ...
 
 
-class Served(Protocol):
+class ServedTransport(Protocol):
     """What only a served kernel has: executions that continue others, subagents, and listeners."""
 
     @property

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from rebuno.errors import ForbiddenError, ValidationError
 from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, Submission
-from rebuno.server.routes import Call, Endpoint, Who, nothing, said
+from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
 from rebuno.server.wire.writing import obj
 from rebuno.types import Delta
@@ -20,7 +20,7 @@ _EXECUTION: Final = "/v0/executions/{id}"
 _STEP: Final = "/v0/executions/{id}/steps/{step_id}"
 
 
-async def submit(call: Call) -> Response:
+async def submit(call: ApiCall) -> Response:
     """Submit a step"""
     asked = call.body(requests.Submit)
     submission = Submission(
@@ -41,7 +41,7 @@ async def submit(call: Call) -> Response:
     return said(answers.decision(answer))
 
 
-async def complete_step(call: Call) -> Response:
+async def complete_step(call: ApiCall) -> Response:
     """Report the result of a step's body"""
     body = call.body(requests.StepResult)
     settled = await call.serving.complete_step(
@@ -54,7 +54,7 @@ async def complete_step(call: Call) -> Response:
     return said(answers.settled(settled, call.step_id))
 
 
-async def fail_step(call: Call) -> Response:
+async def fail_step(call: ApiCall) -> Response:
     """Report that a step's body failed"""
     error = call.body(requests.StepError).error
     if not isinstance(error, dict):
@@ -74,7 +74,7 @@ async def fail_step(call: Call) -> Response:
     return said(answers.settled(settled, call.step_id))
 
 
-async def publish(call: Call) -> Response:
+async def publish(call: ApiCall) -> Response:
     """Hand on a piece of a step's output"""
     body = call.body(requests.DeltaBody)
     delta = Delta(step_id=call.step_id, seq=body.seq, data=body.data)
@@ -82,20 +82,20 @@ async def publish(call: Call) -> Response:
     return nothing()
 
 
-async def heartbeat(call: Call) -> Response:
+async def heartbeat(call: ApiCall) -> Response:
     """Renew the lease"""
     call.body(requests.Nothing)
     await call.serving.heartbeat(call.caller.agent_id, call.id, call.dispatch())
     return nothing()
 
 
-async def suspend(call: Call) -> Response:
+async def suspend(call: ApiCall) -> Response:
     """Let go of an execution that waits"""
     call.body(requests.Nothing)
     return said(obj(suspended=await call.serving.suspend(call.caller.agent_id, call.id, call.dispatch())))
 
 
-async def complete(call: Call) -> Response:
+async def complete(call: ApiCall) -> Response:
     """End an execution with an output"""
     body = call.body(requests.Complete)
     state = call.canonical(body.state, "state") if "state" in body.model_fields_set else None
@@ -105,7 +105,7 @@ async def complete(call: Call) -> Response:
     return nothing()
 
 
-async def fail(call: Call) -> Response:
+async def fail(call: ApiCall) -> Response:
     """End an execution as failed"""
     body = call.body(requests.Fail)
     kept = raised.checked(body.raised)
@@ -114,7 +114,7 @@ async def fail(call: Call) -> Response:
     return nothing()
 
 
-async def set_metadata(call: Call) -> Response:
+async def set_metadata(call: ApiCall) -> Response:
     """Publish what an agent takes and gives"""
     if call.caller.agent_id != call.id:
         raise ForbiddenError("an agent speaks for itself only")
@@ -127,7 +127,7 @@ async def set_metadata(call: Call) -> Response:
     return nothing()
 
 
-def _follow(call: Call, submission: Submission, answer: Answer) -> None:
+def _follow(call: ApiCall, submission: Submission, answer: Answer) -> None:
     if decisions.isEnabledFor(logging.DEBUG):
         more = {
             "execution_id": call.id,

@@ -19,7 +19,7 @@ from rebuno.policy.syntax.source import Source
 from rebuno.server import agents, clients, openapi, operators
 from rebuno.server.auth import Tokens
 from rebuno.server.failures import answer, broken, not_served, refused
-from rebuno.server.metrics import Counted, Metrics
+from rebuno.server.metrics import CountedApp, Metrics
 from rebuno.server.routes import Server, served
 from rebuno.server.webhooks import AllowList
 
@@ -63,7 +63,7 @@ def app(server: Server) -> Starlette:
         routes=[*routes, Route("/openapi.json", _schema)],
         exception_handlers={RebunoError: refused, HTTPException: not_served, Exception: broken},
     )
-    made.add_middleware(Counted, metrics=server.metrics)
+    made.add_middleware(CountedApp, metrics=server.metrics)
     # What is not there is not there: nobody is sent elsewhere.
     made.router.redirect_slashes = False
     return made

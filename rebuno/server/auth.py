@@ -26,7 +26,7 @@ _HOST: Final = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._
 _ATTEMPT: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
-class Scope(StrEnum):
+class KeyScope(StrEnum):
     """What a key may do. To write does not include to read."""
 
     EXECUTIONS_READ = "executions:read"
@@ -39,7 +39,7 @@ class Scope(StrEnum):
     API_KEYS_MANAGE = "api_keys:manage"
 
 
-ALL: Final = frozenset(Scope)
+ALL: Final = frozenset(KeyScope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Caller:
     scopes: frozenset[str] = frozenset()
     agent_id: str = ""
 
-    def need(self, *scopes: Scope) -> None:
+    def need(self, *scopes: KeyScope) -> None:
         """Raises `ForbiddenError` where the key lacks a scope."""
         for scope in scopes:
             if scope not in self.scopes:

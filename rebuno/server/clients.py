@@ -6,10 +6,10 @@ from starlette.responses import Response
 
 from rebuno import types
 from rebuno.errors import ForbiddenError
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.kernel import views
-from rebuno.server.auth import Scope
-from rebuno.server.routes import Call, Endpoint, Who, nothing, said
+from rebuno.server.auth import KeyScope
+from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.stream import stream
 from rebuno.server.wire import answers, requests
 from rebuno.server.wire.writing import model, models, obj, raw
@@ -20,11 +20,11 @@ _EXECUTIONS: Final = 50
 _MOST_EXECUTIONS: Final = 200
 _EVENTS: Final = 100
 _MOST_EVENTS: Final = 1000
-_READ: Final = (Scope.EXECUTIONS_READ,)
-_WRITE: Final = (Scope.EXECUTIONS_WRITE,)
+_READ: Final = (KeyScope.EXECUTIONS_READ,)
+_WRITE: Final = (KeyScope.EXECUTIONS_WRITE,)
 
 
-async def create(call: Call) -> Response:
+async def create(call: ApiCall) -> Response:
     """Begin an execution"""
     body = call.body(requests.CreateExecution)
     spawned = body.spawned_by
@@ -42,7 +42,7 @@ async def create(call: Call) -> Response:
     return said(model(await call.serving.shown(row)), 201)
 
 
-async def list_executions(call: Call) -> Response:
+async def list_executions(call: ApiCall) -> Response:
     """List executions, newest first"""
     query = call.query(requests.ExecutionsQuery)
     rows, cursor = await call.serving.executions(
@@ -55,12 +55,12 @@ async def list_executions(call: Call) -> Response:
     return said(model(types.Page(executions=[await call.serving.shown(row) for row in rows], next_cursor=cursor)))
 
 
-async def get_execution(call: Call) -> Response:
+async def get_execution(call: ApiCall) -> Response:
     """Show an execution"""
     return said(model(await call.serving.shown(await _own(call))))
 
 
-async def list_events(call: Call) -> Response:
+async def list_events(call: ApiCall) -> Response:
     """List the events of an execution"""
     query = call.query(requests.EventsQuery)
     limit = min(query.limit, _MOST_EVENTS) if query.limit > 0 else _EVENTS
@@ -68,7 +68,7 @@ async def list_events(call: Call) -> Response:
     return said(models([await call.serving.documented(row) for row in rows]))
 
 
-async def list_steps(call: Call) -> Response:
+async def list_steps(call: ApiCall) -> Response:
     """List the steps of an execution"""
     query = call.query(requests.StepsQuery)
     await _own(call)
@@ -76,19 +76,19 @@ async def list_steps(call: Call) -> Response:
     return said(models(map(views.step, rows)))
 
 
-async def get_step(call: Call) -> Response:
+async def get_step(call: ApiCall) -> Response:
     """Show a step"""
     await _own(call)
     return said(model(views.step(await call.serving.step(call.id, call.step_id))))
 
 
-async def previous(call: Call) -> Response:
+async def previous(call: ApiCall) -> Response:
     """Show what an execution continues from"""
     await _own(call)
     return said(obj(state=raw(await call.serving.previous(call.id))))
 
 
-async def cancel(call: Call) -> Response:
+async def cancel(call: ApiCall) -> Response:
     """Cancel an execution"""
     call.body(requests.Nothing)
     await call.serving.cancel(call.id)
@@ -96,12 +96,12 @@ async def cancel(call: Call) -> Response:
     return nothing()
 
 
-async def fork(call: Call) -> Response:
+async def fork(call: ApiCall) -> Response:
     """Begin anew from the middle of an execution"""
     body = call.body(requests.Fork)
     if body.policy_bundle or body.keep_policy:
         # INVARIANT: who forks a fork asks for it anew, so that nobody runs under rules that they may not choose.
-        call.caller.need(Scope.POLICIES_WRITE)
+        call.caller.need(KeyScope.POLICIES_WRITE)
     row = await call.serving.fork(
         call.id,
         at_seq=body.at_seq,
@@ -115,12 +115,12 @@ async def fork(call: Call) -> Response:
     return said(model(await call.serving.shown(row)), 201)
 
 
-async def fork_points(call: Call) -> Response:
+async def fork_points(call: ApiCall) -> Response:
     """Show where a fork may begin"""
     return said(obj(latest_seq=await call.serving.fork_points(call.id), resources={}, checkpoints=[]))
 
 
-async def _own(call: Call) -> Execution:
+async def _own(call: ApiCall) -> ExecutionRow:
     """The execution, which an agent sees only where it is its own."""
     row = await call.serving.execution(call.id)
     if call.caller.agent_id and row.agent_id != call.caller.agent_id:

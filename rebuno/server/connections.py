@@ -24,7 +24,7 @@ _TOO_SLOW: Final = _answer(b"408 Request Timeout", "the request did not arrive i
 _NO_HTTP: Final = _answer(b"400 Bad Request", "the request is not valid HTTP/1.1")
 
 
-class Connection(HttpToolsProtocol):
+class ClientConnection(HttpToolsProtocol):
     """A connection of a client that may be slow or hostile."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

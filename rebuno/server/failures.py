@@ -17,7 +17,7 @@ logger: Final = logging.getLogger("rebuno.server")
 _CODES: Final = {404: "not_found", 500: "internal_error", 503: "internal_error"}
 
 
-class TooLargeError(APIError):
+class BodyTooLargeError(APIError):
     """A body of more than 10 MiB."""
 
     code = "validation_error"

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rebuno.errors import StoreError
-from rebuno.journal.records import Approval, Counts, Execution, Step
+from rebuno.journal.records import ApprovalRow, Counts, ExecutionRow, StepRow
 from rebuno.kernel.served.kernel import Observer, Serving, Webhook
 from rebuno.model.answer import Answer, Say
 from rebuno.model.execution import ExecutionStatus
@@ -135,10 +135,10 @@ class Metrics(Observer):
         self._http.labels(method, route, str(status)).inc()
         self._http_time.labels(method, route).observe(seconds)
 
-    def created(self, execution: Execution) -> None:
+    def created(self, execution: ExecutionRow) -> None:
         self._created.inc()
 
-    def ended(self, execution: Execution) -> None:
+    def ended(self, execution: ExecutionRow) -> None:
         self._completed[execution.status.value].inc()
 
     def overdue(self, count: int) -> None:
@@ -147,7 +147,7 @@ class Metrics(Observer):
     def judged(self, seconds: float) -> None:
         self._policy.observe(seconds)
 
-    def settled(self, step: Step) -> None:
+    def settled(self, step: StepRow) -> None:
         if step.kind is Kind.LLM and step.status is StepStatus.SUCCEEDED and step.input_tokens is None:
             self._usage.inc()
             self._no_usage.inc()
@@ -163,7 +163,7 @@ class Metrics(Observer):
     def reclaimed(self) -> None:
         self._reclaimed.inc()
 
-    def resolved(self, approval: Approval) -> None:
+    def resolved(self, approval: ApprovalRow) -> None:
         if approval.decided_at:
             self._waits.observe(max(0.0, approval.decided_at - approval.created_at))
         if approval.status in self._answers:
@@ -194,7 +194,7 @@ class Metrics(Observer):
         self._claimed.set(counts.claimed)
 
 
-class Counted:
+class CountedApp:
     """An application each of whose requests is counted and timed. What it streams is timed to its end."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

@@ -10,9 +10,9 @@ from rebuno import types
 from rebuno.errors import StoreError, ValidationError
 from rebuno.journal import records
 from rebuno.kernel import views
-from rebuno.server.auth import ANYONE, BOOTSTRAP, Scope
+from rebuno.server.auth import ANYONE, BOOTSTRAP, KeyScope
 from rebuno.server.policies import tested
-from rebuno.server.routes import Call, Endpoint, Who, nothing, said
+from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import operating, requests
 from rebuno.server.wire.writing import model, models, obj
 
@@ -27,14 +27,14 @@ _MOST_APPROVALS: Final = 200
 _AGENT: Final = "/v0/agents/{id}"
 _APPROVAL: Final = "/v0/approvals/{id}"
 _KEY: Final = "/v0/api-keys/{id}"
-_READ_AGENTS: Final = (Scope.AGENTS_READ,)
-_WRITE_AGENTS: Final = (Scope.AGENTS_WRITE,)
-_READ_APPROVALS: Final = (Scope.APPROVALS_READ,)
-_WRITE_APPROVALS: Final = (Scope.APPROVALS_WRITE,)
-_KEYS: Final = (Scope.API_KEYS_MANAGE,)
+_READ_AGENTS: Final = (KeyScope.AGENTS_READ,)
+_WRITE_AGENTS: Final = (KeyScope.AGENTS_WRITE,)
+_READ_APPROVALS: Final = (KeyScope.APPROVALS_READ,)
+_WRITE_APPROVALS: Final = (KeyScope.APPROVALS_WRITE,)
+_KEYS: Final = (KeyScope.API_KEYS_MANAGE,)
 
 
-async def put_agent(call: Call) -> Response:
+async def put_agent(call: ApiCall) -> Response:
     """Register an agent, or change it"""
     body = call.body(requests.PutAgent)
     call.server.allowed.check(body.webhook_url)
@@ -44,35 +44,35 @@ async def put_agent(call: Call) -> Response:
     return said(model(await _agent(call, row)), 201)
 
 
-async def list_agents(call: Call) -> Response:
+async def list_agents(call: ApiCall) -> Response:
     """List agents"""
     rows = await call.serving.agents()
     return said(models([await _agent(call, row) for row in rows]))
 
 
-async def get_agent(call: Call) -> Response:
+async def get_agent(call: ApiCall) -> Response:
     """Show an agent"""
     return said(model(await _agent(call, await call.serving.agent(call.id))))
 
 
-async def delete_agent(call: Call) -> Response:
+async def delete_agent(call: ApiCall) -> Response:
     """Forget an agent"""
     await call.serving.delete_agent(call.id, force=call.query(requests.DeleteQuery).force)
     return nothing()
 
 
-async def put_policy(call: Call) -> Response:
+async def put_policy(call: ApiCall) -> Response:
     """Set the bundle of an agent"""
     await call.serving.set_policy(call.id, call.body(requests.PutPolicy).bundle)
     return nothing()
 
 
-async def test_policy(call: Call) -> Response:
+async def test_policy(call: ApiCall) -> Response:
     """Ask a bundle about cases and recorded steps"""
     return said(await tested(call.serving, call.id, call.body(requests.TestPolicy)))
 
 
-async def list_approvals(call: Call) -> Response:
+async def list_approvals(call: ApiCall) -> Response:
     """List the questions to people"""
     query = call.query(requests.ApprovalsQuery)
     status = None if query.status == "all" else query.status or "pending"
@@ -85,28 +85,28 @@ async def list_approvals(call: Call) -> Response:
     return said(models([await _approval(call, row) for row in rows]))
 
 
-async def get_approval(call: Call) -> Response:
+async def get_approval(call: ApiCall) -> Response:
     """Show a question"""
     return said(model(await _approval(call, await call.serving.approval(call.id))))
 
 
-async def grant(call: Call) -> Response:
+async def grant(call: ApiCall) -> Response:
     """Grant what is asked for"""
     return await _resolve(call, granted=True)
 
 
-async def deny(call: Call) -> Response:
+async def deny(call: ApiCall) -> Response:
     """Deny what is asked for"""
     return await _resolve(call, granted=False)
 
 
-async def create_key(call: Call) -> Response:
+async def create_key(call: ApiCall) -> Response:
     """Make an API key"""
     body = call.body(requests.CreateKey)
     if body.name in (ANYONE, BOOTSTRAP):
         raise ValidationError(f"the name `{body.name}` would be taken for somebody without a key; use another one")
     scopes = list(dict.fromkeys(body.scopes))
-    known = [scope.value for scope in Scope]
+    known = [scope.value for scope in KeyScope]
     for scope in scopes:
         if scope not in known:
             raise ValidationError(f"the scope `{scope}` is none of {', '.join(known)}")
@@ -114,30 +114,30 @@ async def create_key(call: Call) -> Response:
     return said(model(views.new_key(row, token)), 201)
 
 
-async def list_keys(call: Call) -> Response:
+async def list_keys(call: ApiCall) -> Response:
     """List API keys"""
     return said(models(map(views.key, await call.serving.keys())))
 
 
-async def rotate_key(call: Call) -> Response:
+async def rotate_key(call: ApiCall) -> Response:
     """Give an API key a new token"""
     call.body(requests.Nothing)
     row, token = await call.serving.rotate_key(call.id)
     return said(model(views.new_key(row, token)))
 
 
-async def delete_key(call: Call) -> Response:
+async def delete_key(call: ApiCall) -> Response:
     """Revoke an API key"""
     await call.serving.revoke_key(call.id)
     return nothing()
 
 
-async def health(call: Call) -> Response:
+async def health(call: ApiCall) -> Response:
     """Whether the server answers"""
     return said(obj(status="ok"))
 
 
-async def ready(call: Call) -> Response:
+async def ready(call: ApiCall) -> Response:
     """Whether the store takes writes; 503 where it does not"""
     try:
         # A store that is away is waited for, which this caller does not.
@@ -152,21 +152,21 @@ async def ready(call: Call) -> Response:
     return said(obj(status="unavailable"), 503)
 
 
-async def metrics(call: Call) -> Response:
+async def metrics(call: ApiCall) -> Response:
     """Numbers for Prometheus"""
     text = await call.server.metrics.scrape(call.serving)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-async def _agent(call: Call, row: records.Agent) -> types.Agent:
+async def _agent(call: ApiCall, row: records.AgentRow) -> types.Agent:
     return views.agent(row, await call.serving.bundle(row.id))
 
 
-async def _approval(call: Call, row: records.Approval) -> types.Approval:
+async def _approval(call: ApiCall, row: records.ApprovalRow) -> types.Approval:
     return views.approval(row, await call.serving.step(row.execution_id, row.step_id))
 
 
-async def _resolve(call: Call, *, granted: bool) -> Response:
+async def _resolve(call: ApiCall, *, granted: bool) -> Response:
     body = call.body(requests.Resolution)
     resolved = await call.serving.resolve(
         call.id,
@@ -201,7 +201,7 @@ ENDPOINTS: Final = (
         "POST",
         "/v0/policies/{id}",
         put_policy,
-        scopes=(Scope.POLICIES_WRITE,),
+        scopes=(KeyScope.POLICIES_WRITE,),
         body=requests.PutPolicy,
         status=204,
     ),
@@ -209,7 +209,7 @@ ENDPOINTS: Final = (
         "POST",
         "/v0/policies/{id}/test",
         test_policy,
-        scopes=(Scope.POLICIES_WRITE, Scope.EXECUTIONS_READ),
+        scopes=(KeyScope.POLICIES_WRITE, KeyScope.EXECUTIONS_READ),
         body=requests.TestPolicy,
         answer=operating.TestedOut,
     ),

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from rebuno.errors import ForbiddenError, ValidationError
-from rebuno.journal.records import Approval, Execution, Step
+from rebuno.journal.records import ApprovalRow, ExecutionRow, StepRow
 from rebuno.kernel.core.heavy import beside
 from rebuno.kernel.history.recorded_facts import of_rows
 from rebuno.kernel.served.kernel import Serving
@@ -53,7 +53,7 @@ def _written(results: list[dict[str, Any]], failed: int, unexercised: list[str])
 
 
 def _all_recorded(
-    policy: Policy, execution: Execution, steps: list[Step], approvals: Sequence[Approval], parent: str
+    policy: Policy, execution: ExecutionRow, steps: list[StepRow], approvals: Sequence[ApprovalRow], parent: str
 ) -> list[dict[str, Any]]:
     return [_recorded(policy, one) for one in of_rows(execution, steps, approvals, parent) if not one.by_kernel]
 
@@ -87,8 +87,8 @@ def _recorded(policy: Policy, step: Judged) -> dict[str, Any]:
     return result
 
 
-async def _executions(serving: Serving, agent_id: str, body: TestPolicy) -> list[Execution]:
-    found: list[Execution] = []
+async def _executions(serving: Serving, agent_id: str, body: TestPolicy) -> list[ExecutionRow]:
+    found: list[ExecutionRow] = []
     if body.execution_id:
         row = await serving.execution(body.execution_id)
         if row.agent_id != agent_id:
@@ -99,7 +99,7 @@ async def _executions(serving: Serving, agent_id: str, body: TestPolicy) -> list
     return found
 
 
-async def _recent(serving: Serving, agent_id: str, asked: Executions) -> list[Execution]:
+async def _recent(serving: Serving, agent_id: str, asked: Executions) -> list[ExecutionRow]:
     since = 0.0
     if asked.since:
         try:

@@ -21,8 +21,8 @@ from rebuno.kernel.served.kernel import Dispatched, Serving
 from rebuno.model import identity
 from rebuno.model.bounds import Bounds
 from rebuno.server import auth
-from rebuno.server.auth import Caller, Scope, Tokens
-from rebuno.server.failures import TooLargeError, answer
+from rebuno.server.auth import Caller, KeyScope, Tokens
+from rebuno.server.failures import BodyTooLargeError, answer
 from rebuno.server.metrics import ROUTE, Metrics
 from rebuno.server.webhooks import AllowList
 from rebuno.server.wire import requests
@@ -59,7 +59,7 @@ class Server:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Call:
+class ApiCall:
     """One request, its caller known and its body read."""
 
     __slots__ = ("_read", "caller", "headers", "path", "query_string", "raw", "server", "told")
@@ -134,7 +134,7 @@ class Call:
         return _fit(model, _query(self.query_string), "the query")
 
 
-Handler = Callable[[Call], Awaitable[Response]]
+Handler = Callable[[ApiCall], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Endpoint:
     path: str
     handle: Handler
     who: Who = Who.OPERATOR
-    scopes: tuple[Scope, ...] = ()
+    scopes: tuple[KeyScope, ...] = ()
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     answer: Any = None
@@ -165,7 +165,7 @@ class Endpoint:
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.scope["headers"]}
             raw = await _read(request, headers)
             caller = await self._caller(server, request.scope, headers, raw)
-            call = Call(server, request.scope, headers, caller, raw)
+            call = ApiCall(server, request.scope, headers, caller, raw)
             await call.read_beside()
             if call.told is not None:
                 call.told |= self._told(call)
@@ -178,7 +178,7 @@ class Endpoint:
 
         return Route(self.path, endpoint, methods=[self.method], name=f"{self.method} {self.path}")
 
-    def _told(self, call: Call) -> dict[str, str]:
+    def _told(self, call: ApiCall) -> dict[str, str]:
         of_execution = self.path.startswith("/v0/executions/")
         return {
             "http.route": self.path,
@@ -221,7 +221,7 @@ def _target(scope: Mapping[str, Any]) -> str:
 async def _read(request: Request, headers: Mapping[str, str]) -> bytes:
     announced = headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > identity.MAX_BYTES:
-        raise TooLargeError(_TOO_LARGE)
+        raise BodyTooLargeError(_TOO_LARGE)
     pieces: list[bytes] = []
     size = 0
     try:
@@ -229,7 +229,7 @@ async def _read(request: Request, headers: Mapping[str, str]) -> bytes:
             pieces.append(piece)
             size += len(piece)
             if size > identity.MAX_BYTES:
-                raise TooLargeError(_TOO_LARGE)
+                raise BodyTooLargeError(_TOO_LARGE)
     except ClientDisconnect:
         raise ValidationError("the body ended early") from None
     return b"".join(pieces)

@@ -14,7 +14,7 @@ from rebuno.journal.opening import open_store
 from rebuno.policy.syntax.source import read
 from rebuno.server.app import app, assemble
 from rebuno.server.config import Config
-from rebuno.server.connections import Connection
+from rebuno.server.connections import ClientConnection
 from rebuno.server.manifest import read_manifest
 from rebuno.server.routes import Server
 from rebuno.server.tracing import Traced, exported
@@ -74,7 +74,7 @@ async def serve(
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     options = uvicorn.Config(
         app(server) if tracer is None else Traced(app(server), tracer),
-        http=Connection,
+        http=ClientConnection,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -7,13 +7,13 @@ from typing import Final
 from starlette.responses import Response, StreamingResponse
 
 from rebuno.errors import NotFoundError, StoreError
-from rebuno.server.routes import Call
+from rebuno.server.routes import ApiCall
 from rebuno.server.wire.writing import model
 
 KEEP_ALIVE: Final = 15.0
 
 
-async def stream(call: Call) -> Response:
+async def stream(call: ApiCall) -> Response:
     """Follow the output of an execution's steps"""
     row = await call.serving.execution(call.id)
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
@@ -25,7 +25,7 @@ async def _none() -> AsyncIterator[str]:
     yield ": the execution has ended\n\n"
 
 
-async def _texts(call: Call) -> AsyncIterator[str]:
+async def _texts(call: ApiCall) -> AsyncIterator[str]:
     # The stream ends with its execution, which is looked at where nothing comes any more.
     closing = asyncio.ensure_future(call.server.closing.wait())
     try:
@@ -47,7 +47,7 @@ async def _texts(call: Call) -> AsyncIterator[str]:
         closing.cancel()
 
 
-async def _over(call: Call) -> bool:
+async def _over(call: ApiCall) -> bool:
     try:
         return (await call.serving.execution(call.id)).status.terminal
     except NotFoundError:

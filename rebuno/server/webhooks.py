@@ -25,7 +25,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _UrlPrefix:
     """What an allowed URL begins with. A host of `*.example.com` stands for every host below `example.com`."""
 
     scheme: str
@@ -33,7 +33,7 @@ class _Place:
     port: int
     path: str
 
-    def covers(self, other: "_Place") -> bool:
+    def covers(self, other: "_UrlPrefix") -> bool:
         same = (self.scheme, self.port) == (other.scheme, other.port)
         return same and self._host(other.host) and _below(self.path, other.path)
 
@@ -90,7 +90,7 @@ async def sender(allowed: AllowList) -> AsyncIterator[Send]:
         yield send
 
 
-def _place(url: str, *, pattern: bool = False) -> _Place:
+def _place(url: str, *, pattern: bool = False) -> _UrlPrefix:
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -104,7 +104,7 @@ def _place(url: str, *, pattern: bool = False) -> _Place:
         raise ValidationError(f"`{url}`: only an allowed URL may have a `*`, as the whole first label of its host")
     if not _HOST.fullmatch(parts.hostname):
         raise ValidationError(f"`{url}`: a host is made of letters, digits, `-`, `_` and dots, or is an address")
-    return _Place(parts.scheme, parts.hostname.rstrip("."), port or _PORTS[parts.scheme], _path(parts))
+    return _UrlPrefix(parts.scheme, parts.hostname.rstrip("."), port or _PORTS[parts.scheme], _path(parts))
 
 
 def _path(parts: SplitResult) -> str:

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 import rebuno
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.kernel import views
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
@@ -231,7 +231,7 @@ def leaves(name: str, value: Any) -> list[str]:
 
 def test_a_subagent_and_its_forks_say_whose_they_are() -> None:
     """The execution and the step that began it; no step waits for a fork."""
-    child = Execution(
+    child = ExecutionRow(
         "id", "a", None, ExecutionStatus.RUNNING, "1", "d", spawned_execution_id="the-parent", spawned_step_id="a-step"
     )
     for row, step in ((child, "a-step"), (replace(child, spawned_step_id=""), "")):

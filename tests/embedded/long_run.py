@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import rebuno
-from rebuno.journal.records import Copied, Execution, Step
+from rebuno.journal.records import Copied, ExecutionRow, StepRow
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.core import events as words
 from rebuno.model import identity
@@ -32,12 +32,12 @@ async def made(path: Path, count: int, *, execution_id: str = "long") -> None:
     """A store with a run of so many succeeded steps, as it stands after its process died."""
     store = await SQLiteStore.open(path)
     decision = Decision(Verdict.ALLOW, "all", bundle="b", digest=POLICY.digest)
-    run = Execution(execution_id, "agent", "run", ExecutionStatus.RUNNING, "null", POLICY.digest, attempt=1)
+    run = ExecutionRow(execution_id, "agent", "run", ExecutionStatus.RUNNING, "null", POLICY.digest, attempt=1)
     events, steps = [words.created(run)], []
     for n in range(count):
         args = identity.canonical({"n": n, "text": TEXT})
         hashed = identity.args_hash(args)
-        step = Step(
+        step = StepRow(
             identity.step_id(run.id, Kind.TOOL, "work", hashed, 0),
             run.id,
             "",

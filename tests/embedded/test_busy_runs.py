@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rebuno.journal.opening import open_store
-from rebuno.journal.records import Approval, Batch
+from rebuno.journal.records import ApprovalRow, Batch
 from rebuno.journal.store import Store
 from rebuno.kernel.core.transact import PATIENCE
 from rebuno.kernel.history.verify import check
@@ -22,7 +22,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "store.db" if request.param == "sqlite" else request.getfixturevalue("postgres"))
 
 
-async def _questions(store: Store) -> list[Approval]:
+async def _questions(store: Store) -> list[ApprovalRow]:
     """Both of its questions, once it goes on writing after them."""
     async with asyncio.timeout(30):
         while True:
@@ -34,7 +34,7 @@ async def _questions(store: Store) -> list[Approval]:
             await asyncio.sleep(0.01)
 
 
-async def _answered(store: Store, question: Approval, by: str) -> int:
+async def _answered(store: Store, question: ApprovalRow, by: str) -> int:
     """How often somebody's grant was written until it was taken."""
     write, tries = store.write, 0
 

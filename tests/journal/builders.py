@@ -9,15 +9,15 @@ from functools import wraps
 from typing import Any, ParamSpec
 
 from rebuno.journal.records import (
-    Approval,
+    ApprovalRow,
     ApprovalWrite,
     Batch,
-    Execution,
+    ExecutionRow,
     ExecutionWrite,
     Holder,
     Lease,
     NewEvent,
-    Step,
+    StepRow,
     StepWrite,
 )
 from rebuno.journal.store import Store
@@ -41,22 +41,24 @@ def in_loop(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
     return run
 
 
-def execution(id: str = "e1", holder: Holder | None = None, **changes: Any) -> Execution:
+def execution(id: str = "e1", holder: Holder | None = None, **changes: Any) -> ExecutionRow:
     """A running execution in its first attempt."""
-    made = Execution(id, "agent", None, ExecutionStatus.RUNNING, '{"q":1}', "digest")
+    made = ExecutionRow(id, "agent", None, ExecutionStatus.RUNNING, '{"q":1}', "digest")
     return replace(made, attempt=1, holder=holder, lease_until=time.time() + 30, **changes)
 
 
-def step(id: str = "s1", execution_id: str = "e1", status: StepStatus = StepStatus.EXECUTING, **changes: Any) -> Step:
+def step(
+    id: str = "s1", execution_id: str = "e1", status: StepStatus = StepStatus.EXECUTING, **changes: Any
+) -> StepRow:
     """A tool call of an execution."""
     once = Idempotency.ONCE
-    made = Step(id, execution_id, "", Kind.TOOL, "t", "{}", "h", 0, once, status, "allow", "r", "b", "d", "why")
+    made = StepRow(id, execution_id, "", Kind.TOOL, "t", "{}", "h", 0, once, status, "allow", "r", "b", "d", "why")
     return replace(made, **changes)
 
 
-def approval(id: str = "a1", execution_id: str = "e1", step_id: str = "s1", status: str = "pending") -> Approval:
+def approval(id: str = "a1", execution_id: str = "e1", step_id: str = "s1", status: str = "pending") -> ApprovalRow:
     """A question about a step."""
-    return Approval(id, execution_id, step_id, "policy", status, "sure?", "r", "d")
+    return ApprovalRow(id, execution_id, step_id, "policy", status, "sure?", "r", "d")
 
 
 def event(type: str = "step.executing", **payload: Any) -> NewEvent:
@@ -69,7 +71,7 @@ def batch(execution_id: str = "e1", *events: NewEvent, **parts: Any) -> Batch:
     return Batch(execution_id, events or (event(),), **parts)
 
 
-def starting(made: Step) -> Batch:
+def starting(made: StepRow) -> Batch:
     """The batch with which a step is decided and started at once."""
     return batch(made.execution_id, event(step_id=made.step_id), steps=(StepWrite(made, 0, 0),))
 
@@ -79,7 +81,7 @@ def ending(id: str = "e1", status: ExecutionStatus = ExecutionStatus.COMPLETED) 
     return batch(id, event("execution.completed"), execution=ExecutionWrite(status, output="42", attempt=1))
 
 
-def asking(made: Approval) -> Batch:
+def asking(made: ApprovalRow) -> Batch:
     """The batch that asks."""
     return batch(made.execution_id, event("approval.requested"), approvals=(ApprovalWrite(made, requested=0),))
 

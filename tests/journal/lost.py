@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.records import Agent, ApiKey, ExecutionWrite, Lease
+from rebuno.journal.records import AgentRow, ApiKeyRow, ExecutionWrite, Lease
 from rebuno.model.execution import ExecutionStatus
 from tests.acceptance.faulting.loops import run_on
 from tests.acceptance.faulting.proxy import FaultProxy, behind
@@ -18,8 +18,8 @@ PATIENCE, SILENCE = 0.5, 0.3
 HANGS = 40.0
 
 
-AGENT = Agent("a", "http://MARK", "first", 0.0)
-KEY = ApiKey("k", "MARK", ("x",), b"first", 1.0)
+AGENT = AgentRow("a", "http://MARK", "first", 0.0)
+KEY = ApiKeyRow("k", "MARK", ("x",), b"first", 1.0)
 EVENTS = "SELECT count(*) FROM rebuno.events WHERE execution_id = '{}'"
 
 Body = Callable[[PostgresStore, PostgresStore], Awaitable[None]]
@@ -48,7 +48,7 @@ def play(
 async def warm(store: PostgresStore, *, short: bool) -> None:
     """Writes elsewhere until changes go the way that they are to go."""
     await started(store, "warm")
-    express = store._workers._express
+    express = store._workers._sender
     if not short:
         express._closed = True
         for line in list(express._lines):

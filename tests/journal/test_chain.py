@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from rebuno.journal.chain import START, Chain, event_hash, verify
-from rebuno.journal.records import Event
+from rebuno.journal.records import EventRow
 from rebuno.model.identity import canonical
 
 AT = "2026-01-01T00:00:00.000000Z"
 
 
-def log(length: int) -> list[Event]:
-    events: list[Event] = []
+def log(length: int) -> list[EventRow]:
+    events: list[EventRow] = []
     previous = START
     for seq in range(1, length + 1):
         payload = {"n": seq, "text": "<é>"}
         previous = event_hash(previous, "e1", seq, "step.executing", payload, AT)
-        events.append(Event("e1", seq, "step.executing", payload, AT, previous))
+        events.append(EventRow("e1", seq, "step.executing", payload, AT, previous))
     return events
 
 

@@ -14,8 +14,8 @@ import pytest
 from rebuno.errors import LeaseSuperseded, Stale, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.chain import verify
 from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.postgres.group import Group
-from rebuno.journal.postgres.sender import Express
+from rebuno.journal.postgres.group import ChangeGroup
+from rebuno.journal.postgres.sender import PipelineSender
 from rebuno.journal.records import Batch, ExecutionWrite, Lease, Spend, StepWrite, Tombstone
 from rebuno.journal.store import Store
 from rebuno.model.execution import ExecutionStatus
@@ -248,13 +248,13 @@ def test_a_commit_whose_answer_is_lost_is_read_back(
 def ways(monkeypatch: pytest.MonkeyPatch, *, short: bool) -> list[bool]:
     """Takes the short way where it is open, or never; the list says for each group whether it was taken."""
     sent: list[bool] = []
-    original = Express.send
+    original = PipelineSender.send
 
-    def send(express: Express, group: Group) -> bool:
+    def send(express: PipelineSender, group: ChangeGroup) -> bool:
         sent.append(short and original(express, group))
         return sent[-1]
 
-    monkeypatch.setattr(Express, "send", send)
+    monkeypatch.setattr(PipelineSender, "send", send)
     return sent
 
 

@@ -16,14 +16,14 @@ import pytest
 from rebuno.errors import Terminated
 from rebuno.journal.chain import verify
 from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.postgres.changes import Changes
-from rebuno.journal.postgres.group import Group
+from rebuno.journal.postgres.changes import PostgresChanges
+from rebuno.journal.postgres.group import ChangeGroup
 from rebuno.journal.records import (
-    Agent,
+    AgentRow,
     Copied,
     Dispatch,
     DispatchState,
-    Execution,
+    ExecutionRow,
     ExecutionWrite,
     StepWrite,
     Tombstone,
@@ -54,7 +54,7 @@ class Deed:
     at: str = "MARK"
 
 
-def creates(made: Callable[[], Execution], copied: Copied | None = None, *kinds: str) -> Any:
+def creates(made: Callable[[], ExecutionRow], copied: Copied | None = None, *kinds: str) -> Any:
     """A deed that adds an execution `e2`."""
 
     async def do(store: PostgresStore) -> object:
@@ -204,7 +204,7 @@ LOST = [
         nothing,
         registers,
         "SELECT 1 FROM rebuno.agents",
-        lambda other: other.put_agent(Agent("a", "http://second", "second", 0.0)),
+        lambda other: other.put_agent(AgentRow("a", "http://second", "second", 0.0)),
         "a",
         ("SELECT secret FROM rebuno.agents", [("second",)]),
     ),
@@ -222,7 +222,7 @@ LOST = [
         registered,
         lambda store: store.delete_agent("a"),
         "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM rebuno.agents)",
-        lambda other: other.put_agent(Agent("a", "http://second", "second", 0.0)),
+        lambda other: other.put_agent(AgentRow("a", "http://second", "second", 0.0)),
         True,
         ("SELECT secret FROM rebuno.agents", [("second",)]),
         "FROM rebuno.agents",
@@ -324,16 +324,16 @@ def test_a_statement_that_is_carried_out_while_it_is_looked_for_is_neither_repea
 ) -> None:
     """Its line is cut while it waits for a lock, and it goes through right after it was not found."""
     looked, gone_on = threading.Event(), threading.Event()
-    carried_out = Changes._carried_out
+    carried_out = PostgresChanges._carried_out
 
-    def looking(self: Changes, connection: Any, group: Group, sent: Any) -> bool:
+    def looking(self: PostgresChanges, connection: Any, group: ChangeGroup, sent: Any) -> bool:
         found = carried_out(self, connection, group, sent)
         if not found and not looked.is_set():
             looked.set()
             gone_on.wait(HANGS)
         return found
 
-    monkeypatch.setattr(Changes, "_carried_out", looking)
+    monkeypatch.setattr(PostgresChanges, "_carried_out", looking)
 
     async def body(store: PostgresStore, other: PostgresStore) -> None:
         await started(store)

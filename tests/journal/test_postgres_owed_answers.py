@@ -99,7 +99,7 @@ def test_others_do_not_wait_behind_an_answer_that_does_not_come(loop: str, postg
         doing = asyncio.ensure_future(changes()(store))
         await until(lambda: losing.hits[Fault.STALL])
         # The line owes the answer for a while by then, and is given nothing any more.
-        await until(lambda: any(line.slow for line in store._workers._express._lines))
+        await until(lambda: any(line.slow for line in store._workers._sender._lines))
         assert await asyncio.gather(*(written(store, batch(f"e{n}")) for n in range(2, 6))) == [2] * 4
         assert not doing.done()
         losing.release()
@@ -174,7 +174,7 @@ def test_a_run_of_faults_doubles_and_loses_nothing(loop: str, postgres: str, sho
         with before_postgres(postgres, chance=chance) as losing:
             store = await PostgresStore.open(behind(postgres, losing), patience=5.0)
             if not short:
-                store._workers._express._closed = True
+                store._workers._sender._closed = True
             losing.let(True)
 
             async def agent(i: int) -> None:

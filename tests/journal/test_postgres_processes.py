@@ -17,13 +17,13 @@ from rebuno.journal import liveness
 from rebuno.journal.chain import verify
 from rebuno.journal.opening import open_store
 from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.records import Event, ExecutionWrite, Holder, Lease
+from rebuno.journal.records import EventRow, ExecutionWrite, Holder, Lease
 from rebuno.model.execution import ExecutionStatus
 from tests.journal.builders import batch, event, execution, in_loop, started, written
 from tests.journal.processes import line, process
 
 
-async def log_of(url: str) -> list[Event]:
+async def log_of(url: str) -> list[EventRow]:
     store = await open_store(url)
     log = await store.events("e1", limit=100_000)
     await store.close()

@@ -11,7 +11,7 @@ import pytest
 
 from rebuno.journal.sqlite import SQLiteStore, writer
 from rebuno.journal.sqlite.committer import Committer
-from rebuno.journal.sqlite.file_watch import LOOK_SECONDS, Place
+from rebuno.journal.sqlite.file_watch import LOOK_SECONDS, FileWatch
 from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.writer import RENEW_SECONDS, Writer
 from tests.journal.builders import batch, in_loop, started, written
@@ -44,7 +44,7 @@ class Quiet:
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[Quiet]:
     time = Quiet()
     wait, renew, begin = Writer._await_wake, Committer.renew, Marks.begin
-    check = Place.check
+    check = FileWatch.check
 
     def waited(self: Writer, timeout: float | None) -> bool:
         if timeout == 0.0 or not self._wake.empty():
@@ -66,7 +66,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[Quiet]:
         time.count("commits")
         begin(self)
 
-    def checked(self: Place) -> None:
+    def checked(self: FileWatch) -> None:
         time.count("looks")
         check(self)
 
@@ -74,7 +74,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[Quiet]:
     monkeypatch.setattr(Writer, "_await_wake", waited)
     monkeypatch.setattr(Committer, "renew", renewed)
     monkeypatch.setattr(Marks, "begin", began)
-    monkeypatch.setattr(Place, "check", checked)
+    monkeypatch.setattr(FileWatch, "check", checked)
     yield time
 
 

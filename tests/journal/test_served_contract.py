@@ -12,12 +12,12 @@ import pytest
 from rebuno.errors import LeaseSuperseded, NotFoundError, Terminated
 from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.records import (
-    Agent,
-    ApiKey,
+    AgentRow,
+    ApiKeyRow,
     Copied,
     Dispatch,
     DispatchState,
-    Execution,
+    ExecutionRow,
     ExecutionWrite,
     Holder,
     Lease,
@@ -48,9 +48,9 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     return opened
 
 
-def execution(id: str, status: ExecutionStatus = ExecutionStatus.RUNNING, **changes: Any) -> Execution:
+def execution(id: str, status: ExecutionStatus = ExecutionStatus.RUNNING, **changes: Any) -> ExecutionRow:
     """A served execution that nobody runs."""
-    made = Execution(id, "agent", None, status, "null", "digest", served=True)
+    made = ExecutionRow(id, "agent", None, status, "null", "digest", served=True)
     return replace(made, **changes)
 
 
@@ -59,7 +59,7 @@ def dispatch(execution_id: str, **changes: Any) -> Dispatch:
     return replace(Dispatch(f"d-{execution_id}", execution_id, "agent", due_at=1.0), **changes)
 
 
-async def add(store: ServedStore, made: Execution, queued: Dispatch | None = None) -> bool:
+async def add(store: ServedStore, made: ExecutionRow, queued: Dispatch | None = None) -> bool:
     """Adds an execution, with a dispatch or without."""
     return await store.create(made, [event("execution.created")], Copied(dispatch=queued))
 
@@ -225,7 +225,7 @@ async def test_a_step_has_one_subagent_and_its_end_is_told_once(served: Opener) 
             await written(store, starting(step(id, "p")))
         await written(store, starting(step("s4", "gone")))
 
-        def child(id: str, parent: str, step_id: str) -> Execution:
+        def child(id: str, parent: str, step_id: str) -> ExecutionRow:
             return execution(id, spawned_execution_id=parent, spawned_step_id=step_id)
 
         assert await add(store, child("c1", "p", "s1"))
@@ -252,11 +252,11 @@ async def test_a_step_has_one_subagent_and_its_end_is_told_once(served: Opener) 
 async def test_agents_and_their_bundles_are_kept(served: Opener) -> None:
     """A change leaves what the agent said of itself; removing it removes its bundle."""
     async with served() as store, served() as other:
-        made = await store.put_agent(Agent("agent", "http://a/", "s\0", 12.0))
+        made = await store.put_agent(AgentRow("agent", "http://a/", "s\0", 12.0))
         assert (made.secret, made.lease, made.registered_at > 0) == ("s\0", 12.0, True)
         assert await store.describe_agent("agent", "d", "{}", None)
         assert not await store.describe_agent("nobody", "d", None, None)
-        changed = await store.put_agent(Agent("agent", "http://b/", "t"))
+        changed = await store.put_agent(AgentRow("agent", "http://b/", "t"))
         assert changed == replace(
             made, webhook_url="http://b/", secret="t", lease=0.0, description="d", input_schema="{}"
         )
@@ -273,10 +273,10 @@ async def test_agents_and_their_bundles_are_kept(served: Opener) -> None:
 @in_loop
 async def test_api_keys_are_found_by_their_hashes(served: Opener) -> None:
     """As they are now."""
-    key = ApiKey("k1", "ci", ("a:read", "b:write"), b"\0" * 32, 5.0)
+    key = ApiKeyRow("k1", "ci", ("a:read", "b:write"), b"\0" * 32, 5.0)
     async with served() as store:
         await store.put_key(key)
-        await store.put_key(ApiKey("k2", "other", (), b"\1" * 32, 6.0))
+        await store.put_key(ApiKeyRow("k2", "other", (), b"\1" * 32, 6.0))
         assert await store.api_key(b"\0" * 32) == key
         changed = replace(key, token_hash=b"\2" * 32, revoked_at=7.0)
         await store.put_key(changed)

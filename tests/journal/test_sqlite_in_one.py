@@ -11,7 +11,7 @@ from rebuno.errors import LeaseSuperseded, Stale, StoreError
 from rebuno.journal.chain import Written, verify
 from rebuno.journal.records import Batch, Lease, StepWrite
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.journal.sqlite.changes import Changes
+from rebuno.journal.sqlite.changes import SQLiteChanges
 from rebuno.journal.sqlite.writer import BUSY_SECONDS
 from rebuno.model.step import StepStatus
 from tests.journal.builders import approval, asking, batch, ending, event, in_loop, started, starting, step, written
@@ -92,9 +92,9 @@ async def test_each_batch_ends_as_if_it_came_alone(
 ) -> None:
     """The same numbers and errors, a whole chain, and the rows of those that were written."""
     alone: list[Batch] = []
-    write = Changes.write
+    write = SQLiteChanges.write
 
-    def counted(self: Changes, batch: Batch, events: Sequence[Written]) -> int:
+    def counted(self: SQLiteChanges, batch: Batch, events: Sequence[Written]) -> int:
         alone.append(batch)
         return write(self, batch, events)
 
@@ -103,7 +103,7 @@ async def test_each_batch_ends_as_if_it_came_alone(
     first = starting(step("s1"))
     first.lease = lease
     await written(store, first)
-    monkeypatch.setattr(Changes, "write", counted)
+    monkeypatch.setattr(SQLiteChanges, "write", counted)
     batches = made(lease)
     for one in batches:
         store.write(one)

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from rebuno.journal.chain import verify
-from rebuno.journal.records import Event
+from rebuno.journal.records import EventRow
 from rebuno.journal.sqlite import SQLiteStore
 from tests.journal.builders import in_loop, started
 from tests.journal.processes import line, process
 
 
-async def log_of(path: Path) -> list[Event]:
+async def log_of(path: Path) -> list[EventRow]:
     store = await SQLiteStore.open(path)
     log = await store.events("e1", limit=100_000)
     await store.close()

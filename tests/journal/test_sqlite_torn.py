@@ -11,7 +11,7 @@ import pytest
 
 from rebuno.errors import NotFoundError, StoreCorrupt
 from rebuno.journal.chain import Chain, verify
-from rebuno.journal.records import Event, Execution, Step
+from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.journal.sqlite import SQLiteStore
 from tests.journal.builders import batch, event, in_loop, started, starting, step, written
 
@@ -258,7 +258,7 @@ async def test_a_damaged_page_gives_an_error_or_the_truth(tmp_path: Path, with_w
     assert told > pages / 3
 
 
-Rows = tuple[Execution, list[Event], list[Step]]
+Rows = tuple[ExecutionRow, list[EventRow], list[StepRow]]
 
 
 async def errors(path: Path, truth: dict[str, Rows]) -> bool:

@@ -20,7 +20,7 @@ from rebuno.journal.chain import verify
 from rebuno.journal.records import Copied, Lease, Tombstone
 from rebuno.journal.sqlite import SQLiteStore, log, writer
 from rebuno.journal.sqlite.committer import Committer
-from rebuno.journal.sqlite.jobs import Read
+from rebuno.journal.sqlite.jobs import ReadJob
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 from tests.journal.builders import batch, ending, event, execution, in_loop, started, written
@@ -285,7 +285,7 @@ async def test_a_signal_at_any_point_of_a_commit_loses_nothing_and_does_nothing_
             for one in made[:2]:
                 store.write(one)
             store.write(made[3])
-            question = Read(lambda: "answer", asyncio.get_running_loop().create_future(), brief=True)
+            question = ReadJob(lambda: "answer", asyncio.get_running_loop().create_future(), brief=True)
             store._writer.submit(question)
         interrupted = False
         with Interruption(at):

@@ -7,7 +7,17 @@ import pytest
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, NotJSON, RebunoError, Stale, StoreError, Terminated
 from rebuno.journal.chain import verify
-from rebuno.journal.records import Approval, ApprovalWrite, Basis, Batch, ExecutionWrite, Holder, Lease, StepWrite, Vote
+from rebuno.journal.records import (
+    ApprovalRow,
+    ApprovalWrite,
+    Basis,
+    Batch,
+    ExecutionWrite,
+    Holder,
+    Lease,
+    StepWrite,
+    VoteRow,
+)
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from tests.journal.builders import (
@@ -210,7 +220,7 @@ async def test_the_first_answer_to_an_approval_wins(opener: Opener) -> None:
 @in_loop
 async def test_no_write_takes_a_vote_away(opener: Opener) -> None:
     """Who votes, or ends the question, without having seen an earlier vote, is stale, and the votes stand."""
-    ana, ben, eva = (Vote(name, "grant", 1.0) for name in ("ana", "ben", "eva"))
+    ana, ben, eva = (VoteRow(name, "grant", 1.0) for name in ("ana", "ben", "eva"))
     async with opener() as store:
         await started(store)
         await written(store, starting(step()))
@@ -227,7 +237,7 @@ async def test_no_write_takes_a_vote_away(opener: Opener) -> None:
         assert (await store.approval("a1")).votes == (ana, ben, eva)
 
 
-def _voting(question: Approval) -> Batch:
+def _voting(question: ApprovalRow) -> Batch:
     return batch("e1", event("approval.voted"), approvals=(ApprovalWrite(question),))
 
 

@@ -9,7 +9,7 @@ import pytest
 from rebuno.errors import NotFoundError
 from rebuno.journal.chain import verify
 from rebuno.journal.records import (
-    Approval,
+    ApprovalRow,
     ApprovalWrite,
     Copied,
     Full,
@@ -17,7 +17,7 @@ from rebuno.journal.records import (
     Spend,
     StepWrite,
     Tombstone,
-    Vote,
+    VoteRow,
 )
 from rebuno.journal.store import Store
 from rebuno.model.execution import ExecutionStatus
@@ -37,7 +37,7 @@ from tests.journal.builders import (
     written,
 )
 
-VOTES = (Vote("ann", "granted", 12.5, "key:ops", "fine"), Vote("böb", "granted", 13.0))
+VOTES = (VoteRow("ann", "granted", 12.5, "key:ops", "fine"), VoteRow("böb", "granted", 13.0))
 
 
 @in_loop
@@ -241,7 +241,7 @@ async def test_questions_that_nobody_answered_are_due(opener: Opener) -> None:
         assert await store.approvals_due(100.0) == []
 
 
-def ids(found: list[Approval]) -> list[str]:
+def ids(found: list[ApprovalRow]) -> list[str]:
     return [one.id for one in found]
 
 

@@ -5,21 +5,21 @@ from typing import Any
 
 import pytest
 
-from rebuno.journal.records import Copied, Step
-from rebuno.journal.success_page import Successes
+from rebuno.journal.records import Copied, StepRow
+from rebuno.journal.success_page import SuccessPage
 from rebuno.model.step import StepStatus
 from tests.journal.builders import Opener, execution, in_loop, step
 
 ARGS = '{"n":"\\n\\u0000"}'
 
 
-def done(n: int, **changes: Any) -> Step:
+def done(n: int, **changes: Any) -> StepRow:
     """A step that succeeded."""
     made = step(f"s{n}", status=StepStatus.SUCCEEDED, result=str(n), decided_seq=n + 2, args=ARGS)
     return replace(made, **changes)
 
 
-async def read(opener: Opener, steps: list[Step], *, after: int = 0, limit: int = 9) -> Successes | None:
+async def read(opener: Opener, steps: list[StepRow], *, after: int = 0, limit: int = 9) -> SuccessPage | None:
     """A page of an execution with these steps."""
     async with opener() as store:
         await store.create(execution(), (), Copied(tuple(steps)))

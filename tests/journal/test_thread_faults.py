@@ -14,12 +14,12 @@ import pytest
 from rebuno.errors import StoreError
 from rebuno.journal import wakeups
 from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.postgres.changes import Changes as PostgresChanges
+from rebuno.journal.postgres.changes import PostgresChanges as PostgresChanges
 from rebuno.journal.postgres.queue import Queue
 from rebuno.journal.records import Commit, Lease
 from rebuno.journal.sqlite import SQLiteStore, writer
 from rebuno.journal.sqlite.committer import Committer
-from rebuno.journal.sqlite.file_watch import Place
+from rebuno.journal.sqlite.file_watch import FileWatch
 from rebuno.journal.sqlite.log import Log
 from rebuno.journal.sqlite.writer import Writer
 from tests.journal.builders import batch, event, execution, in_loop, started, written
@@ -65,7 +65,7 @@ SQLITE: dict[str, tuple[type, str, Any]] = {
     "waiting for a job": (Writer, "_await_job", fails),
     "taking the jobs": (Writer, "_take", fails),
     "letting deferred ones go": (Writer, "_release_deferred", fails),
-    "looking for the file": (Place, "check", fails),
+    "looking for the file": (FileWatch, "check", fails),
     "renewing the leases": (Committer, "renew", fails),
     "beginning a transaction": (Committer, "begin", fails),
     "committing one by one": (Committer, "one_by_one", fails),
@@ -169,7 +169,7 @@ def test_a_fault_in_the_threads_of_a_database_is_told_to_every_caller(
 
     async def body() -> None:
         store = await PostgresStore.open(postgres, patience=0.5, silence=0.5)
-        store._workers._express._closed = True
+        store._workers._sender._closed = True
         lease = await started(store)
         store.keep(lease)
         monkeypatch.setattr(Queue, name, faulty)

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from hypothesis import strategies as st
 
 from rebuno.errors import ConflictError
-from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import Attempt, load
 from rebuno.kernel.history.archive import lines, read, record, restore
@@ -131,7 +131,7 @@ class Driver(Protocol):
     async def done(self, answer: Answer, call: Call) -> None: ...
     async def finish(self, reason: str) -> None: ...
     async def suspend(self) -> None: ...
-    async def fork(self, source: Execution, at_seq: int, *, keeps: bool) -> str: ...
+    async def fork(self, source: ExecutionRow, at_seq: int, *, keeps: bool) -> str: ...
     async def leave(self, id: str) -> None:
         """Takes the execution to another store."""
         ...
@@ -183,7 +183,7 @@ class Embedded:
         if await execution.suspend(self._attempt) is None:
             await execution.abandon(self._attempt)
 
-    async def fork(self, source: Execution, at_seq: int, *, keeps: bool) -> str:
+    async def fork(self, source: ExecutionRow, at_seq: int, *, keeps: bool) -> str:
         return (await fork(self.store, source, at_seq, pinned=keeps)).id
 
     async def leave(self, id: str) -> None:
@@ -249,7 +249,7 @@ class Served:
         if not await run.suspend():
             self._runs[self._id] = run
 
-    async def fork(self, source: Execution, at_seq: int, *, keeps: bool) -> str:
+    async def fork(self, source: ExecutionRow, at_seq: int, *, keeps: bool) -> str:
         return (await self.w.serving.fork(source.id, at_seq=at_seq, keep_policy=keeps)).id
 
     async def leave(self, id: str) -> None:
@@ -291,7 +291,7 @@ async def live(driver: Driver, id: str, program: list[Call], rules: Rules, grant
     return life
 
 
-async def _answer(driver: Driver, asked: Approval, *, granted: bool, scope: str) -> None:
+async def _answer(driver: Driver, asked: ApprovalRow, *, granted: bool, scope: str) -> None:
     # What the kernel itself asks about is granted for one step alone.
     scope = "once" if asked.rule_id.startswith("__") or asked.cause != "policy" or not granted else scope
     if driver.world is not None:
@@ -335,10 +335,10 @@ async def _handle(driver: Driver, program: list[Call], life: Life) -> bool:
 class Record:
     """An execution as it is written down; `own` are the events of its own runs, after what it took over."""
 
-    row: Execution
-    events: list[Event]
-    own: list[Event]
-    steps: dict[str, Step]
+    row: ExecutionRow
+    events: list[EventRow]
+    own: list[EventRow]
+    steps: dict[str, StepRow]
     copied: frozenset[str]
 
     @classmethod
@@ -354,7 +354,7 @@ class Record:
         return cls(row, events, own, steps, before)
 
 
-def _step(event: Event) -> bool:
+def _step(event: EventRow) -> bool:
     return event.type.startswith("step.") and event.type != "step.rate_limited"
 
 
@@ -388,7 +388,7 @@ async def hold(store: Store, id: str, today: Rules, kept: Policy | None) -> None
             tokens += step.input_tokens + (step.output_tokens or 0)
 
 
-def _before(it: Record, step: Step) -> bool:
+def _before(it: Record, step: StepRow) -> bool:
     return step.input_tokens is not None and 0 < step.outcome_seq < it.own[0].event_seq
 
 

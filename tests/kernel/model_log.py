@@ -1,6 +1,6 @@
 """What the log of an execution may say about its steps, one event after the other."""
 
-from rebuno.journal.records import Event
+from rebuno.journal.records import EventRow
 from tests.kernel.model_rows import ENDS
 
 # What may follow what in the log of a step; nothing follows an end.
@@ -13,7 +13,7 @@ FOLLOWS = {
 } | {end: set[str]() for end in ENDS}
 
 
-def follow(events: list[Event]) -> None:
+def follow(events: list[EventRow]) -> None:
     """Whether every step went from state to state as it may."""
     states: dict[str, str] = {}
     for event in events:

@@ -76,17 +76,17 @@ class Machine(RuleBasedStateMachine):
     def _anew(self) -> None:
         """Nothing is known of the execution yet."""
         self.replaced: list[Attempt] = []
-        self.settled: dict[str, records.Step] = {}
+        self.settled: dict[str, records.StepRow] = {}
         self.ran: dict[str, list[Step]] = {}
         self.refused: set[str] = set()
-        self.log: list[records.Event] = []
+        self.log: list[records.EventRow] = []
 
     @precondition(lambda self: self.model.ended)
     @rule(under=rules, pinned=st.booleans())
     def next_run(self, under: Rules, pinned: bool) -> None:
         """What has ended is given back as it ended; another execution begins."""
         begun = self.runner.run(self.kernel.begin(agent_id="agent", input="{}", key=self.key))
-        assert isinstance(begun, records.Execution)
+        assert isinstance(begun, records.ExecutionRow)
         assert begun.status == self.model.status
         self.first_run(under, pinned)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rebuno.errors import NetworkError
 from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.history.timeline import tell
@@ -116,9 +116,9 @@ class World:
         if policy:
             await self.serving.set_policy(name, policy)
 
-    async def create(self, agent: str = "agent", input: object = None, **more: object) -> Execution:
+    async def create(self, agent: str = "agent", input: object = None, **more: object) -> ExecutionRow:
         wanted: dict[str, object] = {"agent_id": agent, "input": identity.canonical(input), **more}
-        create: Callable[..., Awaitable[Execution]] = self.serving.create
+        create: Callable[..., Awaitable[ExecutionRow]] = self.serving.create
         return await create(**wanted)
 
     async def run(self, serving: Serving | None = None, agent: str = "agent") -> Run:
@@ -141,7 +141,7 @@ class World:
         await self.create(agent, **more)
         return await self.run(agent=agent)
 
-    async def row(self, run: Run) -> Execution:
+    async def row(self, run: Run) -> ExecutionRow:
         return await self.store.execution(run.id)
 
     async def until(self, run: Run, *types: str) -> list[str]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from rebuno.journal.records import Approval, Execution
+from rebuno.journal.records import ApprovalRow, ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.core.attempt import Attempt
@@ -35,7 +35,7 @@ class Bench:
         self.kernel: Kernel
         self.attempt: Attempt
 
-    async def begin(self, under: Policy, key: str = KEY) -> Attempt | Execution:
+    async def begin(self, under: Policy, key: str = KEY) -> Attempt | ExecutionRow:
         """The next attempt of the execution, under this policy; the one before, if it still runs, has died."""
         if hasattr(self, "attempt") and not self.attempt.ended:
             await execution.abandon(self.attempt)
@@ -69,13 +69,13 @@ class Bench:
 
     async def answer(
         self, approval_id: str, *, granted: bool, rationale: str = "", by: str = "ana", scope: str = "once"
-    ) -> Approval:
+    ) -> ApprovalRow:
         """A person answers."""
         return await votes.resolve(
             self.store, approval_id, granted=granted, decided_by=by, rationale=rationale, scope=scope
         )
 
-    async def suspend(self) -> Execution | None:
+    async def suspend(self) -> ExecutionRow | None:
         """The attempt ends because it is blocked."""
         return await execution.suspend(self.attempt)
 

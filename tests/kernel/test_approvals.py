@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
-from rebuno.journal.records import Approval
+from rebuno.journal.records import ApprovalRow
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.lifecycle import execution, votes
 from rebuno.model.answer import Say
@@ -51,7 +51,7 @@ def test_of_two_answers_at_once_one_counts() -> None:
         answers = await asyncio.gather(
             *(b.answer(question.approval_id, granted=n % 2 == 0) for n in range(6)), return_exceptions=True
         )
-        assert [type(a) for a in answers if not isinstance(a, Approval)] == [ConflictError] * 5
+        assert [type(a) for a in answers if not isinstance(a, ApprovalRow)] == [ConflictError] * 5
         events = await b.events()
         assert events.count("approval.granted") + events.count("approval.denied") == 1
         assert events.count("execution.resumed") == 1

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from rebuno.journal.records import Execution, Step
+from rebuno.journal.records import ExecutionRow, StepRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.transact import PATIENCE
 from rebuno.kernel.served import subagents
@@ -117,7 +117,7 @@ def test_of_two_subagents_that_end_at_once_one_wakes_the_parent(
     waits, free, both = subagents._waits, set[str](), asyncio.Event()
     writes, inside = iter(range(0)), ContextVar("inside", default=False)
 
-    async def together(store: ServedStore, parent: Execution, *, besides: Execution) -> bool:
+    async def together(store: ServedStore, parent: ExecutionRow, *, besides: ExecutionRow) -> bool:
         found = await waits(store, parent, besides=besides)
         if not found:
             free.add(besides.id)
@@ -148,8 +148,8 @@ def test_of_two_subagents_that_end_at_once_one_wakes_the_parent(
         assert (await w.until(run)).count("execution.resumed") == 1
 
     async def reads(
-        read: Callable[[str], Awaitable[Step]], write: Callable[[], Awaitable[object]], step_id: str
-    ) -> Step:
+        read: Callable[[str], Awaitable[StepRow]], write: Callable[[], Awaitable[object]], step_id: str
+    ) -> StepRow:
         found = await read(step_id)
         if not inside.get() and next(writes, None) is not None:
             token = inside.set(True)

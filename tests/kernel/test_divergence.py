@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.journal.records import Step
+from rebuno.journal.records import StepRow
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.core import recorded_steps
 from rebuno.model.decision import DIVERGED
@@ -227,7 +227,7 @@ async def test_a_branch_that_waits_for_its_texts_is_on_its_way(tmp_path: Path, m
     """Steps so far ahead that they are read a second time are no reason to ask about what another branch does next."""
     read = SQLiteStore.steps
 
-    async def slowly(self: SQLiteStore, execution_id: str, **how: Any) -> list[Step]:
+    async def slowly(self: SQLiteStore, execution_id: str, **how: Any) -> list[StepRow]:
         for _ in range(100):
             await asyncio.sleep(0)
         return await read(self, execution_id, **how)

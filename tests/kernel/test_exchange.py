@@ -12,7 +12,7 @@ import uuid_utils
 
 import rebuno
 from rebuno.errors import ConflictError, StoreCorrupt
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.journal.sqlite.store import SQLiteStore
 from rebuno.kernel.core import events
 from rebuno.kernel.history import archive
@@ -278,8 +278,8 @@ def test_what_is_too_large_is_refused(
 def test_what_stands_in_the_way_of_a_file_is_named(key: str | None, session: str, why: str) -> None:
     """The id of the same agent's, or its session in which another one has not ended."""
 
-    async def made(store: SQLiteStore) -> Execution:
-        execution = Execution(
+    async def made(store: SQLiteStore) -> ExecutionRow:
+        execution = ExecutionRow(
             str(uuid_utils.uuid7()), "agent", key, ExecutionStatus.BLOCKED, "1", "", session=session, served=True
         )
         assert await store.create(execution, [events.created(execution), events.execution("blocked")])

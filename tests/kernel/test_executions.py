@@ -14,7 +14,7 @@ from rebuno.errors import (
     ValidationError,
 )
 from rebuno.journal.chain import verify
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import execution
@@ -131,7 +131,7 @@ def test_an_ended_execution_is_given_back() -> None:
         await execution.finish(b.attempt, failure_reason="agent_error: no")
         before = await b.events()
         begun = await b.begin(policy("deny"))
-        assert isinstance(begun, Execution)
+        assert isinstance(begun, ExecutionRow)
         assert (begun.status, begun.failure_reason) == ("failed", "agent_error: no")
         with pytest.raises(ConflictError, match="another input"):
             await b.kernel.begin(agent_id="agent", input="[]", key=KEY)

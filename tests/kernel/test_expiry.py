@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rebuno.errors import ConflictError
-from rebuno.journal.records import ApprovalWrite, Batch, Execution
+from rebuno.journal.records import ApprovalWrite, Batch, ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.lifecycle import votes
@@ -103,7 +103,7 @@ def test_an_execution_that_waits_for_more_stays_blocked(play: Play) -> None:
         assert await votes.expire_due(b.store) == 1
         assert await votes.expire_due(b.store) == 0
         begun = await b.begin(asking("expires 10m"))
-        assert isinstance(begun, Execution)
+        assert isinstance(begun, ExecutionRow)
         assert begun.status == "blocked"
         await b.answer(slow.approval_id, granted=True)
         assert (await b.store.execution(begun.id)).status == "running"
@@ -249,7 +249,7 @@ def test_a_question_about_a_done_step_that_expires_ends_the_execution(play: Play
         await batch.committed
         b.clock.advance(2 * MINUTE)
         begun = await b.begin(policy("deny"))
-        assert isinstance(begun, Execution)
+        assert isinstance(begun, ExecutionRow)
         assert (begun.status, begun.failure_reason) == ("failed", "policy_revoked")
         (step,) = await b.store.steps(begun.id)
         assert step.status == "succeeded"

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from rebuno.errors import StoreCorrupt, ValidationError
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.history.archive import Recording, lines, read, record, restore
@@ -18,16 +18,16 @@ from rebuno.kernel.lifecycle import execution
 from rebuno.kernel.lifecycle.fork import fork, retry_point
 from rebuno.model.answer import Say
 from rebuno.model.decision import FORK_EFFECT
-from rebuno.model.obligation import Scope
+from rebuno.model.obligation import LimitScope
 from rebuno.policy.compile import compile_text
 from rebuno.policy.matcher.policy import Policy
 from tests.kernel.support import KEY, Bench, Opener, Play, bench, in_memory, player
 
 ONCE = "at_most_once"
 SCOPES = {
-    Scope.EXECUTION: "limit 2 per execution",
-    Scope.AGENT: "limit 2 per 1h for each agent",
-    Scope.GLOBAL: "limit 2 per 1h for all agents together",
+    LimitScope.EXECUTION: "limit 2 per execution",
+    LimitScope.AGENT: "limit 2 per 1h for each agent",
+    LimitScope.GLOBAL: "limit 2 per 1h for all agents together",
 }
 # Plays on a store in memory, from which another store takes over.
 sqlite = player(in_memory)
@@ -50,12 +50,12 @@ async def acts(b: Bench, numbers: range) -> list[Say]:
     return said
 
 
-async def fails(b: Bench, reason: str) -> Execution:
+async def fails(b: Bench, reason: str) -> ExecutionRow:
     """The handler ends so."""
     return await execution.finish(b.attempt, failure_reason=reason)
 
 
-async def retried(b: Bench, source: Execution, key: str) -> Execution:
+async def retried(b: Bench, source: ExecutionRow, key: str) -> ExecutionRow:
     """What `exec retry` makes."""
     return await fork(b.store, source, await retry_point(b.store, source), key=key)
 
@@ -79,7 +79,7 @@ def as_a_file(recording: Recording) -> Recording:
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_a_used_up_limit_is_used_up_in_every_retry(play: Play, scope: Scope) -> None:
+def test_a_used_up_limit_is_used_up_in_every_retry(play: Play, scope: LimitScope) -> None:
     """Two of two places: anyone who runs, retries and retries again gets no third step."""
 
     async def scenario(b: Bench) -> None:
@@ -101,7 +101,7 @@ def test_what_runs_anew_takes_its_own_place(play: Play) -> None:
     """The step that failed is not copied, and neither is its place: the retry has one for it, and no more."""
 
     async def scenario(b: Bench) -> None:
-        rules = limited(SCOPES[Scope.EXECUTION])
+        rules = limited(SCOPES[LimitScope.EXECUTION])
         await b.begin(rules)
         await acts(b, range(1))
         failed = await b.submit(args={"n": 1})
@@ -120,7 +120,7 @@ def test_a_question_about_an_effect_of_a_fork_lets_nothing_past_a_limit(imported
     is asked about has its place."""
 
     async def through(b: Bench) -> None:
-        rules = limited(SCOPES[Scope.EXECUTION])
+        rules = limited(SCOPES[LimitScope.EXECUTION])
         await b.begin(rules)
         await acts(b, range(1))
         if imported:
@@ -132,7 +132,7 @@ def test_a_question_about_an_effect_of_a_fork_lets_nothing_past_a_limit(imported
             await asks(b, "fork")
 
     async def asks(b: Bench, key: str) -> None:
-        rules = limited(SCOPES[Scope.EXECUTION])
+        rules = limited(SCOPES[LimitScope.EXECUTION])
         await b.begin(rules, key=key)
         asked = await b.submit(args={"n": 1}, idempotency=ONCE)
         assert (asked.say, asked.rule_id) == (Say.BLOCKED, FORK_EFFECT)
@@ -164,7 +164,7 @@ def test_copied_places_come_free_when_they_did(play: Play) -> None:
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_an_import_counts_in_the_new_store(opener: Opener, scope: Scope) -> None:
+def test_an_import_counts_in_the_new_store(opener: Opener, scope: LimitScope) -> None:
     """For the execution that goes on there; for its agent and for all, also for every other one."""
 
     async def through(b: Bench) -> None:
@@ -175,7 +175,7 @@ def test_an_import_counts_in_the_new_store(opener: Opener, scope: Scope) -> None
             await there.begin(rules)
             assert await acts(there, range(3)) == [Say.REPLAY, Say.REPLAY, Say.RATE_LIMITED]
             await there.begin(rules, key="another")
-            first = Say.PROCEED if scope is Scope.EXECUTION else Say.RATE_LIMITED
+            first = Say.PROCEED if scope is LimitScope.EXECUTION else Say.RATE_LIMITED
             assert await acts(there, range(1)) == [first]
 
     sqlite(through)
@@ -212,7 +212,7 @@ def test_used_tokens_count_in_forks_and_imports(opener: Opener) -> None:
 DENIES = compile_text('bundle strict\ndefault allow\nrule no { deny tool "act" because "not any more" }\n')
 
 
-async def pinned(b: Bench) -> Execution:
+async def pinned(b: Bench) -> ExecutionRow:
     """A pinned run that has done something else, and fails."""
     await b.begin(OPEN)
     b.attempt.ended = True
@@ -385,7 +385,7 @@ def test_a_grant_that_was_not_used_yet_is_no_leave_in_two_stores(opener: Opener,
             if idempotency != ONCE:
                 assert (await there.submit(idempotency=idempotency)).say is Say.PROCEED
                 return
-            assert isinstance(begun, Execution)
+            assert isinstance(begun, ExecutionRow)
             assert begun.status == "blocked"
             (question,) = await there.store.approvals(execution_id=begun.id, status="pending")
             assert (question.rule_id, question.step_id) == (FORK_EFFECT, asked.step_id)
@@ -484,7 +484,7 @@ def test_a_history_with_limits_that_are_none_is_refused(judge: Play) -> None:
     """Though its hashes fit: anyone who wrote it by hand hears so, and nothing is added."""
 
     async def scenario(b: Bench) -> None:
-        await b.begin(limited(SCOPES[Scope.EXECUTION]))
+        await b.begin(limited(SCOPES[LimitScope.EXECUTION]))
         await acts(b, range(1))
         recording = await record(b.store, b.attempt.execution.id)
         for event in recording.events:

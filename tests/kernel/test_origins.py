@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import uuid_utils
 
-from rebuno.journal.records import Event, Execution
+from rebuno.journal.records import EventRow, ExecutionRow
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.core import events as words
 from rebuno.kernel.core import origins
@@ -93,12 +93,12 @@ def embedded(scenario: Callable[[SQLiteStore], Awaitable[None]]) -> None:
     asyncio.run(whole())
 
 
-def _execution(**more: object) -> Execution:
-    made = Execution("e1", "payer", None, ExecutionStatus.RUNNING, identity.canonical(MAIL), "")
+def _execution(**more: object) -> ExecutionRow:
+    made = ExecutionRow("e1", "payer", None, ExecutionStatus.RUNNING, identity.canonical(MAIL), "")
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-async def _made(store: SQLiteStore, forked: dict[str, object] | None = None, **more: object) -> Execution:
+async def _made(store: SQLiteStore, forked: dict[str, object] | None = None, **more: object) -> ExecutionRow:
     # An execution that nobody runs, as a server or another version of this kernel has left it.
     execution = _execution(id=str(uuid_utils.uuid7()), **more)
     events = [words.created(execution)]
@@ -108,7 +108,7 @@ async def _made(store: SQLiteStore, forked: dict[str, object] | None = None, **m
     return await store.execution(execution.id)
 
 
-async def _pays(store: SQLiteStore, execution: Execution) -> Say:
+async def _pays(store: SQLiteStore, execution: ExecutionRow) -> Say:
     kernel = Kernel(store, compile_text(PAYER))
     attempt = await kernel.begin(agent_id="payer", input=execution.input, key=execution.id)
     assert isinstance(attempt, Attempt)
@@ -177,9 +177,9 @@ def test_an_imported_child_is_one() -> None:
     ],
 )
 def test_the_log_says_who_began_it(
-    execution: Execution, events: list[tuple[str, dict[str, object]]], parent: str | None
+    execution: ExecutionRow, events: list[tuple[str, dict[str, object]]], parent: str | None
 ) -> None:
     """From the row, or from the event of the fork; what is not said is not known, and in doubt it is somebody."""
-    told = [Event("e1", seq, kind, payload, "", b"") for seq, (kind, payload) in enumerate(events, 1)]
+    told = [EventRow("e1", seq, kind, payload, "", b"") for seq, (kind, payload) in enumerate(events, 1)]
     assert origins.recorded(execution, told) == parent
     assert origins.in_doubt(execution, told) == ("f" if parent is None else parent)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebuno.journal.records import Approval, Copied, Execution, Step
+from rebuno.journal.records import ApprovalRow, Copied, ExecutionRow, StepRow
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.core import facts, recorded_steps
 from rebuno.kernel.core.recorded_steps import Recorded
@@ -30,7 +30,7 @@ SOME = compile_text(
 )
 
 
-def log(seed: int, count: int) -> tuple[list[Step], list[Approval]]:
+def log(seed: int, count: int) -> tuple[list[StepRow], list[ApprovalRow]]:
     """Steps whose starts, ends and grants overlap at random, as parallel branches leave them."""
     draw = random.Random(seed)
     moments: list[tuple[float, str, int]] = []
@@ -46,7 +46,7 @@ def log(seed: int, count: int) -> tuple[list[Step], list[Approval]]:
         started = seqs["started", n] if status is not StepStatus.DENIED else 0
         ended = seqs["ended", n] if status is not StepStatus.EXECUTING else 0
         granted = draw.random() < 0.3
-        step = Step(
+        step = StepRow(
             f"step-{n}",
             "run",
             "",
@@ -74,7 +74,7 @@ def log(seed: int, count: int) -> tuple[list[Step], list[Approval]]:
         )
         steps.append(step)
         if granted:
-            asked = Approval(f"approval-{n}", "run", step.step_id, "policy", "granted", "", "r", "digest")
+            asked = ApprovalRow(f"approval-{n}", "run", step.step_id, "policy", "granted", "", "r", "digest")
             approvals.append(replace(asked, requested_seq=seqs["decided", n], resolved_seq=seqs["granted", n]))
     return sorted(steps, key=lambda step: step.decided_seq), approvals
 
@@ -83,10 +83,12 @@ def shown(history: History) -> list[tuple[object, ...]]:
     return [(e.seq, e.target, e.args, e.result, e.approved, e.status, e.step) for e in history.evidence]
 
 
-async def read(steps: list[Step], approvals: list[Approval], looks_back: LooksBack) -> tuple[Recorded, list[Evidence]]:
+async def read(
+    steps: list[StepRow], approvals: list[ApprovalRow], looks_back: LooksBack
+) -> tuple[Recorded, list[Evidence]]:
     """All of a log, page by page, and the evidence in the order in which it came."""
     store = await SQLiteStore.open(":memory:")
-    run = Execution("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
+    run = ExecutionRow("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
     await store.create(run, (), Copied(tuple(steps), tuple(approvals)))
     known = Recorded(store, "run", 2, approvals, looks_back, base=10**6, digest="digest", visited=set())
     came: list[Evidence] = []
@@ -158,7 +160,7 @@ def test_who_stops_waiting_for_a_page_takes_it_from_nobody(monkeypatch: pytest.M
 
     async def scenario() -> None:
         store = await SQLiteStore.open(":memory:")
-        run = Execution("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
+        run = ExecutionRow("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
         steps, _ = log(3, 12)
         await store.create(run, (), Copied(tuple(steps)))
         known = Recorded(store, "run", 2, (), LooksBack(SOME), base=10**6, digest="digest", visited=set())

@@ -13,7 +13,7 @@ from rebuno.errors import (
     Terminated,
     ValidationError,
 )
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.served.kernel import Dispatched, Outcome
 from rebuno.model.answer import Say
@@ -307,7 +307,7 @@ def test_nobody_runs_a_served_execution_in_a_process_of_his_own(serve: Scenario)
             await kernel.begin(agent_id="agent", input="null", key="k")
         await run.complete("done")
         ended = await kernel.begin(agent_id="agent", input="null", key="k")
-        assert (ended.output if isinstance(ended, Execution) else ended) == '"done"'
+        assert (ended.output if isinstance(ended, ExecutionRow) else ended) == '"done"'
 
     serve(scenario)
 

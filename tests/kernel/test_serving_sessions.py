@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.served.create import begin_pending
@@ -103,7 +103,7 @@ def test_one_execution_that_cannot_be_swept_stops_no_other(serve: Scenario, monk
         for run in runs:
             await cancel(w.store, run.id)
 
-        async def damaged(store: ServedStore, execution: Execution) -> bool:
+        async def damaged(store: ServedStore, execution: ExecutionRow) -> bool:
             if execution.id == waiting[0].id:
                 raise StoreCorrupt("a row cannot be read")
             return await begin_pending(store, execution)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebuno.journal.records import Batch, NewEvent, Step, StepWrite
+from rebuno.journal.records import Batch, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events
 from rebuno.kernel.history.verify import check
 from rebuno.model.answer import Say
@@ -14,14 +14,14 @@ from tests.kernel.support import Bench, Play, policy
 UNRELATED = events.execution("resumed")
 
 
-async def running(b: Bench) -> Step:
+async def running(b: Bench) -> StepRow:
     """A step whose body runs."""
     await b.begin(policy("allow"))
     answer = await b.submit()
     return await b.store.step(answer.step_id)
 
 
-async def granted(b: Bench) -> Step:
+async def granted(b: Bench) -> StepRow:
     """A step that a person has granted, and that has not started."""
     await b.begin(policy("ask"))
     asked = await b.submit()

@@ -8,7 +8,7 @@ import pytest
 
 import rebuno
 from rebuno.embedded import Kernel
-from rebuno.journal.records import Execution, Tombstone
+from rebuno.journal.records import ExecutionRow, Tombstone
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.lifecycle.sweep import Swept, keep_sweeping, sweep
 from rebuno.model import identity
@@ -151,7 +151,7 @@ class Counted(SQLiteStore):
 
     swept: "asyncio.Queue[str]"
 
-    async def executions_due(self, before: float, *, limit: int = 100) -> list[Execution]:
+    async def executions_due(self, before: float, *, limit: int = 100) -> list[ExecutionRow]:
         """What every sweep asks first."""
         self.swept.put_nowait(self.holder.owner)
         return await super().executions_due(before, limit=limit)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.history.verify import check
 from rebuno.model.answer import Say
@@ -196,7 +196,7 @@ def test_cell(
             before = len(await b.events()) if state is not absent else 0
             begun = await b.begin(policy(today))
             if expected == "waits":
-                assert isinstance(begun, Execution)
+                assert isinstance(begun, ExecutionRow)
                 assert begun.status == "blocked"
                 waiting = await b.store.approvals(execution_id=begun.id, status="pending")
                 assert [question.id for question in waiting] == [approval_id], "the same question, and only that"
@@ -264,7 +264,7 @@ def test_a_revoked_success_asks_once_a_digest() -> None:
         first = await b.submit()
         await b.suspend()
         begun = await b.begin(policy("deny"))
-        assert isinstance(begun, Execution), "nothing runs while the question is open"
+        assert isinstance(begun, ExecutionRow), "nothing runs while the question is open"
         assert (await b.events()).count("step.revoked") == 1
         await b.answer(first.approval_id, granted=True)
         await b.begin(policy("deny"))
@@ -356,7 +356,7 @@ def test_a_refused_revocation_ends_the_execution() -> None:
         await b.suspend()
         await b.answer(answer.approval_id, granted=False)
         begun = await b.begin(policy("deny"))
-        assert isinstance(begun, Execution)
+        assert isinstance(begun, ExecutionRow)
         assert (begun.status, begun.failure_reason) == ("failed", "policy_revoked")
 
     run(scenario)

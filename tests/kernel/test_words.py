@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebuno.journal.records import NewEvent, Step
+from rebuno.journal.records import NewEvent, StepRow
 from rebuno.kernel.core import events
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
 _TEXT = st.text(max_size=300)
-_STEP = Step(
+_STEP = StepRow(
     identity.args_hash("1"), "e", "", Kind.TOOL, "act", "{}", identity.args_hash("{}"), 7, Idempotency.SAFE,
     StepStatus.EXECUTING, "allow", "", "", "", "", attempt=3,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import rebuno
 from rebuno.errors import BundleError
 from rebuno.model.decision import STRICTNESS, Decision, Verdict
-from rebuno.model.obligation import Asking, Limit, Obligation, Otherwise, Scope
+from rebuno.model.obligation import Asking, Limit, LimitScope, Obligation, Otherwise
 from rebuno.policy.compile import compile_policy, compile_text, permissive
 from rebuno.policy.explain.explain import explain, known_values
 from rebuno.policy.matcher import policy as decide
@@ -31,7 +31,7 @@ rule pay { allow tool "pay" limit 5 per 1h }
 rule ask-too { require approval for tool "shell", "mail" because "careful" }
 rule reads { allow tool "read" }
 """
-LIMIT = Obligation("agent", "pay", limit=Limit(5, 3600, Scope.EXECUTION, Otherwise.RATE_LIMITED))
+LIMIT = Obligation("agent", "pay", limit=Limit(5, 3600, LimitScope.EXECUTION, Otherwise.RATE_LIMITED))
 ANN = Obligation("org", "ask", asking=Asking(("ann",), message="Pay?"))
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from rebuno.model.obligation import Asking, Budget, Limit, Obligation, Otherwise, Scope
+from rebuno.model.obligation import Asking, Budget, Limit, LimitScope, Obligation, Otherwise
 from rebuno.policy.check.bundle import check
 from rebuno.policy.compile import compile_text
 from rebuno.policy.explain.explain import explain
@@ -14,7 +14,7 @@ from rebuno.policy.syntax.parse import parse
 from rebuno.policy.syntax.source import Source
 from tests.policy import bundles as made
 
-EACH, AGENT, ALL = Scope.EXECUTION, Scope.AGENT, Scope.GLOBAL
+EACH, AGENT, ALL = LimitScope.EXECUTION, LimitScope.AGENT, LimitScope.GLOBAL
 OVER, DENY, WAIT, ASK = Otherwise.RATE_LIMITED, Otherwise.DENY, Otherwise.WAIT, Otherwise.APPROVAL
 
 

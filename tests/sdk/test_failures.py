@@ -294,7 +294,7 @@ def test_an_earlier_kernel_gets_the_reason_alone() -> None:
     """It refuses what it does not know: the end of the execution is told without."""
 
     async def scenario(on: Served) -> None:
-        sends = link.Line.send
+        sends = link.DeliveryLink.send
 
         async def refuses(self: Any, method: str, *path: str, body: bytes = b"", **more: Any) -> Any:
             if path == ("fail",) and b'"raised"' in body:
@@ -302,7 +302,7 @@ def test_an_earlier_kernel_gets_the_reason_alone() -> None:
             return await sends(self, method, *path, body=body, **more)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(link.Line, "send", refuses)
+            patch.setattr(link.DeliveryLink, "send", refuses)
             async with on.agent("shop", by_the_handler):
                 made = await on.client.create("shop", {"order": {}})
                 run = await on.ended(made.id)

@@ -7,7 +7,7 @@ import httpx2
 
 from rebuno.sdk import signing
 from rebuno.server.app import ENDPOINTS
-from rebuno.server.auth import Scope
+from rebuno.server.auth import KeyScope
 from rebuno.server.routes import Endpoint, Who
 from tests.server.support import SECRET, Agent, Running, agent, inbox, play, until
 
@@ -34,7 +34,7 @@ def test_every_route_but_the_open_ones_asks_who_calls() -> None:
     """Without credentials, with those of nobody, and with a key that was revoked."""
 
     async def scenario(server: Running) -> None:
-        key = await server.post("/v0/api-keys", {"name": "k", "scopes": [s.value for s in Scope]}, status=201)
+        key = await server.post("/v0/api-keys", {"name": "k", "scopes": [s.value for s in KeyScope]}, status=201)
         await server.http.delete(f"/v0/api-keys/{key['id']}")
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Bearer {key['token']}"}):
             await _refusals(server, headers, 401, NOT_OPEN)
@@ -49,7 +49,7 @@ def test_every_route_asks_for_its_own_scopes() -> None:
     """A key with all scopes but one of a route's is refused there; one with no other than these is not."""
 
     async def scenario(server: Running) -> None:
-        async def status(endpoint: Endpoint, scopes: frozenset[Scope]) -> int:
+        async def status(endpoint: Endpoint, scopes: frozenset[KeyScope]) -> int:
             token = tokens.get(scopes)
             if token is None:
                 body = {"name": "k", "scopes": sorted(scopes)}
@@ -57,12 +57,12 @@ def test_every_route_asks_for_its_own_scopes() -> None:
             headers = {"Authorization": f"Bearer {token}"}
             return (await server.plain.request(endpoint.method, _path(endpoint), headers=headers)).status_code
 
-        tokens: dict[frozenset[Scope], str] = {}
+        tokens: dict[frozenset[KeyScope], str] = {}
         for endpoint in ENDPOINTS:
             if endpoint.who in OPERATORS:
                 assert await status(endpoint, frozenset(endpoint.scopes)) not in (401, 403), endpoint.path
                 for scope in endpoint.scopes:
-                    assert await status(endpoint, frozenset(Scope) - {scope}) == 403, endpoint.path
+                    assert await status(endpoint, frozenset(KeyScope) - {scope}) == 403, endpoint.path
 
     play(scenario)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rebuno.errors import NotFoundError, UnauthorizedError, ValidationError
-from rebuno.journal.records import Agent, ApiKey
+from rebuno.journal.records import AgentRow, ApiKeyRow
 from rebuno.kernel.served.kernel import Dispatched, Serving
 from rebuno.sdk import signing
 from rebuno.server import auth
@@ -26,13 +26,13 @@ class _Known(Serving):
     def __init__(self) -> None:
         return
 
-    async def agent(self, agent_id: str) -> Agent:
+    async def agent(self, agent_id: str) -> AgentRow:
         if agent_id != "known":
             raise NotFoundError("there is no such agent")
-        return Agent("known", "http://127.0.0.1/", "test-secret")
+        return AgentRow("known", "http://127.0.0.1/", "test-secret")
 
-    async def key(self, token: str) -> ApiKey | None:
-        return ApiKey("1", "reader", ("executions:read",), b"") if token == "a key's token" else None
+    async def key(self, token: str) -> ApiKeyRow | None:
+        return ApiKeyRow("1", "reader", ("executions:read",), b"") if token == "a key's token" else None
 
 
 def _signed(secret: str = "test-secret") -> str:

@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 
 from rebuno.server import connections
-from rebuno.server.connections import Connection
+from rebuno.server.connections import ClientConnection
 
 HELLO = b"HTTP/1.1 200 OK"
 
@@ -24,7 +24,7 @@ async def _hello(scope: Any, receive: Any, send: Any) -> None:
 @asynccontextmanager
 async def _served() -> AsyncIterator[int]:
     config = uvicorn.Config(
-        _hello, http=Connection, ws="none", lifespan="off", log_config=None, port=0, timeout_keep_alive=60
+        _hello, http=ClientConnection, ws="none", lifespan="off", log_config=None, port=0, timeout_keep_alive=60
     )
     server = uvicorn.Server(config)
     config.load()

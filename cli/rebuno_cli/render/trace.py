@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.model.decision import Verdict
-from rebuno.model.obligation import Obligation, Scope
+from rebuno.model.obligation import LimitScope, Obligation
 from rebuno.policy.explain.trace import Answer, Node, Outcome, RuleTrace, Trace
 from rebuno.policy.testing.cases import Submission
 from rebuno_cli.render.escape import escape, spelled, value
@@ -19,9 +19,9 @@ _ANSWER_STYLE: Final = {Answer.YES: "green", Answer.NO: "red", Answer.MAYBE: "ye
 _DEEPEST: Final = 5
 _WORD: Final = len("maybe  ")
 _PER: Final = {
-    Scope.EXECUTION: "for each execution",
-    Scope.AGENT: "for each agent",
-    Scope.GLOBAL: "for all agents together",
+    LimitScope.EXECUTION: "for each execution",
+    LimitScope.AGENT: "for each agent",
+    LimitScope.GLOBAL: "for all agents together",
 }
 _PASSED_OVER: Final = {Outcome.OTHER_SUBJECT: "about other steps", Outcome.NOT_REACHED: "not reached"}
 

@@ -9,11 +9,11 @@ import psycopg
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreBusy, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, Head, Written, chained
 from rebuno.journal.postgres.failures import UNFIT, lost, settled
-from rebuno.journal.postgres.group import Group, approval_objects, dispatch_object, event_objects, step_objects
-from rebuno.journal.postgres.pipeline import Connection, pipelined
+from rebuno.journal.postgres.group import ChangeGroup, approval_objects, dispatch_object, event_objects, step_objects
+from rebuno.journal.postgres.pipeline import PreparedConnection, pipelined
 from rebuno.journal.postgres.sql import SQL, Given, Prepared
 from rebuno.journal.postgres.texts import asked, hexed, packed
-from rebuno.journal.records import Copied, Execution, Lease
+from rebuno.journal.records import Copied, ExecutionRow, Lease
 from rebuno.journal.rows import copied_approval_values, copied_step_values, holder_values
 from rebuno.model.clock import Clock, rfc3339
 from rebuno.model.execution import ExecutionStatus
@@ -24,7 +24,7 @@ _MOST_HEADS: Final = 10_000
 _MOST_TRIES: Final = 1000
 
 
-class Changes:
+class PostgresChanges:
     """Writes of one store, over any of its connections. Used by several threads; one at a time for an execution.
 
     INVARIANT: a head kept here is an offer only; the row decides, in the statement that moves it.
@@ -45,7 +45,7 @@ class Changes:
             self._heads.clear()
         self._heads[execution_id] = head
 
-    def offered(self, group: Group) -> tuple[Prepared, Given, Head] | None:
+    def offered(self, group: ChangeGroup) -> tuple[Prepared, Given, Head] | None:
         """The statement for a group, what it is given and the head that it leads to, after the head that is known here;
         None where none is known, or the group does not fit to it or in a statement."""
         head = self._heads.pop(group.execution_id, None)
@@ -56,14 +56,14 @@ class Changes:
         except UNFIT:
             return None
 
-    def write_all(self, connection: Connection, groups: Sequence[Group]) -> None:
+    def write_all(self, connection: PreparedConnection, groups: Sequence[ChangeGroup]) -> None:
         """Writes groups of different executions in one round trip, each whole or not at all. One that does not go
         through has no `numbers` then: `write` says why, or does it.
 
         Raises:
             psycopg.Error: the connection is lost.
         """
-        sending: list[tuple[Group, Head]] = []
+        sending: list[tuple[ChangeGroup, Head]] = []
         statements: list[tuple[Prepared, Given]] = []
         for group in groups:
             ready = self.offered(group)
@@ -81,7 +81,7 @@ class Changes:
                 self.offer(group.execution_id, moved)
                 group.written(moved)
 
-    def write(self, connection: Connection, group: Group) -> None:
+    def write(self, connection: PreparedConnection, group: ChangeGroup) -> None:
         """Writes a group, whole or not at all. To be called again after a lost connection: it then looks first whether
         the lost statement was carried out.
 
@@ -105,8 +105,8 @@ class Changes:
 
     def create(
         self,
-        connection: Connection,
-        execution: Execution,
+        connection: PreparedConnection,
+        execution: ExecutionRow,
         events: list[Written],
         copied: Copied,
         at: float,
@@ -163,19 +163,19 @@ class Changes:
             return True
         return again and self._created(connection, execution.id, head, execution.created_at or at)
 
-    def _created(self, connection: Connection, execution_id: str, head: Head, at: float) -> bool:
+    def _created(self, connection: PreparedConnection, execution_id: str, head: Head, at: float) -> bool:
         """Whether an execution is the one of a call whose answer was lost, whatever was written to it since."""
         if self._in_log(connection, execution_id, head):
             return True
         gone = asked({"id": execution_id, "at": at})
         return connection.execute(SQL["buried-since"], gone).fetchone() is not None
 
-    def renew(self, connection: Connection, lease: Lease, until: float) -> bool:
+    def renew(self, connection: PreparedConnection, lease: Lease, until: float) -> bool:
         """Extends a lease; False if the attempt does not have it any more."""
         values = {"id": lease.execution_id, "attempt": lease.attempt, "owner": lease.owner, "until": until}
         return connection.execute(SQL["renew"], asked(values)).rowcount == 1
 
-    def _move(self, connection: Connection, group: Group, head: Head) -> Head | None:
+    def _move(self, connection: PreparedConnection, group: ChangeGroup, head: Head) -> Head | None:
         """The new head, or None where the row is not what `head` and the lease say."""
         statement, given, moved = group.statement(head, fresh=False)
         group.sent.append(moved)
@@ -187,7 +187,7 @@ class Changes:
             raise overtaken(group) if settled(answer) else answer
         return moved if answer else None
 
-    def _row_head(self, connection: Connection, group: Group) -> tuple[Head, bool]:
+    def _row_head(self, connection: PreparedConnection, group: ChangeGroup) -> tuple[Head, bool]:
         """The execution's head, and whether the group is written already: then it is the group's own.
 
         INVARIANT: the head is read before the events are looked for. A statement that was sent, and is carried out
@@ -215,7 +215,7 @@ class Changes:
             raise LeaseSuperseded
         return Head(seq, head_hash), False
 
-    def _carried_out(self, connection: Connection, group: Group, sent: Head) -> bool:
+    def _carried_out(self, connection: PreparedConnection, group: ChangeGroup, sent: Head) -> bool:
         if any(change.events for change in group.changes):
             return self._in_log(connection, group.execution_id, sent)
         # Without an event it can only be told by what it makes of the execution's row.
@@ -225,12 +225,12 @@ class Changes:
             return False
         return write.attempt is None or row[3:] == (write.attempt, holder_values(write.holder)[0])
 
-    def _in_log(self, connection: Connection, execution_id: str, head: Head) -> bool:
+    def _in_log(self, connection: PreparedConnection, execution_id: str, head: Head) -> bool:
         """Whether the log was at this head once."""
         rows = connection.execute(SQL["event-hash"], asked({"id": execution_id, "seq": head.seq})).fetchall()
         return any(row[0] == head.hash for row in rows)
 
 
-def overtaken(group: Group) -> Stale:
+def overtaken(group: ChangeGroup) -> Stale:
     """The error where a row that is to be put cannot be any more."""
     return Stale(f"a step or an approval of execution `{group.execution_id}` has settled meanwhile")

@@ -4,7 +4,7 @@ import random
 from typing import Final
 
 from rebuno.journal import rows
-from rebuno.journal.postgres.pipeline import Connection
+from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import row_told
 from rebuno.journal.records import Dispatch
@@ -23,7 +23,7 @@ class Claims:
     def __init__(self) -> None:
         self._unsure: list[float] = []
 
-    def due(self, connection: Connection, now: float, again: float, limit: int) -> list[Dispatch]:
+    def due(self, connection: PreparedConnection, now: float, again: float, limit: int) -> list[Dispatch]:
         """Takes dispatches whose time has come, until about `again`. To be called again after a lost connection."""
         own = again + random.uniform(0, _APART)
         # Those whose time is over are due for everybody.

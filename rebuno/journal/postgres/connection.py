@@ -9,7 +9,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from rebuno.errors import SchemaTooNew, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.migrate import migrations
 from rebuno.journal.postgres.failures import lost, typed, unreachable
-from rebuno.journal.postgres.pipeline import Connection
+from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 
 OLDEST_SERVER: Final = 14
@@ -85,7 +85,7 @@ def _named(parts: dict[str, Any]) -> str:
     return f"postgresql://{where}/{database}"
 
 
-def connect(to: Target) -> Connection:
+def connect(to: Target) -> PreparedConnection:
     """A connection that commits each statement, to a server that is fit for a store. Blocks.
 
     Raises:
@@ -94,7 +94,7 @@ def connect(to: Target) -> Connection:
         StoreError: what it calls committed might be lost, or it is too old, or it cannot hold all texts.
     """
     try:
-        connection = Connection.connect(to.conninfo, autocommit=True)
+        connection = PreparedConnection.connect(to.conninfo, autocommit=True)
     except psycopg.OperationalError as error:
         raise unreachable(error, to.name) from None
     connection.bound = to.bound
@@ -109,7 +109,7 @@ def connect(to: Target) -> Connection:
     return connection
 
 
-def _check(connection: Connection, to: Target) -> None:
+def _check(connection: PreparedConnection, to: Target) -> None:
     settings = {"patience": str(round(to.patience * 1000)), "idle": str(round(_IDLE_SECONDS * 1000))}
     row = connection.execute(SQL["settings"], settings).fetchone()
     assert row is not None
@@ -137,14 +137,14 @@ def _check(connection: Connection, to: Target) -> None:
         )
 
 
-def clock(connection: Connection) -> float:
+def clock(connection: PreparedConnection) -> float:
     """The server's time, in seconds since 1970."""
     row = connection.execute(SQL["clock"]).fetchone()
     assert row is not None
     return float(row[0])
 
 
-def migrate(connection: Connection, to: Target, *, create: bool) -> None:
+def migrate(connection: PreparedConnection, to: Target, *, create: bool) -> None:
     """Brings the schema up to date, or makes it where there is none and `create` allows it. Blocks.
 
     Raises:
@@ -174,7 +174,7 @@ def migrate(connection: Connection, to: Target, *, create: bool) -> None:
         raise typed(error, to.name) from error
 
 
-def _version(connection: Connection) -> int:
+def _version(connection: PreparedConnection) -> int:
     exists = connection.execute(SQL["schema-exists"]).fetchone()
     if exists is None or not exists[0]:
         return 0

@@ -28,7 +28,7 @@ _APPROVAL: Final = (
 
 
 @dataclass(slots=True)
-class Change:
+class GroupChange:
     """One batch on its way. With `due` it may wait for the next one of its execution, until then on the monotonic
     clock; `number` is its place among all that was handed over."""
 
@@ -39,12 +39,12 @@ class Change:
 
 
 @dataclass(slots=True)
-class Group:
+class ChangeGroup:
     """Changes for one statement; `at` is their time. `sent` are the heads that statements without an answer would have
     moved the execution to: one that is in the log was ours. `numbers` are those of the batches' last events, once it is
     written; `failure` is why it was not, where that is known."""
 
-    changes: Sequence[Change]
+    changes: Sequence[GroupChange]
     at: float
     base: int | None = field(init=False)
     sent: list[Head] = field(init=False, default_factory=list)
@@ -130,7 +130,7 @@ class Group:
         return found
 
 
-def together(changes: Sequence[Change]) -> int:
+def together(changes: Sequence[GroupChange]) -> int:
     """How many of the changes, from the first, come to the same whether they go one by one or in one statement."""
     lease, base = changes[0].batch.lease, None
     before, settled, asked = 0, set[str](), set[str]()
@@ -173,7 +173,7 @@ def dispatch_object(dispatch: Dispatch) -> dict[str, Any]:
     return asdict(dispatch)
 
 
-def _base(changes: Sequence[Change]) -> int | None:
+def _base(changes: Sequence[GroupChange]) -> int | None:
     before = 0
     for change in changes:
         if change.batch.base is not None:

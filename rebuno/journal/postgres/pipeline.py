@@ -19,7 +19,7 @@ T = TypeVar("T")
 FATAL: Final = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 
 
-class Connection(psycopg.Connection[tuple[Any, ...]]):
+class PreparedConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that remembers which statements the server has prepared for it.
 
     INVARIANT: a server that says nothing for `bound` seconds (None: for ever) while it owes an answer has lost the
@@ -66,7 +66,9 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             raise self.silent()
 
 
-def pipelined(connection: Connection, statements: Sequence[tuple[Prepared, Given]]) -> Iterator[bool | psycopg.Error]:
+def pipelined(
+    connection: PreparedConnection, statements: Sequence[tuple[Prepared, Given]]
+) -> Iterator[bool | psycopg.Error]:
     """Carries out statements in their order. Each is committed by itself, whatever becomes of the others; its answer is
     whether a row came back, or the error.
 
@@ -104,7 +106,7 @@ def _pipeline(pgconn: PGconn) -> Iterator[None]:
     pgconn.exit_pipeline_mode()
 
 
-def _result(connection: Connection, poller: select.poll) -> PGresult | None:
+def _result(connection: PreparedConnection, poller: select.poll) -> PGresult | None:
     pgconn = connection.pgconn
     # INVARIANT: nothing blocks but `poll`, which lets the other threads of the process run.
     while pgconn.is_busy():
@@ -116,7 +118,7 @@ def _result(connection: Connection, poller: select.poll) -> PGresult | None:
     return result
 
 
-def prepare(connection: Connection, statement: Prepared) -> None:
+def prepare(connection: PreparedConnection, statement: Prepared) -> None:
     """Has the server prepare a statement."""
     pgconn = connection.pgconn
     # Not `pgconn.prepare`, which waits in the library for as long as it takes.

@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from rebuno.journal.postgres.group import Change, Group, together
+from rebuno.journal.postgres.group import ChangeGroup, GroupChange, together
 from rebuno.journal.postgres.work import Ask
 
 # So many executions are written to in one round trip at most.
@@ -17,7 +17,7 @@ class Lane:
     """The changes of one execution. `taken` is the number of the first of those that are being written (None: none
     are), `ready` whether the lane stands in line."""
 
-    changes: deque[Change] = field(default_factory=deque)
+    changes: deque[GroupChange] = field(default_factory=deque)
     taken: int | None = None
     ready: bool = False
 
@@ -36,7 +36,7 @@ class Queue:
         self._waiting: dict[str, float] = {}
         self._behind: dict[str, float] = {}
         self._asks: deque[Ask] = deque()
-        self._handed: deque[Group] = deque()
+        self._handed: deque[ChangeGroup] = deque()
         self._number = 0
 
     @property
@@ -59,7 +59,7 @@ class Queue:
         """When the first deferred change must go that waits for what is being written before it (infinity: none)."""
         return next(iter(self._behind.values()), math.inf)
 
-    def add(self, change: Change) -> None:
+    def add(self, change: GroupChange) -> None:
         """A change takes its place; it wakes what of its execution was deferred, unless it is deferred itself."""
         self._number += 1
         change.number = self._number
@@ -90,11 +90,11 @@ class Queue:
         for id in [id for id, due in self._waiting.items() if due <= now]:
             self._line_up(id, self._lanes[id])
 
-    def hand(self, group: Group) -> None:
+    def hand(self, group: ChangeGroup) -> None:
         """A group that was taken is left to a worker."""
         self._handed.append(group)
 
-    def take_lane(self, execution_id: str) -> list[Change] | None:
+    def take_lane(self, execution_id: str) -> list[GroupChange] | None:
         """The next group of one execution; None where it has none in line."""
         lane = self._lanes.get(execution_id)
         if lane is None or not lane.ready:
@@ -102,7 +102,7 @@ class Queue:
         self._ready.remove(execution_id)
         return self._group(lane)
 
-    def take(self, workers: int) -> "Ask | Group | list[list[Change]] | None":
+    def take(self, workers: int) -> "Ask | ChangeGroup | list[list[GroupChange]] | None":
         """What one of so many workers does next: a group that was taken, a question, or a new group of each of some
         executions; None where there is nothing that may be done now."""
         if self._handed:
@@ -114,7 +114,7 @@ class Queue:
         share = -(-len(self._ready) // workers)
         return [self._group(self._lanes[self._ready.popleft()]) for _ in range(min(share, MOST_LANES))] or None
 
-    def _group(self, lane: Lane) -> list[Change]:
+    def _group(self, lane: Lane) -> list[GroupChange]:
         lane.ready = False
         lane.taken = lane.changes[0].number
         count = together(lane.changes)
@@ -135,7 +135,7 @@ class Queue:
         else:
             self._waiting[execution_id] = lane.changes[0].due or 0.0
 
-    def drain(self) -> tuple[list[Change], list[Ask]]:
+    def drain(self) -> tuple[list[GroupChange], list[Ask]]:
         """Everything that nobody will do any more."""
         changes = [change for group in self._handed for change in group.changes]
         changes += [change for lane in self._lanes.values() for change in lane.changes]

@@ -7,31 +7,31 @@ from typing import Any, TypeVar
 from rebuno.errors import NotFoundError
 from rebuno.journal import rows, success_page
 from rebuno.journal.chain import Head
-from rebuno.journal.postgres.changes import Changes
+from rebuno.journal.postgres.changes import PostgresChanges
 from rebuno.journal.postgres.failures import UNFIT, damaged
-from rebuno.journal.postgres.pipeline import Connection
+from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, row_told
 from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import Workers
-from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
-from rebuno.journal.success_page import Successes
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
+from rebuno.journal.success_page import SuccessPage
 
 T = TypeVar("T")
 Value = str | float | bytes | None
 
 
-class Reading:
+class PostgresReading:
     """The half of the store that only reads; see `Store` for what the methods promise."""
 
     name: str
-    _changes: Changes
+    _changes: PostgresChanges
     _workers: Workers
 
     def _check(self) -> None:
         raise NotImplementedError
 
-    async def execution(self, execution_id: str) -> Execution:
+    async def execution(self, execution_id: str) -> ExecutionRow:
         """The execution with this id, else `NotFoundError`."""
         found = await self._rows(rows.execution, "execution", execution_id, id=execution_id)
         read = _only(found, "execution", execution_id)
@@ -39,16 +39,16 @@ class Reading:
         self._changes.offer(read.id, Head(read.head_seq, read.head_hash))
         return read
 
-    async def find(self, agent_id: str, key: str) -> Execution | None:
+    async def find(self, agent_id: str, key: str) -> ExecutionRow | None:
         """The agent's execution under the caller's own id."""
         found = await self._rows(rows.execution, "execution-by-key", agent_id=agent_id, key=key)
         return found[0] if found else None
 
-    async def named(self, key: str) -> list[Execution]:
+    async def named(self, key: str) -> list[ExecutionRow]:
         """Every agent's execution under the caller's own id."""
         return await self._rows(rows.execution, "executions-by-key", key=key)
 
-    async def beginning(self, prefix: str) -> list[Execution]:
+    async def beginning(self, prefix: str) -> list[ExecutionRow]:
         """The executions whose ids begin so, ten at most."""
         return await self._rows(rows.execution, "executions-by-prefix", prefix=prefix)
 
@@ -60,51 +60,53 @@ class Reading:
         status: str | None = None,
         before: str | None = None,
         limit: int = 50,
-    ) -> list[Execution]:
+    ) -> list[ExecutionRow]:
         """Newest first, those older than the execution `before`; none where that does not exist."""
         values: dict[str, Value] = {"agent_id": agent_id, "session": session, "status": status}
         return await self._rows(rows.execution, "executions", None, **values, before=before, limit=limit)
 
-    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False) -> list[Step]:
+    async def steps(
+        self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False
+    ) -> list[StepRow]:
         """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`. With
         `unread` nobody looks whether the arguments and the result of a success are damaged."""
         record = rows.unread_step if unread else rows.step
         return await self._rows(record, "steps", execution_id, id=execution_id, after=after, limit=limit)
 
-    async def successes(self, execution_id: str, *, after: int, limit: int) -> Successes | None:
+    async def successes(self, execution_id: str, *, after: int, limit: int) -> SuccessPage | None:
         """The page that `steps` gives in fewer values; None where not all of its steps succeeded under one bundle."""
         values: dict[str, Value] = {"id": execution_id, "after": after, "limit": limit, "end": success_page.END}
         (found,) = await self._rows(success_page.read, "successes", execution_id, **values)
         return found
 
-    async def step(self, step_id: str) -> Step:
+    async def step(self, step_id: str) -> StepRow:
         """The step with this id, else `NotFoundError`."""
         return _only(await self._rows(rows.step, "step", id=step_id), "step", step_id)
 
-    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
+    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[EventRow]:
         """A page of an execution's events, those numbered above `after`."""
         return await self._rows(rows.event, "events", execution_id, id=execution_id, after=after, limit=limit)
 
     async def approvals(
         self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
-    ) -> list[Approval]:
+    ) -> list[ApprovalRow]:
         """Approvals, oldest first, those asked for after the approval `after`; one that is not known has none."""
         values: dict[str, Value] = {"id": execution_id, "status": status, "after": after, "limit": limit}
         return await self._rows(rows.approval, "approvals", execution_id, **values)
 
-    async def approval(self, approval_id: str) -> Approval:
+    async def approval(self, approval_id: str) -> ApprovalRow:
         """The approval with this id, else `NotFoundError`."""
         return _only(await self._rows(rows.approval, "approval", id=approval_id), "approval", approval_id)
 
-    async def approvals_due(self, before: float, *, limit: int = 100) -> list[Approval]:
+    async def approvals_due(self, before: float, *, limit: int = 100) -> list[ApprovalRow]:
         """Pending approvals whose `timeout_at` is before this time, the most overdue first."""
         return await self._rows(rows.approval, "approvals-due", before=before, limit=limit)
 
-    async def executions_due(self, before: float, *, limit: int = 100) -> list[Execution]:
+    async def executions_due(self, before: float, *, limit: int = 100) -> list[ExecutionRow]:
         """Executions that have not ended and whose `deadline_at` is before this time, the most overdue first."""
         return await self._rows(rows.execution, "executions-due", before=before, limit=limit)
 
-    async def executions_ended(self, before: float, *, limit: int = 100) -> list[Execution]:
+    async def executions_ended(self, before: float, *, limit: int = 100) -> list[ExecutionRow]:
         """Executions that ended before this time, oldest first."""
         return await self._rows(rows.execution, "executions-ended", before=before, limit=limit)
 
@@ -126,7 +128,7 @@ class Reading:
     ) -> list[T]:
         return await self._ask(lambda connection: self._read(connection, record, query, values), about)
 
-    async def _ask(self, run: Callable[[Connection], T], about: str | None = None) -> T:
+    async def _ask(self, run: Callable[[PreparedConnection], T], about: str | None = None) -> T:
         """Has a worker do a unit of work, after what was handed over before about this execution (None: any)."""
         self._check()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -134,7 +136,7 @@ class Reading:
         return await answer
 
     def _read(
-        self, connection: Connection, record: Callable[[rows.Row], T], query: str, values: dict[str, Any]
+        self, connection: PreparedConnection, record: Callable[[rows.Row], T], query: str, values: dict[str, Any]
     ) -> list[T]:
         found = connection.execute(SQL[query], asked(values)).fetchall()
         try:

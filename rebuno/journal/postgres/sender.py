@@ -21,10 +21,10 @@ from psycopg.pq import ConnStatus, ExecStatus
 
 from rebuno.errors import StoreError
 from rebuno.journal.chain import Head
-from rebuno.journal.postgres.changes import Changes
+from rebuno.journal.postgres.changes import PostgresChanges
 from rebuno.journal.postgres.failures import lost
-from rebuno.journal.postgres.group import STATEMENTS, Group
-from rebuno.journal.postgres.pipeline import FATAL, Connection, pipelined
+from rebuno.journal.postgres.group import STATEMENTS, ChangeGroup
+from rebuno.journal.postgres.pipeline import FATAL, PreparedConnection, pipelined
 from rebuno.journal.postgres.sql import SQL, Given, Prepared
 
 # A line that owes more answers than this takes no more; one more is opened before.
@@ -38,15 +38,15 @@ _LOOK_SECONDS: Final = 1.0
 
 # Made for every group: treat it as frozen.
 @dataclass(slots=True)
-class Outcome:
+class GroupOutcome:
     """What became of a group: `answer` is whether it was written, the server's error, or None where nobody knows."""
 
-    group: Group
+    group: ChangeGroup
     moved: Head
     answer: bool | psycopg.Error | None
 
 
-class Line:
+class PipelinedConnection:
     """A connection in pipeline mode, and the groups that it owes answers for, in their order, with the times at which
     they were sent.
 
@@ -54,21 +54,21 @@ class Line:
     end each time, be that an error: an event loop need not say a second time that a lost socket can be read.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: PreparedConnection) -> None:
         self.connection = connection
         # The event loop's own: the library closes its socket as soon as it is lost, and another may get its number.
         self.file = os.dup(connection.pgconn.socket)
         self.lost = False
         # Whether an answer has been owed for a while: then it gets no more to answer.
         self.slow = False
-        self.owed: deque[tuple[Group, Head, float]] = deque()
+        self.owed: deque[tuple[ChangeGroup, Head, float]] = deque()
         self._poller = select.poll()
         self._poller.register(self.file, select.POLLIN)
         self._answer: bool | psycopg.Error | None = None
         # The loop's thread and, while that computes, the watch.
         self._lock = threading.Lock()
 
-    def send(self, statement: Prepared, given: Given, group: Group, moved: Head) -> bool:
+    def send(self, statement: Prepared, given: Given, group: ChangeGroup, moved: Head) -> bool:
         """Sends a statement; whether some of it still has to be pushed. Raises `psycopg.Error`: the line is lost, which
         `receive` will tell to all."""
         with self._lock:
@@ -83,11 +83,11 @@ class Line:
         with self._lock:
             return self.connection.pgconn.flush() != 0
 
-    def receive(self) -> list[Outcome]:
+    def receive(self) -> list[GroupOutcome]:
         """The answers that have come, or nobody knows any more: also where one is owed for longer than the connection's
         bound."""
         with self._lock:
-            found: list[Outcome] = []
+            found: list[GroupOutcome] = []
             try:
                 self._take(found)
                 while self._poller.poll(0):
@@ -96,7 +96,7 @@ class Line:
                     raise psycopg.OperationalError("the server does not answer")
             except psycopg.Error:
                 self.lost = True
-                found += [Outcome(group, moved, None) for group, moved, _ in self.owed]
+                found += [GroupOutcome(group, moved, None) for group, moved, _ in self.owed]
                 self.owed.clear()
             return found
 
@@ -113,7 +113,7 @@ class Line:
         bound = self.connection.bound
         return bound is not None and time.monotonic() - self._oldest() > bound
 
-    def _take(self, found: list[Outcome]) -> None:
+    def _take(self, found: list[GroupOutcome]) -> None:
         pgconn = self.connection.pgconn
         pgconn.consume_input()
         while self.owed and not pgconn.is_busy():
@@ -123,7 +123,7 @@ class Line:
                     raise psycopg.OperationalError("the connection is lost")
             elif result.status == ExecStatus.PIPELINE_SYNC:
                 group, moved, _ = self.owed.popleft()
-                found.append(Outcome(group, moved, self._answer))
+                found.append(GroupOutcome(group, moved, self._answer))
                 self._answer = None
             elif result.status in FATAL:
                 error = error_from_result(result)
@@ -134,14 +134,14 @@ class Line:
                 self._answer = result.ntuples > 0
 
 
-class Express:
+class PipelineSender:
     """Lines of one store. Used from the event loop's thread, but for `drain`."""
 
     def __init__(
         self,
-        connect: Callable[[], Connection],
-        changes: Changes,
-        finish: Callable[[list[Outcome], bool], None],
+        connect: Callable[[], PreparedConnection],
+        changes: PostgresChanges,
+        finish: Callable[[list[GroupOutcome], bool], None],
         size: int,
     ) -> None:
         """`finish` is given outcomes, and whether it is called in the event loop's thread."""
@@ -150,14 +150,14 @@ class Express:
         self._changes = changes
         self._finish = finish
         self._size = size
-        self._lines: list[Line] = []
+        self._lines: list[PipelinedConnection] = []
         self._opening = False
         self._grow_at = -math.inf
         self._closed = False
         # Whether somebody will look for what is overdue.
         self._looking = False
         # A connection that is made, and not a line yet: whoever takes it away under the lock has to close it.
-        self._arriving: Connection | None = None
+        self._arriving: PreparedConnection | None = None
         self._lock = threading.Lock()
 
     @property
@@ -165,7 +165,7 @@ class Express:
         """Whether there is a line."""
         return bool(self._lines)
 
-    def send(self, group: Group) -> bool:
+    def send(self, group: ChangeGroup) -> bool:
         """Sends a group; False where a worker has to, as for another event loop than that which hears the answers."""
         if asyncio.get_running_loop() is not self._loop:
             return False
@@ -218,20 +218,20 @@ class Express:
             if found:
                 self._finish(found, False)
 
-    def close(self) -> list[Group]:
+    def close(self) -> list[ChangeGroup]:
         """Lets go of the connections; the groups that they still owe answers for."""
         with self._lock:
             self._closed = True
             arriving, self._arriving = self._arriving, None
         if arriving is not None:
             arriving.close()
-        owed: list[Group] = []
+        owed: list[ChangeGroup] = []
         for line in list(self._lines):
             owed += [group for group, _, _ in line.owed]
             self._drop(line)
         return owed
 
-    def _receive(self, line: Line) -> None:
+    def _receive(self, line: PipelinedConnection) -> None:
         if line not in self._lines:
             return
         found = line.receive()
@@ -240,7 +240,7 @@ class Express:
         if found:
             self._finish(found, True)
 
-    def _push(self, line: Line) -> None:
+    def _push(self, line: PipelinedConnection) -> None:
         try:
             if line.push():
                 return
@@ -248,7 +248,7 @@ class Express:
             self._loop.call_soon(self._receive, line)
         self._loop.remove_writer(line.file)
 
-    def _drop(self, line: Line) -> None:
+    def _drop(self, line: PipelinedConnection) -> None:
         if line in self._lines:
             self._lines.remove(line)
             self._loop.remove_reader(line.file)
@@ -264,7 +264,7 @@ class Express:
         threading.Thread(target=self._open, name="rebuno-postgres-open", daemon=True).start()
 
     def _open(self) -> None:
-        connection: Connection | None = None
+        connection: PreparedConnection | None = None
         try:
             connection = self._connect()
             connection.execute(SQL["plan-once"])
@@ -292,6 +292,6 @@ class Express:
         if connection is None:
             self._grow_at = time.monotonic() + _GROW_SECONDS
         else:
-            line = Line(connection)
+            line = PipelinedConnection(connection)
             self._lines.append(line)
             self._loop.add_reader(line.file, self._receive, line)

@@ -17,18 +17,18 @@ from rebuno.journal import rows
 from rebuno.journal.json_lists import names_text
 from rebuno.journal.postgres import upkeep
 from rebuno.journal.postgres.claims import Claims
-from rebuno.journal.postgres.pipeline import Connection
-from rebuno.journal.postgres.reading import Reading, T
+from rebuno.journal.postgres.pipeline import PreparedConnection
+from rebuno.journal.postgres.reading import PostgresReading, T
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held, row_told, told
 from rebuno.journal.records import (
-    Agent,
     AgentPolicy,
-    ApiKey,
+    AgentRow,
+    ApiKeyRow,
     Counts,
     Dispatch,
     DispatchState,
-    Execution,
+    ExecutionRow,
     Holder,
     Lease,
 )
@@ -43,7 +43,7 @@ _ANSWER: Final = 10.0
 _OWED: Final = 2.0
 
 
-class Served(Reading):
+class PostgresServed(PostgresReading):
     """The part of the store that only a served kernel uses."""
 
     _conninfo: str
@@ -88,26 +88,26 @@ class Served(Reading):
 
     # ---------------------------------------------------------------- sessions and subagents
 
-    async def session(self, agent_id: str, session: str, *, live: bool) -> Execution | None:
+    async def session(self, agent_id: str, session: str, *, live: bool) -> ExecutionRow | None:
         """The oldest execution of a session that has not ended (`live`), or the newest that has completed."""
         query = "session-live" if live else "session-last"
         found = await self._free(rows.execution, query, agent_id=agent_id, session=session)
         return found[0] if found else None
 
-    async def sessions_free(self, *, limit: int = 100) -> list[Execution]:
+    async def sessions_free(self, *, limit: int = 100) -> list[ExecutionRow]:
         """The oldest pending execution of each session that has nothing running or blocked."""
         return await self._free(rows.execution, "sessions-free", limit=limit)
 
-    async def child(self, step_id: str) -> Execution | None:
+    async def child(self, step_id: str) -> ExecutionRow | None:
         """The subagent of a step."""
         found = await self._free(rows.execution, "child", id=step_id)
         return found[0] if found else None
 
-    async def children(self, execution_id: str) -> list[Execution]:
+    async def children(self, execution_id: str) -> list[ExecutionRow]:
         """The subagents of an execution whose end it has not been told yet."""
         return await self._free(rows.execution, "children", id=execution_id)
 
-    async def children_ended(self, *, limit: int = 100) -> list[Execution]:
+    async def children_ended(self, *, limit: int = 100) -> list[ExecutionRow]:
         """Subagents that have ended, whose parents have not been told."""
         return await self._free(rows.execution, "children-ended", limit=limit)
 
@@ -115,13 +115,13 @@ class Served(Reading):
         """The parent of this subagent has been told of its end."""
         await self._count("tell", id=child_id)
 
-    async def orphans(self, *, limit: int = 100) -> list[Execution]:
+    async def orphans(self, *, limit: int = 100) -> list[ExecutionRow]:
         """Subagents that have not ended, whose parents have."""
         return await self._free(rows.execution, "orphans", limit=limit)
 
     # ---------------------------------------------------------------- agents, bundles, keys
 
-    async def put_agent(self, agent: Agent) -> Agent:
+    async def put_agent(self, agent: AgentRow) -> AgentRow:
         """Adds an agent, or changes its URL, secret and lease; as it is then."""
         now = self.now()
         await self._once(
@@ -148,11 +148,11 @@ class Served(Reading):
         )
         return count == 1
 
-    async def agents(self) -> list[Agent]:
+    async def agents(self) -> list[AgentRow]:
         """Every agent by its id."""
         return await self._free(rows.agent, "agents")
 
-    async def agent(self, agent_id: str) -> Agent | None:
+    async def agent(self, agent_id: str) -> AgentRow | None:
         """The agent with this id."""
         found = await self._free(rows.agent, "agent", id=agent_id)
         return found[0] if found else None
@@ -171,7 +171,7 @@ class Served(Reading):
         found = await self._free(rows.policy, "policy", agent_id=agent_id)
         return found[0] if found else None
 
-    async def put_key(self, key: ApiKey) -> None:
+    async def put_key(self, key: ApiKeyRow) -> None:
         """Adds an API key, or changes it."""
         await self._once(
             "put-key",
@@ -183,11 +183,11 @@ class Served(Reading):
             revoked_at=key.revoked_at,
         )
 
-    async def keys(self) -> list[ApiKey]:
+    async def keys(self) -> list[ApiKeyRow]:
         """Every API key, oldest first."""
         return await self._free(rows.key, "keys")
 
-    async def api_key(self, token_hash: bytes) -> ApiKey | None:
+    async def api_key(self, token_hash: bytes) -> ApiKeyRow | None:
         """The API key whose token has this hash."""
         found = await self._free(rows.key, "key", token_hash=token_hash)
         return found[0] if found else None
@@ -264,7 +264,7 @@ async def _answering(connection: psycopg.AsyncConnection[Any]) -> AsyncGenerator
         os.close(line)
 
 
-def _mark(connection: Connection, values: dict[str, Any]) -> Row:
+def _mark(connection: PreparedConnection, values: dict[str, Any]) -> Row:
     row: Row | None = connection.execute(SQL["mark-step"], asked(values)).fetchone()
     if row is not None:
         return row

@@ -10,7 +10,7 @@ import psycopg
 from rebuno.errors import StoreBusy, StoreError, StoreUnreachable
 from rebuno.journal.postgres.connection import Target, clock, connect
 from rebuno.journal.postgres.failures import conflict, lost, typed
-from rebuno.journal.postgres.pipeline import Connection
+from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.server_clock import ServerClock
 
 T = TypeVar("T")
@@ -28,9 +28,9 @@ class Session:
     def __init__(self, to: Target, server_clock: ServerClock) -> None:
         self._to = to
         self._clock = server_clock
-        self._connection: Connection | None = None
+        self._connection: PreparedConnection | None = None
 
-    def open(self) -> Connection:
+    def open(self) -> PreparedConnection:
         """The connection, made if there is none. Raises a `StoreError` at once where none can be had."""
         if self._connection is None:
             connection = connect(self._to)
@@ -42,7 +42,7 @@ class Session:
             self._connection = connection
         return self._connection
 
-    def once(self, unit: Callable[[Connection], T]) -> T:
+    def once(self, unit: Callable[[PreparedConnection], T]) -> T:
         """Does a unit of work without repeating it. Raises a `StoreError`."""
         connection = self.open()
         try:
@@ -52,7 +52,7 @@ class Session:
                 self.close()
             raise typed(error, self._to.name) from error
 
-    def run(self, unit: Callable[[Connection], T]) -> T:
+    def run(self, unit: Callable[[PreparedConnection], T]) -> T:
         """Does a unit of work: again where it gave way to another transaction, again on a new connection where the old
         one was lost. The unit must bear being repeated after it was done.
 

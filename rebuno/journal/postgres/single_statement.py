@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Final
 
-from rebuno.journal.chain import EventRow, Head
+from rebuno.journal.chain import EventColumns, Head
 from rebuno.journal.postgres.sql import Given, prepared
 from rebuno.journal.postgres.texts import ESCAPE, held, hexed
 from rebuno.journal.records import Lease
@@ -36,7 +36,7 @@ def given(
     moved: Head,
     at: float,
     lease: Lease | None,
-    events: Sequence[EventRow],
+    events: Sequence[EventColumns],
     steps: Sequence[tuple[bool, Row]],
 ) -> Given | None:
     """The parameters of `STATEMENT`, which moves an execution from a head to another at the time `at`; None where it is

@@ -14,17 +14,17 @@ from rebuno.journal.chain import written
 from rebuno.journal.lease import Leases
 from rebuno.journal.liveness import Owner, own_folder
 from rebuno.journal.postgres import upkeep
-from rebuno.journal.postgres.changes import Changes
+from rebuno.journal.postgres.changes import PostgresChanges
 from rebuno.journal.postgres.claims import Claims
 from rebuno.journal.postgres.connection import SILENCE, connect, migrate, target
-from rebuno.journal.postgres.group import Change
-from rebuno.journal.postgres.pipeline import Connection
-from rebuno.journal.postgres.served import Served
+from rebuno.journal.postgres.group import GroupChange
+from rebuno.journal.postgres.pipeline import PreparedConnection
+from rebuno.journal.postgres.served import PostgresServed
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
 from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import RENEW_SECONDS, Workers
-from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease, NewEvent, Spend, Tombstone
+from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.model.clock import Clock
 
 # How long a deferred outcome may wait for the next submission of its execution.
@@ -34,7 +34,7 @@ DEFER_SECONDS: Final = 0.002
 CONNECTIONS: Final = 8
 
 
-class PostgresStore(Served):
+class PostgresStore(PostgresServed):
     """A store in one database, in its schema `rebuno`. Open it with `open`; see `Store` for what the methods promise.
 
     Threads of its own speak to the server, so that a handler that computes holds up neither a deferred outcome nor the
@@ -45,7 +45,7 @@ class PostgresStore(Served):
         self,
         session: Callable[[], Session],
         first: Session,
-        connect: Callable[[], Connection],
+        connect: Callable[[], PreparedConnection],
         server_clock: ServerClock,
         *,
         conninfo: str,
@@ -62,7 +62,7 @@ class PostgresStore(Served):
         self._owner = _owner()
         self._process = os.getpid()
         self._leases = Leases(self._owner, clock)
-        self._changes = Changes(clock, name)
+        self._changes = PostgresChanges(clock, name)
         self._claims = Claims()
         self._workers = Workers(
             session,
@@ -139,12 +139,12 @@ class PostgresStore(Served):
 
     # ---------------------------------------------------------------- writing
 
-    async def create(self, execution: Execution, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
+    async def create(self, execution: ExecutionRow, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
         """Adds an execution with its first events and rows; False where its id or its agent's key is taken."""
         ready, rows, at = written(events), copied or Copied(), self._changes.now()
         calls = count()
 
-        def unit(connection: Connection) -> bool:
+        def unit(connection: PreparedConnection) -> bool:
             again = next(calls) > 0
             return self._changes.create(connection, execution, ready, rows, at, again=again)
 
@@ -155,7 +155,7 @@ class PostgresStore(Served):
         self._check()
         # Counted from here: a worker may wake late while this thread computes, and then must not wait again.
         due = time.monotonic() + DEFER_SECONDS if batch.deferred else None
-        self._workers.submit(Change(batch, written(batch.events), due))
+        self._workers.submit(GroupChange(batch, written(batch.events), due))
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
         """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""
@@ -189,7 +189,7 @@ class PostgresStore(Served):
         self._check()
         self._workers.drop(lease)
 
-    async def alive(self, execution: Execution) -> bool:
+    async def alive(self, execution: ExecutionRow) -> bool:
         """Whether the holder of this execution's lease still lives."""
         self._check()
         return self._leases.alive(execution)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import uuid_utils
 
-from rebuno.journal.postgres.pipeline import Connection
+from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held
 from rebuno.journal.records import Full, Spend, Tombstone
@@ -19,7 +19,9 @@ _WRITE: Final = "write "
 _KNOWN_SECONDS: Final = 3600.0
 
 
-def spend(connection: Connection, step_id: str, spends: Sequence[Spend], clock: Callable[[], float]) -> Full | None:
+def spend(
+    connection: PreparedConnection, step_id: str, spends: Sequence[Spend], clock: Callable[[], float]
+) -> Full | None:
     """Takes one place for a step in every window, or says which is the first that is full and takes none."""
     with connection.transaction():
         # INVARIANT: who counts places holds the limit's lock, so two that count at once never take the same one.
@@ -63,7 +65,7 @@ class Burial:
         )
         self._tried = False
 
-    def __call__(self, connection: Connection) -> bool:
+    def __call__(self, connection: PreparedConnection) -> bool:
         again, self._tried = self._tried, True
         if connection.execute(SQL["bury"], self._values).fetchone() is not None:
             return True
@@ -85,7 +87,7 @@ class Once:
         self._now = now
         self._role = f"{_WRITE}{uuid_utils.uuid7()}"
 
-    def __call__(self, connection: Connection) -> int:
+    def __call__(self, connection: PreparedConnection) -> int:
         with connection.transaction():
             number = {"role": self._role, "until": self._now + _KNOWN_SECONDS}
             if connection.execute(SQL["number-write"], number).fetchone() is None:
@@ -99,23 +101,23 @@ class Once:
         return came_to
 
 
-def touch(connection: Connection, owner: str, now: float) -> None:
+def touch(connection: PreparedConnection, owner: str, now: float) -> None:
     """Writes something that nobody reads, to see that it can be."""
     lead(connection, f"{_WRITE}ready {owner}", owner, now, _KNOWN_SECONDS)
 
 
-def lead(connection: Connection, role: str, owner: str, now: float, seconds: float) -> bool:
+def lead(connection: PreparedConnection, role: str, owner: str, now: float, seconds: float) -> bool:
     """Takes a role that is nobody's, or keeps it."""
     values = {"role": role, "owner": owner, "now": now, "until": now + seconds}
     return connection.execute(SQL["lead"], asked(values)).fetchone() is not None
 
 
-def resign(connection: Connection, owner: str) -> None:
+def resign(connection: PreparedConnection, owner: str) -> None:
     """Gives up all roles of a store."""
     connection.execute(SQL["resign"], {"owner": owner})
 
 
-def save_bundle(connection: Connection, digest: str, sources: Sequence[tuple[str, str]]) -> None:
+def save_bundle(connection: PreparedConnection, digest: str, sources: Sequence[tuple[str, str]]) -> None:
     """Keeps a policy's files."""
     paths, texts = [held(path) for path, _ in sources], [held(text) for _, text in sources]
     connection.execute(SQL["add-sources"], {"digest": digest, "paths": paths, "texts": texts})

@@ -14,18 +14,18 @@ import psycopg
 
 from rebuno.errors import RebunoError, StoreError
 from rebuno.journal.lease import LEASE_SECONDS
-from rebuno.journal.postgres.changes import Changes
+from rebuno.journal.postgres.changes import PostgresChanges
 from rebuno.journal.postgres.connection import clock
 from rebuno.journal.postgres.failures import UNFIT, conflict, known, settled, typed, unfit
-from rebuno.journal.postgres.group import Change, Group
-from rebuno.journal.postgres.pipeline import Connection
+from rebuno.journal.postgres.group import ChangeGroup, GroupChange
+from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.queue import Queue
-from rebuno.journal.postgres.sender import Express, Outcome
+from rebuno.journal.postgres.sender import GroupOutcome, PipelineSender
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
 from rebuno.journal.postgres.work import Ask, answers_of, failed
 from rebuno.journal.records import Lease
-from rebuno.journal.wakeups import Answer, give, give_here
+from rebuno.journal.wakeups import Wakeup, give, give_here
 
 logger: Final = logging.getLogger("rebuno.store")
 
@@ -50,8 +50,8 @@ class Workers:
         self,
         session: Callable[[], Session],
         first: Session,
-        connect: Callable[[], Connection],
-        changes: Changes,
+        connect: Callable[[], PreparedConnection],
+        changes: PostgresChanges,
         server_clock: ServerClock,
         *,
         name: str,
@@ -65,7 +65,7 @@ class Workers:
         self._clock = server_clock
         self._name = name
         self._size = max(1, min(MOST_WORKERS, size // 2))
-        self._express = Express(connect, changes, self._finished, size - self._size)
+        self._sender = PipelineSender(connect, changes, self._finished, size - self._size)
         self._renew_seconds = renew_seconds
         self._queue = Queue()
         self._leases: list[Lease] = []
@@ -89,7 +89,7 @@ class Workers:
 
     # ---------------------------------------------------------------- from the event loop's thread
 
-    def submit(self, change: Change) -> None:
+    def submit(self, change: GroupChange) -> None:
         """Hands over a change."""
         with self._lock:
             self._check()
@@ -105,8 +105,8 @@ class Workers:
 
     def expect(self) -> None:
         """Changes are about to come: the first shall find a connection that is ready for them."""
-        if not self._express.ready:
-            self._express.grow()
+        if not self._sender.ready:
+            self._sender.grow()
 
     def ask(self, ask: Ask) -> None:
         """Hands over a question."""
@@ -115,12 +115,12 @@ class Workers:
             self._queue.ask(ask)
             self._wake()
 
-    def _send(self, changes: list[Change]) -> None:
-        group = Group(changes, self._changes.now())
-        if any(change.batch.refusal() for change in changes) or not self._express.send(group):
+    def _send(self, changes: list[GroupChange]) -> None:
+        group = ChangeGroup(changes, self._changes.now())
+        if any(change.batch.refusal() for change in changes) or not self._sender.send(group):
             self._hand_all([group])
 
-    def _hand_all(self, groups: list[Group]) -> None:
+    def _hand_all(self, groups: list[ChangeGroup]) -> None:
         """Leaves groups to the workers; where none lives, nobody will ever write them."""
         with self._lock:
             left = [] if self._alive else groups
@@ -133,7 +133,7 @@ class Workers:
     @property
     def owing_since(self) -> float:
         """Since when the oldest answer to a change is owed, on the monotonic clock (infinity: none is)."""
-        return self._express.owing_since
+        return self._sender.owing_since
 
     def keep(self, lease: Lease) -> None:
         """Renews a lease from now on."""
@@ -177,7 +177,7 @@ class Workers:
 
     def close(self) -> None:
         """After the stop: lets go of what the event loop's thread has."""
-        owed = self._express.close()
+        owed = self._sender.close()
         give([failed(change, self._closed()) for group in owed for change in group.changes])
 
     def _check(self) -> None:
@@ -214,11 +214,11 @@ class Workers:
                     match work:
                         case Ask():
                             self._answer(session, work)
-                        case Group():
+                        case ChangeGroup():
                             self._write(session, [work], self._answers)
                         case _:
                             at = self._changes.now()
-                            self._write(session, [Group(changes, at) for changes in work], self._written)
+                            self._write(session, [ChangeGroup(changes, at) for changes in work], self._written)
         except BaseException as fault:
             # Nobody knows what is written and what is not.
             logger.exception("a thread of the store ended by a fault")
@@ -239,7 +239,7 @@ class Workers:
                 return self._alive == 1
         return True
 
-    def _next(self) -> Ask | Group | list[list[Change]] | None:
+    def _next(self) -> Ask | ChangeGroup | list[list[GroupChange]] | None:
         while True:
             with self._lock:
                 work = self._queue.take(self._size)
@@ -275,9 +275,9 @@ class Workers:
                 give([(ask.answer, value, error)])
 
     def _write(
-        self, session: Session, groups: list[Group], how: Callable[[Session, list[Group]], list[Answer]]
+        self, session: Session, groups: list[ChangeGroup], how: Callable[[Session, list[ChangeGroup]], list[Wakeup]]
     ) -> None:
-        answers: list[Answer] = []
+        answers: list[Wakeup] = []
         error = self._closed()
         try:
             answers = how(session, groups)
@@ -298,23 +298,23 @@ class Workers:
             finally:
                 give(answers)
 
-    def _done(self, groups: Iterable[Group]) -> None:
+    def _done(self, groups: Iterable[ChangeGroup]) -> None:
         for group in groups:
             self._queue.done(group.execution_id)
         if self._queue.due < self._wakes_at:
             self._time.notify()
 
-    def _written(self, session: Session, groups: list[Group]) -> list[Answer]:
+    def _written(self, session: Session, groups: list[ChangeGroup]) -> list[Wakeup]:
         sound = [group for group in groups if not any(change.batch.refusal() for change in group.changes)]
         # What goes wrong here is told by each group's own attempt.
         with suppress(StoreError):
             session.once(lambda connection: self._changes.write_all(connection, sound))
         return self._answers(session, groups)
 
-    def _answers(self, session: Session, groups: list[Group]) -> list[Answer]:
+    def _answers(self, session: Session, groups: list[ChangeGroup]) -> list[Wakeup]:
         return [answer for group in groups for answer in self._of(session, group)]
 
-    def _of(self, session: Session, group: Group) -> list[Answer]:
+    def _of(self, session: Session, group: ChangeGroup) -> list[Wakeup]:
         failure = group.failure
         try:
             if group.numbers is None and failure is None:
@@ -332,11 +332,11 @@ class Workers:
         if len(group.changes) == 1 or (isinstance(failure, StoreError) and type(failure) is not StoreError):
             return [failed(change, failure) for change in group.changes]
         # One of them failed: each by itself gets its own answer.
-        return self._answers(session, [Group([change], group.at) for change in group.changes])
+        return self._answers(session, [ChangeGroup([change], group.at) for change in group.changes])
 
-    # ---------------------------------------------------------------- what the express brings, in the loop's thread
+    # ---------------------------------------------------------------- what the sender brings, in the loop's thread
 
-    def _finished(self, outcomes: list[Outcome], in_loop: bool) -> None:
+    def _finished(self, outcomes: list[GroupOutcome], in_loop: bool) -> None:
         """Or in the watch's thread, while the loop computes."""
         try:
             self._take(outcomes, in_loop)
@@ -346,9 +346,9 @@ class Workers:
             self.give_up(error)
             give([failed(change, error) for outcome in outcomes for change in outcome.group.changes])
 
-    def _take(self, outcomes: list[Outcome], in_loop: bool) -> None:
-        written: list[Group] = []
-        following: list[list[Change]] = []
+    def _take(self, outcomes: list[GroupOutcome], in_loop: bool) -> None:
+        written: list[ChangeGroup] = []
+        following: list[list[GroupChange]] = []
         for outcome in outcomes:
             group, answer = outcome.group, outcome.answer
             if answer is not None:
@@ -374,10 +374,10 @@ class Workers:
             if in_loop:
                 self._send(changes)
             else:
-                self._hand_all([Group(changes, self._changes.now())])
+                self._hand_all([ChangeGroup(changes, self._changes.now())])
 
     def _leave(self) -> None:
-        answers: list[Answer] = []
+        answers: list[Wakeup] = []
         with self._lock:
             self._alive -= 1
             self._tokens.put(None)
@@ -427,11 +427,11 @@ class Workers:
         """The loop has no time for an answer that a deferred change waits for."""
         self._lock.release()
         try:
-            self._express.drain()
+            self._sender.drain()
         finally:
             self._lock.acquire()
 
-    def _renew(self, connection: Connection) -> None:
+    def _renew(self, connection: PreparedConnection) -> None:
         """Extends the leases, each in a transaction of its own."""
         with self._lock:
             leases = list(self._leases)

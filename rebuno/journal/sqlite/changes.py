@@ -7,7 +7,7 @@ import apsw
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, Head, Written, chained
-from rebuno.journal.records import Batch, Copied, Execution, ExecutionWrite, Lease
+from rebuno.journal.records import Batch, Copied, ExecutionRow, ExecutionWrite, Lease
 from rebuno.journal.rows import (
     Row,
     approval_values,
@@ -30,7 +30,7 @@ Part = tuple[Batch, Sequence[Written]]
 _MOST_HEADS: Final = 10_000
 
 
-class Changes:
+class SQLiteChanges:
     """Writes to one connection. Used by one thread at a time. What is written until `keep` or `forget` bears one time.
 
     INVARIANT: a head kept here is an offer only; the row decides, in the statement that moves it.
@@ -64,7 +64,7 @@ class Changes:
             self._stamp = now, rfc3339(now)
         return self._stamp
 
-    def create(self, execution: Execution, events: Sequence[Written], copied: Copied) -> bool:
+    def create(self, execution: ExecutionRow, events: Sequence[Written], copied: Copied) -> bool:
         """Adds an execution; False where its id or its agent's key is, or was, another's."""
         now, at = self._now()
         rows, head = chained(execution.id, Head(0, START), events, at)

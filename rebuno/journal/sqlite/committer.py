@@ -10,12 +10,12 @@ import apsw
 from rebuno.errors import RebunoError, StoreError
 from rebuno.journal.lease import LEASE_SECONDS
 from rebuno.journal.records import Lease
-from rebuno.journal.sqlite.changes import Changes
+from rebuno.journal.sqlite.changes import SQLiteChanges
 from rebuno.journal.sqlite.failures import UNFIT, typed, unfit
-from rebuno.journal.sqlite.jobs import Change
+from rebuno.journal.sqlite.jobs import WriteJob
 from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.sql import SQL
-from rebuno.journal.wakeups import Answer
+from rebuno.journal.wakeups import Wakeup
 
 # How much of an average the newest is.
 NEWEST: Final = 0.1
@@ -25,7 +25,9 @@ class Committer:
     """Commits to one connection; used by one thread at a time. `seconds` is what the last commits took on the average,
     and `path` the store's name in errors."""
 
-    def __init__(self, connection: apsw.Connection, changes: Changes, marks: Marks, path: str, seconds: float) -> None:
+    def __init__(
+        self, connection: apsw.Connection, changes: SQLiteChanges, marks: Marks, path: str, seconds: float
+    ) -> None:
         self._connection = connection
         self._changes = changes
         self._marks = marks
@@ -46,7 +48,7 @@ class Committer:
             self.give_up()
             raise
 
-    def commit(self, group: Sequence[Change]) -> list[Answer] | None:
+    def commit(self, group: Sequence[WriteJob]) -> list[Wakeup] | None:
         """Runs the changes as if none of them could fail, and makes durable what they wrote. None where one of several
         does: nothing is left of them, nobody is answered, and `one_by_one` is to follow in a new transaction.
 
@@ -67,7 +69,7 @@ class Committer:
             self._end()
         return answers
 
-    def one_by_one(self, group: Sequence[Change]) -> list[Answer]:
+    def one_by_one(self, group: Sequence[WriteJob]) -> list[Wakeup]:
         """Runs the changes, each to fail or not by itself, and makes durable what they wrote. Raises as `commit`."""
         answers = [self._member(change, alone=len(group) == 1) for change in group]
         self._end()
@@ -79,7 +81,7 @@ class Committer:
         if self._connection.in_transaction:
             self._connection.execute(SQL["rollback"])
 
-    def fail(self, group: Iterable[Change], error: apsw.Error | StoreError) -> list[Answer]:
+    def fail(self, group: Iterable[WriteJob], error: apsw.Error | StoreError) -> list[Wakeup]:
         """The answers to changes of which nobody can be told more."""
         failure = typed(error, self._path) if isinstance(error, apsw.Error) else error
         return [_failed(change, failure) for change in group]
@@ -100,9 +102,9 @@ class Committer:
             self._marks.committed()
         self._changes.keep()
 
-    def _together(self, group: Iterable[Change]) -> list[Answer] | None:
+    def _together(self, group: Iterable[WriteJob]) -> list[Wakeup] | None:
         """Runs changes, those of one execution that follow each other as one; None where one is refused."""
-        answers: list[Answer] = []
+        answers: list[Wakeup] = []
         for _, run in groupby(group, key=_execution_of):
             changes = list(run)
             parts = [change.part for change in changes if change.part is not None]
@@ -113,7 +115,7 @@ class Committer:
             answers += [(change.answer, value, None) for change, value in zip(changes, values, strict=True)]
         return answers
 
-    def _member(self, change: Change, *, alone: bool) -> Answer:
+    def _member(self, change: WriteJob, *, alone: bool) -> Wakeup:
         """Runs one change so that, failing, it takes back its own rows only. The answer is not given yet.
 
         Raises:
@@ -147,11 +149,11 @@ class Committer:
         return _failed(change, failure)
 
 
-def _execution_of(change: Change) -> str:
+def _execution_of(change: WriteJob) -> str:
     return change.execution_id
 
 
-def _failed(change: Change, error: Exception) -> Answer:
+def _failed(change: WriteJob, error: Exception) -> Wakeup:
     if change.part is not None:
         change.part[0].failed(error)
     return change.answer, None, error

@@ -10,7 +10,7 @@ from rebuno.errors import StoreUnreachable
 LOOK_SECONDS: Final = 0.1
 
 
-class Place:
+class FileWatch:
     """The store's file, its log, the log's index and its owner file, by where they are and which they are. Who opens
     the store while one of them is away makes another, and the two then lose each other's writes."""
 

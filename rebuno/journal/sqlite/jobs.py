@@ -10,7 +10,7 @@ from rebuno.journal.sqlite.changes import Part
 
 
 @dataclass(slots=True)
-class Change:
+class WriteJob:
     """One member of a group: `run` writes inside the transaction, `answer` gets what it returns. With `due` it may wait
     for the next change of its execution, until then on the monotonic clock. `part` is what it writes, where that is a
     batch. A `long` one takes longer than a commit."""
@@ -24,7 +24,7 @@ class Change:
 
 
 @dataclass(slots=True)
-class Read:
+class ReadJob:
     """A question to the connection, asked outside any transaction and after everything handed over before it. A `brief`
     one takes no longer than a commit."""
 
@@ -48,4 +48,4 @@ class Stop:
     answer: "asyncio.Future[None]"
 
 
-Job = Change | Read | Keep | Stop
+Job = WriteJob | ReadJob | Keep | Stop

@@ -9,7 +9,7 @@ import apsw
 from rebuno.errors import StoreError
 from rebuno.journal.own_files import SAFE_FLAGS
 from rebuno.journal.sqlite.connection import Patience
-from rebuno.journal.sqlite.file_watch import Place
+from rebuno.journal.sqlite.file_watch import FileWatch
 from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.sql import SQL
 
@@ -36,12 +36,12 @@ class Log:
     INVARIANT: `connection` is used by whoever holds the lock given to `tend`, and by nobody else.
     """
 
-    def __init__(self, connection: apsw.Connection, patience: Patience, marks: Marks, place: Place | None) -> None:
+    def __init__(self, connection: apsw.Connection, patience: Patience, marks: Marks, watch: FileWatch | None) -> None:
         self._connection = connection
         self._marks = marks
         self._patience = patience
         # A store in memory has none.
-        self._path, self._identity = ("", None) if place is None else place.log
+        self._path, self._identity = ("", None) if watch is None else watch.log
         self._pages = 0
         self._copy_at = LONG
         # Up to where no commit moves the end; 0: it was not looked at yet, or will not be any more.

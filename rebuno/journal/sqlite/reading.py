@@ -8,12 +8,12 @@ import apsw
 
 from rebuno.errors import NotFoundError, StoreCorrupt
 from rebuno.journal import rows, success_page
-from rebuno.journal.records import Approval, Event, Execution, Step, Tombstone
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
 from rebuno.journal.sqlite.failures import UNFIT, unfit
-from rebuno.journal.sqlite.jobs import Read
+from rebuno.journal.sqlite.jobs import ReadJob
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.journal.sqlite.writer import Writer
-from rebuno.journal.success_page import Successes
+from rebuno.journal.success_page import SuccessPage
 
 T = TypeVar("T")
 Value = str | float | bytes | None
@@ -21,7 +21,7 @@ Value = str | float | bytes | None
 _BRIEF: Final = frozenset({"execution", "execution-by-key", "step", "approval", "successes", "steps"})
 
 
-class Reading:
+class SQLiteReading:
     """The half of the store that only reads; see `Store` for what the methods promise."""
 
     path: str
@@ -31,21 +31,21 @@ class Reading:
     def _check(self) -> None:
         raise NotImplementedError
 
-    async def execution(self, execution_id: str) -> Execution:
+    async def execution(self, execution_id: str) -> ExecutionRow:
         """The execution with this id, else `NotFoundError`."""
         found = await self._rows(rows.execution, "execution", execution_id)
         return _only(found, "execution", execution_id)
 
-    async def find(self, agent_id: str, key: str) -> Execution | None:
+    async def find(self, agent_id: str, key: str) -> ExecutionRow | None:
         """The agent's execution under the caller's own id."""
         found = await self._rows(rows.execution, "execution-by-key", agent_id, key)
         return found[0] if found else None
 
-    async def named(self, key: str) -> list[Execution]:
+    async def named(self, key: str) -> list[ExecutionRow]:
         """Every agent's execution under the caller's own id."""
         return await self._rows(rows.execution, "executions-by-key", key)
 
-    async def beginning(self, prefix: str) -> list[Execution]:
+    async def beginning(self, prefix: str) -> list[ExecutionRow]:
         """The executions whose ids begin so, ten at most."""
         return await self._rows(rows.execution, "executions-by-prefix", prefix)
 
@@ -57,31 +57,33 @@ class Reading:
         status: str | None = None,
         before: str | None = None,
         limit: int = 50,
-    ) -> list[Execution]:
+    ) -> list[ExecutionRow]:
         """Newest first, those older than the execution `before`; none where that does not exist."""
         return await self._rows(rows.execution, "executions", agent_id, session, status, before, limit)
 
-    async def steps(self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False) -> list[Step]:
+    async def steps(
+        self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False
+    ) -> list[StepRow]:
         """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`. With
         `unread` nobody looks whether the arguments and the result of a success are damaged."""
         return await self._rows(rows.unread_step if unread else rows.step, "steps", execution_id, after, limit)
 
-    async def successes(self, execution_id: str, *, after: int, limit: int) -> Successes | None:
+    async def successes(self, execution_id: str, *, after: int, limit: int) -> SuccessPage | None:
         """The page that `steps` gives in fewer values; None where not all of its steps succeeded under one bundle."""
         (found,) = await self._rows(success_page.read, "successes", execution_id, after, limit, success_page.END)
         return found
 
-    async def step(self, step_id: str) -> Step:
+    async def step(self, step_id: str) -> StepRow:
         """The step with this id, else `NotFoundError`."""
         return _only(await self._rows(rows.step, "step", step_id), "step", step_id)
 
-    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
+    async def events(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> list[EventRow]:
         """A page of an execution's events, those numbered above `after`."""
         return await self._rows(rows.event, "events", execution_id, after, limit)
 
     async def approvals(
         self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
-    ) -> list[Approval]:
+    ) -> list[ApprovalRow]:
         """Approvals, oldest first, those asked for after the approval `after`; one that is not known has none."""
         if execution_id is not None:
             return await self._rows(rows.approval, "approvals-by-execution", execution_id, status, limit, after)
@@ -89,19 +91,19 @@ class Reading:
             return await self._rows(rows.approval, "approvals-by-status", status, limit, after)
         return await self._rows(rows.approval, "approvals", limit, after)
 
-    async def approval(self, approval_id: str) -> Approval:
+    async def approval(self, approval_id: str) -> ApprovalRow:
         """The approval with this id, else `NotFoundError`."""
         return _only(await self._rows(rows.approval, "approval", approval_id), "approval", approval_id)
 
-    async def approvals_due(self, before: float, *, limit: int = 100) -> list[Approval]:
+    async def approvals_due(self, before: float, *, limit: int = 100) -> list[ApprovalRow]:
         """Pending approvals whose `timeout_at` is before this time, the most overdue first."""
         return await self._rows(rows.approval, "approvals-due", before, limit)
 
-    async def executions_due(self, before: float, *, limit: int = 100) -> list[Execution]:
+    async def executions_due(self, before: float, *, limit: int = 100) -> list[ExecutionRow]:
         """Executions that have not ended and whose `deadline_at` is before this time, the most overdue first."""
         return await self._rows(rows.execution, "executions-due", before, limit)
 
-    async def executions_ended(self, before: float, *, limit: int = 100) -> list[Execution]:
+    async def executions_ended(self, before: float, *, limit: int = 100) -> list[ExecutionRow]:
         """Executions that ended before this time, oldest first."""
         return await self._rows(rows.execution, "executions-ended", before, limit)
 
@@ -121,7 +123,7 @@ class Reading:
     async def _rows(self, record: Callable[[rows.Row], T], query: str, *values: Value) -> list[T]:
         self._check()
         answer: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
-        self._writer.submit(Read(lambda: self._read(record, query, values), answer, query in _BRIEF))
+        self._writer.submit(ReadJob(lambda: self._read(record, query, values), answer, query in _BRIEF))
         return await answer
 
     def _read(self, record: Callable[[rows.Row], T], query: str, values: tuple[Value, ...]) -> list[T]:

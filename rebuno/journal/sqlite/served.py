@@ -9,18 +9,27 @@ import apsw
 from rebuno.journal import rows
 from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.json_lists import names_text
-from rebuno.journal.records import Agent, AgentPolicy, ApiKey, Counts, Dispatch, DispatchState, Execution, Lease
+from rebuno.journal.records import (
+    AgentPolicy,
+    AgentRow,
+    ApiKeyRow,
+    Counts,
+    Dispatch,
+    DispatchState,
+    ExecutionRow,
+    Lease,
+)
 from rebuno.journal.rows import Row
-from rebuno.journal.sqlite.changes import Changes
-from rebuno.journal.sqlite.reading import Reading, T
+from rebuno.journal.sqlite.changes import SQLiteChanges
+from rebuno.journal.sqlite.reading import SQLiteReading, T
 from rebuno.journal.sqlite.sql import SQL
 
 
-class Served(Reading):
+class SQLiteServed(SQLiteReading):
     """The part of the store that only a served kernel uses."""
 
     _connection: apsw.Connection
-    _changes: Changes
+    _changes: SQLiteChanges
     _broadcast: Broadcast
 
     async def _change(self, run: Callable[[], T]) -> T:
@@ -55,23 +64,23 @@ class Served(Reading):
 
     # ---------------------------------------------------------------- sessions and subagents
 
-    async def session(self, agent_id: str, session: str, *, live: bool) -> Execution | None:
+    async def session(self, agent_id: str, session: str, *, live: bool) -> ExecutionRow | None:
         """The oldest execution of a session that has not ended (`live`), or the newest that has completed."""
         return await self._one(rows.execution, "session-live" if live else "session-last", agent_id, session)
 
-    async def sessions_free(self, *, limit: int = 100) -> list[Execution]:
+    async def sessions_free(self, *, limit: int = 100) -> list[ExecutionRow]:
         """The oldest pending execution of each session that has nothing running or blocked."""
         return await self._rows(rows.execution, "sessions-free", limit)
 
-    async def child(self, step_id: str) -> Execution | None:
+    async def child(self, step_id: str) -> ExecutionRow | None:
         """The subagent of a step."""
         return await self._one(rows.execution, "child", step_id)
 
-    async def children(self, execution_id: str) -> list[Execution]:
+    async def children(self, execution_id: str) -> list[ExecutionRow]:
         """The subagents of an execution whose end it has not been told yet."""
         return await self._rows(rows.execution, "children", execution_id)
 
-    async def children_ended(self, *, limit: int = 100) -> list[Execution]:
+    async def children_ended(self, *, limit: int = 100) -> list[ExecutionRow]:
         """Subagents that have ended, whose parents have not been told."""
         return await self._rows(rows.execution, "children-ended", limit)
 
@@ -79,13 +88,13 @@ class Served(Reading):
         """The parent of this subagent has been told of its end."""
         await self._do("tell", child_id)
 
-    async def orphans(self, *, limit: int = 100) -> list[Execution]:
+    async def orphans(self, *, limit: int = 100) -> list[ExecutionRow]:
         """Subagents that have not ended, whose parents have."""
         return await self._rows(rows.execution, "orphans", limit)
 
     # ---------------------------------------------------------------- agents, bundles, keys
 
-    async def put_agent(self, agent: Agent) -> Agent:
+    async def put_agent(self, agent: AgentRow) -> AgentRow:
         """Adds an agent, or changes its URL, secret and lease; as it is then."""
         await self._do("put-agent", agent.id, agent.webhook_url, agent.secret, agent.lease, self.now())
         found = await self.agent(agent.id)
@@ -97,11 +106,11 @@ class Served(Reading):
         """Keeps what an agent says of itself. False where there is no such agent."""
         return await self._count("describe-agent", agent_id, description, input_schema, output_schema) == 1
 
-    async def agents(self) -> list[Agent]:
+    async def agents(self) -> list[AgentRow]:
         """Every agent by its id."""
         return await self._rows(rows.agent, "agents")
 
-    async def agent(self, agent_id: str) -> Agent | None:
+    async def agent(self, agent_id: str) -> AgentRow | None:
         """The agent with this id."""
         return await self._one(rows.agent, "agent", agent_id)
 
@@ -119,16 +128,16 @@ class Served(Reading):
         """An agent's bundle."""
         return await self._one(rows.policy, "policy", agent_id)
 
-    async def put_key(self, key: ApiKey) -> None:
+    async def put_key(self, key: ApiKeyRow) -> None:
         """Adds an API key, or changes it."""
         scopes = names_text(key.scopes)
         await self._do("put-key", key.id, key.name, scopes, key.token_hash, key.created_at, key.revoked_at)
 
-    async def keys(self) -> list[ApiKey]:
+    async def keys(self) -> list[ApiKeyRow]:
         """Every API key, oldest first."""
         return await self._rows(rows.key, "keys")
 
-    async def api_key(self, token_hash: bytes) -> ApiKey | None:
+    async def api_key(self, token_hash: bytes) -> ApiKeyRow | None:
         """The API key whose token has this hash."""
         return await self._one(rows.key, "key", token_hash)
 

@@ -15,14 +15,14 @@ from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.chain import written
 from rebuno.journal.lease import Leases
 from rebuno.journal.liveness import Owner
-from rebuno.journal.records import Batch, Copied, Execution, Full, Holder, Lease, NewEvent, Spend, Tombstone
-from rebuno.journal.sqlite.changes import Changes
+from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
+from rebuno.journal.sqlite.changes import SQLiteChanges
 from rebuno.journal.sqlite.connection import MEMORY, Patience, connect, owners_folder
 from rebuno.journal.sqlite.failures import named
-from rebuno.journal.sqlite.file_watch import Place
-from rebuno.journal.sqlite.jobs import Change, Keep, Stop
+from rebuno.journal.sqlite.file_watch import FileWatch
+from rebuno.journal.sqlite.jobs import Keep, Stop, WriteJob
 from rebuno.journal.sqlite.marks import Marks
-from rebuno.journal.sqlite.served import Served
+from rebuno.journal.sqlite.served import SQLiteServed
 from rebuno.journal.sqlite.upkeep import Upkeep
 from rebuno.journal.sqlite.writer import DEFER_SECONDS, RENEW_SECONDS, Writer
 from rebuno.model.clock import Clock, WallClock
@@ -33,7 +33,7 @@ T = TypeVar("T")
 LONG_TEXT: Final = 256 * 1024
 
 
-class SQLiteStore(Served):
+class SQLiteStore(SQLiteServed):
     """A store in one file. Open it with `open`; see `Store` for what the methods promise.
 
     Not for network file systems: their locks cannot be trusted, and SQLite cannot tell.
@@ -55,12 +55,12 @@ class SQLiteStore(Served):
         self._clock = clock
         self._process = os.getpid()
         self._leases = Leases(owner, clock)
-        self._changes = Changes(connection, clock)
+        self._changes = SQLiteChanges(connection, clock)
         self._upkeep = Upkeep(connection, clock, self._leases)
         file = None if owner.file is None else Path(path).resolve()
-        place = None if file is None or owner.file is None else Place(file, owner.file, path)
+        watch = None if file is None or owner.file is None else FileWatch(file, owner.file, path)
         marks = Marks(connection, None if connection.readonly("main") else file, path)
-        self._writer = Writer(connection, patience, self._changes, clock, path, place, marks, renew_seconds)
+        self._writer = Writer(connection, patience, self._changes, clock, path, watch, marks, renew_seconds)
         self._broadcast = Broadcast()
         self._closed = False
 
@@ -114,7 +114,7 @@ class SQLiteStore(Served):
 
     # ---------------------------------------------------------------- writing
 
-    async def create(self, execution: Execution, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
+    async def create(self, execution: ExecutionRow, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
         """Adds an execution with its first events and rows; False where its id or its agent's key is taken."""
         run = partial(self._changes.create, execution, written(events), copied or Copied())
         return await self._change(run, long=copied is not None)
@@ -127,7 +127,7 @@ class SQLiteStore(Served):
         # Counted from here: the thread may wake late while this one computes, and then must not wait again.
         due = time.monotonic() + DEFER_SECONDS if batch.deferred else None
         long = any(len(w.step.args) + len(w.step.result or "") > LONG_TEXT for w in batch.steps)
-        self._writer.submit(Change(run, batch.committed, batch.execution_id, due, part, long))
+        self._writer.submit(WriteJob(run, batch.committed, batch.execution_id, due, part, long))
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
         """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""
@@ -157,7 +157,7 @@ class SQLiteStore(Served):
         self._check()
         self._writer.submit(Keep(lease, False))
 
-    async def alive(self, execution: Execution) -> bool:
+    async def alive(self, execution: ExecutionRow) -> bool:
         """Whether the holder of this execution's lease still lives."""
         self._check()
         return self._leases.alive(execution)
@@ -188,7 +188,7 @@ class SQLiteStore(Served):
     async def _change(self, run: Callable[[], T], *, long: bool = False) -> T:
         self._check()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._writer.submit(Change(run, answer, long=long))
+        self._writer.submit(WriteJob(run, answer, long=long))
         return await answer
 
 

@@ -16,15 +16,15 @@ import apsw
 
 from rebuno.errors import StoreError, StoreUnreachable
 from rebuno.journal.records import Lease
-from rebuno.journal.sqlite.changes import Changes
+from rebuno.journal.sqlite.changes import SQLiteChanges
 from rebuno.journal.sqlite.committer import NEWEST, Committer
 from rebuno.journal.sqlite.connection import Patience
 from rebuno.journal.sqlite.failures import typed
-from rebuno.journal.sqlite.file_watch import LOOK_SECONDS, Place
-from rebuno.journal.sqlite.jobs import Change, Job, Keep, Read, Stop
+from rebuno.journal.sqlite.file_watch import LOOK_SECONDS, FileWatch
+from rebuno.journal.sqlite.jobs import Job, Keep, ReadJob, Stop, WriteJob
 from rebuno.journal.sqlite.log import Log
 from rebuno.journal.sqlite.marks import Marks
-from rebuno.journal.wakeups import Answer, give, give_here
+from rebuno.journal.wakeups import Wakeup, give, give_here
 from rebuno.model.clock import Clock
 
 logger: Final = logging.getLogger("rebuno.store")
@@ -54,10 +54,10 @@ class Writer:
         self,
         connection: apsw.Connection,
         patience: Patience,
-        changes: Changes,
+        changes: SQLiteChanges,
         clock: Clock,
         path: str,
-        place: Place | None,
+        watch: FileWatch | None,
         marks: Marks,
         renew_seconds: float,
     ) -> None:
@@ -67,7 +67,7 @@ class Writer:
         self._connection = connection
         self._patience = patience
         self._marks = marks
-        self._log = Log(connection, patience, marks, place)
+        self._log = Log(connection, patience, marks, watch)
         self._committer = Committer(connection, changes, marks, path, SWIFT_SECONDS)
         # What the last brief reads took on the average, in seconds.
         self._read_seconds = 0.0
@@ -79,7 +79,7 @@ class Writer:
         self._seen = 0
         self._clock = clock
         self._path = path
-        self._place = place
+        self._watch = watch
         self._look_at = 0.0
         self._gone: StoreError | None = None
         self._renew_seconds = renew_seconds
@@ -88,10 +88,10 @@ class Writer:
         # Whether the thread looks for deferred changes by itself, and need not be woken for one.
         self._looking = False
         self._busy_until = 0.0
-        self._ready: list[Change] = []
-        self._deferred: dict[str, list[Change]] = {}
+        self._ready: list[WriteJob] = []
+        self._deferred: dict[str, list[WriteJob]] = {}
         self._due = math.inf
-        self._reads: list[Read] = []
+        self._reads: list[ReadJob] = []
         self._leases: list[Lease] = []
         self._renew_at = time.monotonic() + renew_seconds
         self._stop: Stop | None = None
@@ -106,7 +106,7 @@ class Writer:
         # INVARIANT: the thread says that it stops looking before it looks a last time, so one of the two sees the job.
         if isinstance(job, Keep | Stop) or not (self._looking and self._is_light(job)):
             self._wake.put(None)
-        elif not (self._coming or (isinstance(job, Change) and job.due is not None)):
+        elif not (self._coming or (isinstance(job, WriteJob) and job.due is not None)):
             self._coming = True
             self._asked += 1
             job.answer.get_loop().call_soon(self._work_here)
@@ -117,9 +117,9 @@ class Writer:
     def _is_light(self, job: Job) -> bool:
         """Whether the event loop may wait for it, or need not have it done at once."""
         match job:
-            case Change(long=False):
+            case WriteJob(long=False):
                 return job.due is not None or self._committer.seconds < SWIFT_SECONDS
-            case Read(brief=True):
+            case ReadJob(brief=True):
                 return self._read_seconds < BRIEF_SECONDS
             case _:
                 return False
@@ -132,7 +132,7 @@ class Writer:
         # A forked child has the callback too.
         if not self._jobs or os.getpid() != self._process:
             return
-        answers: list[Answer] = []
+        answers: list[Wakeup] = []
         try:
             try:
                 self._in_turn(answers)
@@ -150,7 +150,7 @@ class Writer:
             give(answers)
             raise
 
-    def _in_turn(self, answers: list[Answer]) -> None:
+    def _in_turn(self, answers: list[Wakeup]) -> None:
         if not self._turn.acquire(blocking=False):
             return
         try:
@@ -201,7 +201,7 @@ class Writer:
         now = time.monotonic()
         if now >= self._due:
             self._release_deferred()
-        answers: list[Answer] = []
+        answers: list[Wakeup] = []
         if self._ready:
             self._commit_group(answers)
             give(answers)
@@ -256,14 +256,14 @@ class Writer:
         # INVARIANT: a change or a read is in one place at any call, for there a signal may end this: it is lost or done
         # twice otherwise.
         match job := self._jobs[0]:
-            case Change(due=float(due)):
+            case WriteJob(due=float(due)):
                 self._due = min(self._due, due)
                 if job.execution_id in self._deferred:
                     self._deferred[job.execution_id] += (job,)
                 else:
                     self._deferred[job.execution_id] = [job]
                 del self._jobs[0]
-            case Change():
+            case WriteJob():
                 if waiting := self._deferred.get(job.execution_id, []):
                     self._ready += waiting
                     del self._deferred[job.execution_id]
@@ -271,7 +271,7 @@ class Writer:
                         self._due = math.inf
                 self._ready += (job,)
                 del self._jobs[0]
-            case Read():
+            case ReadJob():
                 self._release_deferred()
                 self._reads += (job,)
                 del self._jobs[0]
@@ -301,11 +301,11 @@ class Writer:
     def _look(self) -> None:
         """Notices that the files are gone. From then on nothing is written, and every lease is poisoned."""
         now = time.monotonic()
-        if self._place is None or self._gone is not None or now < self._look_at:
+        if self._watch is None or self._gone is not None or now < self._look_at:
             return
         self._look_at = now + LOOK_SECONDS
         try:
-            self._place.check()
+            self._watch.check()
         except StoreUnreachable as error:
             with self._turn:
                 self._lose(error)
@@ -319,7 +319,7 @@ class Writer:
 
     # ---------------------------------------------------------------- a group
 
-    def _commit_group(self, answers: list[Answer], *, here: bool = False) -> None:
+    def _commit_group(self, answers: list[Wakeup], *, here: bool = False) -> None:
         """Commits what is ready, and adds its answers. `here`, in the event loop's thread, it stays ready for the other
         thread where another process has the store locked."""
         group, self._ready = self._ready, []
@@ -367,7 +367,7 @@ class Writer:
 
     # ---------------------------------------------------------------- the rest
 
-    def _read(self, answers: list[Answer], *, here: bool = False) -> None:
+    def _read(self, answers: list[Wakeup], *, here: bool = False) -> None:
         """Asks what is to be asked. `here`, in the event loop's thread, it is left to the other where another process
         has the store locked."""
         while self._reads:
@@ -439,7 +439,7 @@ class Writer:
         error = self._fault or StoreError(f"the store `{self._path}` is closed", path=self._path)
         # INVARIANT: the event loop may be at work meanwhile; what it has taken, it answers.
         with self._turn:
-            waiting: list[Change | Read | Stop] = [
+            waiting: list[WriteJob | ReadJob | Stop] = [
                 *self._ready,
                 *chain.from_iterable(self._deferred.values()),
                 *self._reads,
@@ -457,6 +457,6 @@ class Writer:
             # Nobody renews it any more.
             lease.poison = lease.poison or self._fault
         for job in waiting:
-            if isinstance(job, Change) and job.part is not None:
+            if isinstance(job, WriteJob) and job.part is not None:
                 job.part[0].failed(error)
         give([(job.answer, None, error) for job in waiting])

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import uuid_utils
 
-from rebuno.journal.records import Approval, ApprovalWrite, Step, StepWrite
+from rebuno.journal.records import ApprovalRow, ApprovalWrite, StepRow, StepWrite
 from rebuno.kernel.core import events as words
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Change
@@ -18,7 +18,7 @@ from rebuno.model.step import StepStatus
 
 def ask(
     attempt: Attempt,
-    row: Step,
+    row: StepRow,
     decision: Decision,
     *,
     fresh: bool = False,
@@ -31,7 +31,7 @@ def ask(
     because of that.
     """
     wanted = terms(decision, over)
-    question = Approval(
+    question = ApprovalRow(
         id=str(uuid_utils.uuid7()),
         execution_id=row.execution_id,
         step_id=row.step_id,
@@ -56,6 +56,6 @@ def ask(
     return Answer(Say.BLOCKED, row.step_id, approval_id=question.id, rule_id=decision.rule_id), change
 
 
-def denied(row: Step, decision: Decision) -> Answer:
+def denied(row: StepRow, decision: Decision) -> Answer:
     """The answer to a step that a decision denies."""
     return Answer(Say.DENIED, row.step_id, reason=decision.reason or "policy_denied", rule_id=decision.rule_id)

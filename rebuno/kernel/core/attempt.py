@@ -9,16 +9,16 @@ from typing import Any
 
 from rebuno.errors import LeaseSuperseded, Stale, StoreError, Terminated
 from rebuno.journal.records import (
-    Approval,
+    ApprovalRow,
     ApprovalWrite,
     Basis,
     Batch,
     Commit,
-    Execution,
+    ExecutionRow,
     ExecutionWrite,
     Lease,
     NewEvent,
-    Step,
+    StepRow,
     StepWrite,
 )
 from rebuno.journal.store import Store
@@ -40,9 +40,9 @@ MOST_FRESH = 10
 HOLD = 0.002
 
 
-async def load(store: Store, execution_id: str) -> tuple[dict[str, Step], dict[str, Approval]]:
+async def load(store: Store, execution_id: str) -> tuple[dict[str, StepRow], dict[str, ApprovalRow]]:
     """Every step and approval of an execution, in the order of the log."""
-    steps: dict[str, Step] = {}
+    steps: dict[str, StepRow] = {}
     after = 0
     while page := await store.steps(execution_id, after=after):
         steps.update((step.step_id, step) for step in page)
@@ -60,7 +60,7 @@ class Attempt:
     """
 
     def __init__(
-        self, store: Store, policy: Policy, execution: Execution, lease: Lease, approvals: Iterable[Approval]
+        self, store: Store, policy: Policy, execution: ExecutionRow, lease: Lease, approvals: Iterable[ApprovalRow]
     ) -> None:
         self.store = store
         self.policy = policy
@@ -73,7 +73,7 @@ class Attempt:
         self._base = execution.head_seq
         self.recorded = self._reading(approvals, set())
         # The first steps that this attempt has added to the log, and how many there are.
-        self.fresh: dict[str, Step] = {}
+        self.fresh: dict[str, StepRow] = {}
         self.fresh_count = 0
         self.head = execution.head_seq
         self.blocked = False
@@ -101,7 +101,7 @@ class Attempt:
         # A decision that is made in another thread, which looks at `history`; see `heavy`.
         self.deciding: asyncio.Future[Any] | None = None
 
-    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> Recorded:
+    def _reading(self, approvals: Iterable[ApprovalRow], visited: set[str]) -> Recorded:
         return Recorded(
             self.store,
             self.execution.id,
@@ -114,12 +114,12 @@ class Attempt:
         )
 
     @property
-    def steps(self) -> dict[str, Step]:
+    def steps(self) -> dict[str, StepRow]:
         """The steps that may still be needed, as in `Recorded`."""
         return self.recorded.steps
 
     @property
-    def approvals(self) -> dict[str, Approval]:
+    def approvals(self) -> dict[str, ApprovalRow]:
         """Every approval of the execution."""
         return self.recorded.approvals
 
@@ -190,7 +190,7 @@ class Attempt:
 
     # ------------------------------------------------------------ judging
 
-    def today(self, step: Step) -> Decision:
+    def today(self, step: StepRow) -> Decision:
         """What today's bundle says about a recorded step, on the facts of its first submission."""
         if step.step_id not in self._judged:
             self._judged[step.step_id] = facts.today(
@@ -203,7 +203,7 @@ class Attempt:
             )
         return self._judged[step.step_id]
 
-    async def known(self, step_id: str) -> Step | None:
+    async def known(self, step_id: str) -> StepRow | None:
         """What the journal knows of a step; unless that is how it ended, all that it knows has been read by then."""
         while True:
             await self.current()
@@ -243,7 +243,7 @@ class Attempt:
             parent_id = parent.parent_id
         return False
 
-    def pending(self) -> list[Approval]:
+    def pending(self) -> list[ApprovalRow]:
         """The questions that nobody has answered yet."""
         return [approval for approval in self.approvals.values() if approval.status == "pending"]
 
@@ -311,7 +311,7 @@ class Attempt:
         batch.committed.tell(self._settled)
         return batch.committed
 
-    def hold(self, event: NewEvent, step: Step) -> None:
+    def hold(self, event: NewEvent, step: StepRow) -> None:
         """Keeps the first event of a step back for a moment, to travel with the next change of this attempt: with the
         outcome of the step's own body, as a rule, and then as one change of one row."""
         if not self._held:
@@ -394,13 +394,13 @@ class Attempt:
         finally:
             self._rereading = None
 
-    def start(self, step: Step) -> None:
+    def start(self, step: StepRow) -> None:
         """A body of this attempt is about to run: from now on its step may have done something."""
         self.bodies.add(step.step_id)
         if self._looks_back.about(step.kind, step.target):
             self.history.append(facts.started(step, NEWEST))
 
-    def succeeded(self, step: Step, value: object) -> None:
+    def succeeded(self, step: StepRow, value: object) -> None:
         """Adds a success of this attempt, with the result as a JSON value, to the evidence."""
         self.recorded.weight += len(step.args) + len(step.result or "")
         if self._looks_back.about(step.kind, step.target):
@@ -414,7 +414,7 @@ class Attempt:
             # Whoever waited for it is gone.
             self._rereading.cancel()
 
-    def unsettled(self) -> list[Step]:
+    def unsettled(self) -> list[StepRow]:
         """The steps that have no end yet."""
         return [step for step in self.steps.values() if not step.status.terminal]
 

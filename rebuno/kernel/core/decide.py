@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rebuno.journal.records import Approval, Step, StepWrite
+from rebuno.journal.records import ApprovalRow, StepRow, StepWrite
 from rebuno.kernel.core import budgets, events, limits
 from rebuno.kernel.core.ask import ask, denied
 from rebuno.kernel.core.attempt import Attempt
@@ -106,7 +106,7 @@ def _kept_out(
 
 
 def _record(
-    attempt: Attempt, step: Identified, decision: Decision, grant: Approval | None, over: Sequence[Obligation]
+    attempt: Attempt, step: Identified, decision: Decision, grant: ApprovalRow | None, over: Sequence[Obligation]
 ) -> tuple[Answer, Change | None]:
     verdict = decision.verdict
     if verdict is Verdict.DENY:
@@ -116,7 +116,7 @@ def _record(
     else:
         status = StepStatus.EXECUTING
     # By position, which takes half the time that keywords do.
-    row = Step(
+    row = StepRow(
         step.step_id,
         attempt.execution.id,
         step.parent_id,

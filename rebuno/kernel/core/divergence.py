@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any, Final
 
-from rebuno.journal.records import Execution, NewEvent, Step
+from rebuno.journal.records import ExecutionRow, NewEvent, StepRow
 from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import MOST_FRESH, Attempt
 from rebuno.kernel.core.effects import Identified
@@ -17,7 +17,7 @@ _MOST_SHOWN: Final = 2000
 _IDLE_TURNS: Final = 20
 
 
-def unvisited(attempt: Attempt) -> Iterator[Step]:
+def unvisited(attempt: Attempt) -> Iterator[StepRow]:
     """The recorded steps that the handler could have come to again and has not, in the order of the log.
 
     A step inside another one's body counts once that body runs in this attempt: where the outer step is replayed, or
@@ -58,7 +58,7 @@ def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
     return decision
 
 
-def may_be_done(execution: Execution) -> str:
+def may_be_done(execution: ExecutionRow) -> str:
     """Why what is new in this execution may have been done elsewhere, in words; empty where it was not made from
     another one."""
     if execution.forked_from:
@@ -83,7 +83,7 @@ def diverged(attempt: Attempt) -> NewEvent | None:
     )
 
 
-def instead_of(attempt: Attempt, step: Identified) -> Step | None:
+def instead_of(attempt: Attempt, step: Identified) -> StepRow | None:
     """The recorded step in whose place a new one seems to come, where that is a reason to ask. It was submitted in the
     same body, or likewise outside of all: a body that runs again may be long before the steps in it."""
     once = step.idempotency is Idempotency.ONCE
@@ -114,13 +114,13 @@ def _asked(decision: Decision, rule_id: str, reason: str, message: str) -> Decis
     )
 
 
-def _shown(step: Step | Identified) -> str:
+def _shown(step: StepRow | Identified) -> str:
     # A recorded step far ahead is kept without its arguments.
     args = f"{step.args[:_MOST_SHOWN]}…" if len(step.args) > _MOST_SHOWN else step.args or "…"
     return f"`{step.target}` {args}"
 
 
-def _named(step: Step) -> dict[str, Any]:
+def _named(step: StepRow) -> dict[str, Any]:
     return {
         "step_id": step.step_id,
         "step_type": step.kind.value,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rebuno.journal.chain import quoted
-from rebuno.journal.records import Approval, Execution, NewEvent, Step
+from rebuno.journal.records import ApprovalRow, ExecutionRow, NewEvent, StepRow
 from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.quorum import Panel
 from rebuno.model import identity
@@ -17,7 +17,7 @@ from rebuno.model.step import Idempotency, Kind
 _SHORT: Final = 200
 
 
-def _step(type: str, step: Step | Identified, **more: object) -> NewEvent:
+def _step(type: str, step: StepRow | Identified, **more: object) -> NewEvent:
     return NewEvent(type, {"step_id": step.step_id, "step_type": step.kind.value, "target": step.target, **more})
 
 
@@ -30,25 +30,25 @@ def _decision(decision: Decision) -> dict[str, object]:
     }
 
 
-def _first(step: Step | Identified) -> dict[str, object]:
+def _first(step: StepRow | Identified) -> dict[str, object]:
     # What the first event of a step says besides: enough to recompute its identity.
     nested = {"parent_step_id": step.parent_id} if step.parent_id else {}
     return {"args_hash": step.args_hash, "occurrence": step.occurrence, **nested}
 
 
-def proposed(step: Step) -> NewEvent:
+def proposed(step: StepRow) -> NewEvent:
     once = {"idempotency": step.idempotency.value} if step.idempotency is Idempotency.ONCE else {}
     return _step("step.proposed", step, **once, **_first(step))
 
 
-def executing(step: Step, decision: Decision, *, first: bool) -> NewEvent:
+def executing(step: StepRow, decision: Decision, *, first: bool) -> NewEvent:
     if first:
         return NewEvent("step.executing", _started(step, decision))
     said = {"attempt": step.attempt, "idempotency": step.idempotency.value}
     return _step("step.executing", step, **_decision(decision), **said)
 
 
-def _started(step: Step, decision: Decision) -> str:
+def _started(step: StepRow, decision: Decision) -> str:
     # INVARIANT: this and `_ended` are what `canonical` would write, in a third of the time. The keys stand in their
     # order, and hashes and ids are digits.
     # A grant that was given for more than one step covers this one.
@@ -62,7 +62,7 @@ def _started(step: Step, decision: Decision) -> str:
     )
 
 
-def _ended(step: Step, outcome: str | None, usage: str = "", raised: str = "") -> str:
+def _ended(step: StepRow, outcome: str | None, usage: str = "", raised: str = "") -> str:
     # "raised" stands behind the hash, and before the step.
     said = f'"raised":{raised},' if raised else ""
     return (
@@ -71,25 +71,25 @@ def _ended(step: Step, outcome: str | None, usage: str = "", raised: str = "") -
     )
 
 
-def _target(step: Step) -> str:
+def _target(step: StepRow) -> str:
     target = step.target
     return quoted(target) if len(target) <= _SHORT else identity.canonical(target)
 
 
-def denied(step: Step, decision: Decision, *, first: bool) -> NewEvent:
+def denied(step: StepRow, decision: Decision, *, first: bool) -> NewEvent:
     return _step("step.denied", step, **_decision(decision), **(_first(step) if first else {}))
 
 
-def refused(step: Step, reason: str) -> NewEvent:
+def refused(step: StepRow, reason: str) -> NewEvent:
     """A waiting step that a person, or the end of the execution, denies."""
     return _step("step.denied", step, reason=reason)
 
 
-def awaiting(step: Step, decision: Decision, approval_id: str) -> NewEvent:
+def awaiting(step: StepRow, decision: Decision, approval_id: str) -> NewEvent:
     return _step("step.awaiting_approval", step, **_decision(decision), approval_id=approval_id)
 
 
-def allowed(step: Step, approval_id: str) -> NewEvent:
+def allowed(step: StepRow, approval_id: str) -> NewEvent:
     return _step("step.allowed", step, approval_id=approval_id)
 
 
@@ -102,7 +102,7 @@ def rate_limited(
     return _step("step.rate_limited", step, **said, **_first(step), **more)
 
 
-def succeeded(step: Step) -> NewEvent:
+def succeeded(step: StepRow) -> NewEvent:
     usage = ""
     if step.kind is Kind.LLM:
         known = step.input_tokens is not None
@@ -111,25 +111,25 @@ def succeeded(step: Step) -> NewEvent:
     return NewEvent("step.succeeded", _ended(step, step.result, usage))
 
 
-def failed(step: Step, raised: str = "") -> NewEvent:
+def failed(step: StepRow, raised: str = "") -> NewEvent:
     """`raised` is what `rebuno.model.raised` keeps of the exception, as canonical JSON."""
     return NewEvent("step.failed", _ended(step, step.error, raised=raised))
 
 
-def cancelled(step: Step) -> NewEvent:
+def cancelled(step: StepRow) -> NewEvent:
     return _step("step.cancelled", step)
 
 
-def revoked(step: Step, decision: Decision) -> NewEvent:
+def revoked(step: StepRow, decision: Decision) -> NewEvent:
     return _step("step.revoked", step, **_decision(decision))
 
 
-def approval(type: str, question: Approval, **more: object) -> NewEvent:
+def approval(type: str, question: ApprovalRow, **more: object) -> NewEvent:
     """`approval.voted`, `.granted`, `.denied`, `.expired` or `.withdrawn`."""
     return NewEvent(f"approval.{type}", {"approval_id": question.id, "step_id": question.step_id, **more})
 
 
-def requested(question: Approval, panels: Sequence[Panel]) -> NewEvent:
+def requested(question: ApprovalRow, panels: Sequence[Panel]) -> NewEvent:
     """What is asked of whom. `panels` stands there where one list of approvers and a quorum do not say it."""
     more: dict[str, object] = {"cause": question.cause, "message": question.message, "quorum": question.quorum}
     if question.approvers:
@@ -141,7 +141,7 @@ def requested(question: Approval, panels: Sequence[Panel]) -> NewEvent:
     return approval("requested", question, **more)
 
 
-def created(new: Execution) -> NewEvent:
+def created(new: ExecutionRow) -> NewEvent:
     """`execution.created`: what an execution begins with."""
     more: dict[str, object] = {} if new.key is None else {"key": new.key}
     if new.spawned_execution_id:

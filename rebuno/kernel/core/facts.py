@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from rebuno.journal.records import Approval, Step
+from rebuno.journal.records import ApprovalRow, StepRow
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
@@ -10,7 +10,7 @@ from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.policy import Policy
 
 
-def history(steps: Iterable[Step], approvals: Iterable[Approval]) -> History:
+def history(steps: Iterable[StepRow], approvals: Iterable[ApprovalRow]) -> History:
     """The evidence that an execution has gathered, in the order of the events that recorded it: one forward pass."""
     by_id = {step.step_id: step for step in steps}
     evidence = [one for step in by_id.values() for one in of_step(step)]
@@ -22,25 +22,25 @@ def history(steps: Iterable[Step], approvals: Iterable[Approval]) -> History:
     return History(evidence)
 
 
-def started(step: Step, seq: int) -> Evidence:
+def started(step: StepRow, seq: int) -> Evidence:
     """What the start of a step leaves behind; `seq` is the number of its event."""
     args, status = identity.parse(step.args), StepStatus.EXECUTING
     return Evidence(seq, step.kind, step.target, args, status=status, step=step.step_id)
 
 
-def ended(step: Step, seq: int, args: object, result: object = None) -> Evidence:
+def ended(step: StepRow, seq: int, args: object, result: object = None) -> Evidence:
     """What the end of a step that was started leaves behind, `args` and `result` as JSON values."""
     return Evidence(seq, step.kind, step.target, args, result, status=step.status, step=step.step_id)
 
 
-def of_approvals(step: Step, approvals: Iterable[Approval]) -> list[Evidence]:
+def of_approvals(step: StepRow, approvals: Iterable[ApprovalRow]) -> list[Evidence]:
     """What the grants among the approvals of a step leave behind."""
     granted = [a for a in approvals if a.status == "granted" and a.cause == "policy"]
     args = identity.parse(step.args) if granted else None
     return [Evidence(a.resolved_seq, step.kind, step.target, args, approved=True) for a in granted]
 
 
-def of_step(step: Step) -> list[Evidence]:
+def of_step(step: StepRow) -> list[Evidence]:
     """What a recorded step leaves behind."""
     if not step.started_seq:
         return []
@@ -51,7 +51,7 @@ def of_step(step: Step) -> list[Evidence]:
     return [start, ended(step, step.outcome_seq, start.args, result)]
 
 
-def today(policy: Policy, step: Step, *, agent: str, input: object, past: History, parent: str) -> Decision:
+def today(policy: Policy, step: StepRow, *, agent: str, input: object, past: History, parent: str) -> Decision:
     """What today's bundle says about a recorded step: what was recorded, where that was this very bundle; else what it
     says about the facts of the step's first submission."""
     if step.digest == policy.digest:
@@ -59,7 +59,7 @@ def today(policy: Policy, step: Step, *, agent: str, input: object, past: Histor
     return policy.decide(of_known(step, agent=agent, input=input, past=past, parent=parent))
 
 
-def of_known(step: Step, *, agent: str, input: object, past: History, parent: str = "") -> Facts:
+def of_known(step: StepRow, *, agent: str, input: object, past: History, parent: str = "") -> Facts:
     """The facts of a recorded step: those of its first submission, whatever has happened since. `parent` is the
     execution that began its own, empty where there is none."""
     return Facts(

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Final
 
-from rebuno.journal.records import Approval, Step
+from rebuno.journal.records import ApprovalRow, StepRow
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.divergence import guard
@@ -36,11 +36,11 @@ class GrantScope(StrEnum):
 
 def covering(
     attempt: Attempt,
-    step: Identified | Step,
+    step: Identified | StepRow,
     decision: Decision,
     over: Collection[Obligation] = (),
     layers: Collection[Decision] = (),
-) -> Approval | None:
+) -> ApprovalRow | None:
     """The grant that covers this step too, though it was given for another one. `decision` asks, `over` is as in `ask`.
     `layers` is what the policy's layers say, where that is known.
 
@@ -62,7 +62,7 @@ def covering(
     return next((grant for grant in wider if _good(attempt, grant, wanted, lasts=wanted.expires)), None)
 
 
-def holding(attempt: Attempt, known: Step, today: Decision) -> Approval | None:
+def holding(attempt: Attempt, known: StepRow, today: Decision) -> ApprovalRow | None:
     """The grant under which a recorded step may start today: its own, by the rule of today, else one that covers it."""
     grant = attempt.approvals.get(known.approval_id)
     if grant is not None and grant.step_id == known.step_id:
@@ -73,7 +73,7 @@ def holding(attempt: Attempt, known: Step, today: Decision) -> Approval | None:
     return covering(attempt, known, today)
 
 
-def _covers(attempt: Attempt, grant: Approval, step: Identified | Step, decision: Decision) -> bool:
+def _covers(attempt: Attempt, grant: ApprovalRow, step: Identified | StepRow, decision: Decision) -> bool:
     if grant.status != "granted" or grant.cause != "policy" or grant.scope == GrantScope.ONCE:
         return False
     same_rule = (grant.bundle, grant.rule_id) == (decision.bundle, decision.rule_id)
@@ -86,16 +86,16 @@ def _covers(attempt: Attempt, grant: Approval, step: Identified | Step, decision
     return given_for is not None and (given_for.kind, given_for.target) == (step.kind, step.target)
 
 
-def _good(attempt: Attempt, grant: Approval, wanted: Terms, *, lasts: float | None) -> bool:
+def _good(attempt: Attempt, grant: ApprovalRow, wanted: Terms, *, lasts: float | None) -> bool:
     # Younger than nothing: a clock set back since must not let a grant live on. What the journal holds is rounded.
     age = attempt.store.now() - grant.decided_at
     fresh = lasts is None or -_MICROSECOND < age <= lasts
     return grant.status == "granted" and fresh and agreed(wanted.panels, granters(grant))
 
 
-def _layers(attempt: Attempt, step: Identified | Step) -> list[Decision]:
+def _layers(attempt: Attempt, step: Identified | StepRow) -> list[Decision]:
     agent, input, parent = attempt.execution.agent_id, attempt.input, attempt.parent
-    if isinstance(step, Step):
+    if isinstance(step, StepRow):
         looked_at = facts.of_known(step, agent=agent, input=input, past=attempt.past, parent=parent)
     else:
         looked_at = Facts(

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from rebuno.errors import NotFoundError
-from rebuno.journal.records import Event, Execution, Place
+from rebuno.journal.records import EventRow, ExecutionRow, WindowPlace
 from rebuno.journal.store import Store
 from rebuno.kernel.core.limits import window
 from rebuno.kernel.core.rate_limited import counted
 from rebuno.model.clock import from_rfc3339
-from rebuno.model.obligation import Scope
+from rebuno.model.obligation import LimitScope
 
 # What made an execution is told by its second event.
 _MADE = 2
 
 
-def places(execution: Execution, step_id: str, first: Event) -> Iterator[Place]:
+def places(execution: ExecutionRow, step_id: str, first: EventRow) -> Iterator[WindowPlace]:
     """The places that a step takes in the limits of `execution` under this id, since the time of its `first` event.
 
     Raises:
@@ -24,10 +24,10 @@ def places(execution: Execution, step_id: str, first: Event) -> Iterator[Place]:
     """
     at = from_rfc3339(first.occurred_at)
     for limit in counted(first):
-        yield Place(window(limit.bundle, limit.rule_id, Scope(limit.scope), execution), step_id, at)
+        yield WindowPlace(window(limit.bundle, limit.rule_id, LimitScope(limit.scope), execution), step_id, at)
 
 
-async def session_of(store: Store, execution: Execution) -> str:
+async def session_of(store: Store, execution: ExecutionRow) -> str:
     """The session that an execution belongs to: its own, or that of the execution that it was forked from, in which a
     fork takes no turn. Empty where there is none.
 

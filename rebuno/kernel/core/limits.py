@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Final
 
 from rebuno.errors import LeaseSuperseded, StoreError, Terminated
-from rebuno.journal.records import Execution, NewEvent, Spend
+from rebuno.journal.records import ExecutionRow, NewEvent, Spend
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Change
 from rebuno.kernel.core.limit_outcome import EXCEEDED, STRICTEST, UNAVAILABLE, Excess
@@ -16,7 +16,7 @@ from rebuno.model import identity
 from rebuno.model.answer import Answer, Say
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.decision import Decision
-from rebuno.model.obligation import Limit, Obligation, Otherwise, Scope
+from rebuno.model.obligation import Limit, LimitScope, Obligation, Otherwise
 
 # How long a parked step sleeps before it looks around again, in seconds: for the policy's clock, a cancellation.
 LOOK: Final = 1.0
@@ -35,7 +35,7 @@ class Place:
     spend: Spend
 
 
-def places(decision: Decision, execution: Execution) -> tuple[Place, ...]:
+def places(decision: Decision, execution: ExecutionRow) -> tuple[Place, ...]:
     """The places that a decision asks for, those of the strictest limits first."""
     found = [
         Place(rule, rule.limit, Spend(_key(rule, rule.limit, execution), rule.limit.number, rule.limit.window))
@@ -45,19 +45,19 @@ def places(decision: Decision, execution: Execution) -> tuple[Place, ...]:
     return tuple(sorted(found, key=lambda place: STRICTEST.index(place.limit.otherwise)))
 
 
-def _key(rule: Obligation, limit: Limit, execution: Execution) -> str:
+def _key(rule: Obligation, limit: Limit, execution: ExecutionRow) -> str:
     return window(rule.bundle, rule.rule_id, limit.scope, execution)
 
 
-def window(bundle: str, rule_id: str, scope: Scope, execution: Execution) -> str:
+def window(bundle: str, rule_id: str, scope: LimitScope, execution: ExecutionRow) -> str:
     """The key of the window in which the limit of a rule counts a step of this execution."""
     # INVARIANT: two windows have two keys, whatever the names hold; those of one execution begin with its id.
     match scope:
-        case Scope.EXECUTION:
+        case LimitScope.EXECUTION:
             return execution.id + identity.canonical([bundle, rule_id])
-        case Scope.AGENT:
+        case LimitScope.AGENT:
             return identity.canonical(["agent", bundle, rule_id, execution.agent_id])
-        case Scope.GLOBAL:
+        case LimitScope.GLOBAL:
             return identity.canonical(["all", bundle, rule_id])
 
 

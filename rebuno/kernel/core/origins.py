@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from rebuno.errors import NotFoundError
-from rebuno.journal.records import Event, Execution
+from rebuno.journal.records import EventRow, ExecutionRow
 from rebuno.journal.store import Store
 
 
-def recorded(execution: Execution, events: Iterable[Event]) -> str | None:
+def recorded(execution: ExecutionRow, events: Iterable[EventRow]) -> str | None:
     """The id of the execution that began this one, or the one whose copy it is; empty where a client did. None: a fork
     whose log, written by an older version, does not say so."""
     if execution.spawned_execution_id or not execution.forked_from:
@@ -17,13 +17,13 @@ def recorded(execution: Execution, events: Iterable[Event]) -> str | None:
     return parent if isinstance(parent, str) else None
 
 
-def in_doubt(execution: Execution, events: Iterable[Event]) -> str:
+def in_doubt(execution: ExecutionRow, events: Iterable[EventRow]) -> str:
     """As `recorded`; where the log does not say, the source stands in the place of what may have begun it."""
     parent = recorded(execution, events)
     return execution.forked_from if parent is None else parent
 
 
-async def began_by(store: Store, execution: Execution) -> str:
+async def began_by(store: Store, execution: ExecutionRow) -> str:
     """As `recorded`, looked up in the source where the log does not say, and where that is gone the source's id: doubt
     falls on the strict side. Asks the store about forks only.
 

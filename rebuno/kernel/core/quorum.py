@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from rebuno import types
-from rebuno.journal.records import Approval
+from rebuno.journal.records import ApprovalRow
 from rebuno.kernel.core.names import folded
 from rebuno.model.decision import Decision
 from rebuno.model.obligation import Obligation, Otherwise
@@ -87,7 +87,7 @@ def agreed(panels: Iterable[Panel], names: Collection[str]) -> bool:
     return all(len({folded(name) for name in names if panel.seats(name)}) >= panel.quorum for panel in panels)
 
 
-def granters(approval: Approval | types.Approval) -> tuple[str, ...]:
+def granters(approval: ApprovalRow | types.Approval) -> tuple[str, ...]:
     """Who has granted so far."""
     if approval.votes:
         return tuple(vote.decided_by for vote in approval.votes if vote.decision == GRANT)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rebuno import types
-from rebuno.journal.records import Event
+from rebuno.journal.records import EventRow
 
 _SAID: Final = ("step_id", "step_type", "target", "bundle", "rule_id", "reason")
 
@@ -57,7 +57,7 @@ class Refusals:
     def __init__(self) -> None:
         self._seen: dict[KeptOut, int] = {}
 
-    def read(self, event: Event | types.Event, attempt: int) -> None:
+    def read(self, event: EventRow | types.Event, attempt: int) -> None:
         """Takes in a `step.rate_limited`; raises `KeyError` where it was damaged."""
         step_id, kind, target, bundle, rule_id, reason = (str(event.payload[key]) for key in _SAID)
         one = KeptOut(attempt, step_id, kind, target, bundle, rule_id, reason, parked="until" in event.payload)
@@ -68,7 +68,7 @@ class Refusals:
         return tuple(replace(one, times=times) for one, times in self._seen.items())
 
 
-def counted(event: Event | types.Event) -> tuple[Counted, ...]:
+def counted(event: EventRow | types.Event) -> tuple[Counted, ...]:
     """The limits that the first event of a step names; raises `KeyError` or `TypeError` where it was damaged."""
     return tuple(
         Counted(str(one["bundle"]), str(one["rule_id"]), str(one["scope"])) for one in event.payload.get("limits", ())

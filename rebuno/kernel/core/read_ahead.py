@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import filterfalse
 
-from rebuno.journal.success_page import Success, Successes
+from rebuno.journal.success_page import Success, SuccessPage
 from rebuno.model.answer import Said
 
 
@@ -13,7 +13,7 @@ class Ahead:
 
     __slots__ = ("_behind", "_index", "_taken", "head", "page", "since")
 
-    def __init__(self, page: Successes, since: int) -> None:
+    def __init__(self, page: SuccessPage, since: int) -> None:
         self.page = page
         self.since = since
         self._behind: Iterator[Success] = iter(page.rows)

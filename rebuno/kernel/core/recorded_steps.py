@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
-from rebuno.journal.records import Approval, Step
+from rebuno.journal.records import ApprovalRow, StepRow
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
-from rebuno.journal.success_page import Success, Successes
+from rebuno.journal.success_page import Success, SuccessPage
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.read_ahead import Ahead
 from rebuno.model import identity
@@ -49,7 +49,7 @@ class Recorded:
         store: Store,
         execution_id: str,
         attempt: int,
-        approvals: Iterable[Approval],
+        approvals: Iterable[ApprovalRow],
         looks_back: LooksBack,
         *,
         base: int,
@@ -58,12 +58,12 @@ class Recorded:
     ) -> None:
         """`attempt` is the number of the one that runs, `base` that of the newest event before it, `digest` that of
         today's policy."""
-        self.steps: dict[str, Step] = {}
+        self.steps: dict[str, StepRow] = {}
         self.approvals = {approval.id: approval for approval in approvals}
         self.history = History()
         self.visited = visited
         self.unvisited: dict[str, Said | None] = {}
-        self._expected: dict[Said, list[Step]] = {}
+        self._expected: dict[Said, list[StepRow]] = {}
         # The pages that the handler goes through, two at most: what comes after them is not read.
         self.ahead: list[Ahead] = []
         # The tokens that all steps read so far are known to have used.
@@ -85,13 +85,13 @@ class Recorded:
         self._after = 0
         # How many ended steps are kept with their texts.
         self._whole = 0
-        self._next: asyncio.Task[list[Step] | Successes] | None = None
+        self._next: asyncio.Task[list[StepRow] | SuccessPage] | None = None
         self._at_end = False
         # How many pages have come.
         self._pages = 0
         # Whether pages may be read so far only. What a policy looks back on is always read.
         self._briefly = not looks_back
-        self._again: dict[str, Step] = {}
+        self._again: dict[str, StepRow] = {}
         self._reading = asyncio.Lock()
 
     # ------------------------------------------------------------ reading
@@ -105,7 +105,7 @@ class Recorded:
         """The execution is new: there is nothing to read."""
         self._at_end = True
 
-    async def find(self, step_id: str) -> Step | None:
+    async def find(self, step_id: str) -> StepRow | None:
         """The step with this id, with its texts; None where the journal does not know it."""
         self.sought += 1
         try:
@@ -152,7 +152,7 @@ class Recorded:
         self.stop()
         self._next = None
 
-    def _go_on(self, page: list[Step] | Successes) -> None:
+    def _go_on(self, page: list[StepRow] | SuccessPage) -> None:
         self._next = None
         self._pages += 1
         if isinstance(page, list):
@@ -169,7 +169,7 @@ class Recorded:
         if self._next is not None:
             self._next.cancel()
 
-    async def _page(self, after: int) -> list[Step] | Successes:
+    async def _page(self, after: int) -> list[StepRow] | SuccessPage:
         if self._briefly:
             page = await self._store.successes(self._execution_id, after=after, limit=PAGE)
             if page is not None and self._fits(page):
@@ -178,7 +178,7 @@ class Recorded:
         unread = not self._looks_back
         return await self._store.steps(self._execution_id, after=after, limit=PAGE, unread=unread)
 
-    def _fits(self, page: Successes) -> bool:
+    def _fits(self, page: SuccessPage) -> bool:
         """Whether the recorded verdicts stand, and nobody has been to the steps in this attempt or was asked about
         them."""
         ids = {success[0] for success in page.rows} if self._asked else ()
@@ -194,13 +194,13 @@ class Recorded:
             self.unvisited[step_id] = None
             self._whole += 1
 
-    async def _read_again(self, step: Step) -> Step:
+    async def _read_again(self, step: StepRow) -> StepRow:
         if step.step_id not in self._again:
             page = await self._store.steps(self._execution_id, after=step.decided_seq - 1, limit=_AGAIN)
             self._again = {again.step_id: again for again in page}
         return self._again.pop(step.step_id)
 
-    def _take(self, page: list[Step]) -> None:
+    def _take(self, page: list[StepRow]) -> None:
         for step in page:
             self._take_step(step)
         if page:
@@ -212,7 +212,7 @@ class Recorded:
             self.history.append(evidence)
         del self._later[:ready]
 
-    def _take_step(self, step: Step) -> None:
+    def _take_step(self, step: StepRow) -> None:
         step_id = step.step_id
         self.weight += len(step.args) + len(step.result or "")
         if step.input_tokens or step.output_tokens:
@@ -301,7 +301,7 @@ class Recorded:
         while self.ahead and self.ahead[0].head is None:
             self.tokens += self.ahead.pop(0).page.tokens
 
-    def expected(self, said: Said) -> Step | None:
+    def expected(self, said: Said) -> StepRow | None:
         """The first of the successes that this was said of and that the handler has not come to; None where none has
         been read."""
         steps = self._expected.get(said)
@@ -323,12 +323,12 @@ class Recorded:
 
     # ------------------------------------------------------------ keeping up
 
-    def note(self, step: Step) -> None:
+    def note(self, step: StepRow) -> None:
         """Learns from a step whether it leaves something unknown."""
         if step.idempotency is Idempotency.ONCE and self._leaves_unknown(step):
             self.unknown.add((step.kind, step.target, step.args_hash))
 
-    def _leaves_unknown(self, step: Step) -> bool:
+    def _leaves_unknown(self, step: StepRow) -> bool:
         match step.status:
             case StepStatus.CANCELLED:
                 return True
@@ -342,7 +342,7 @@ class Recorded:
             case _:
                 return False
 
-    def put(self, step: Step) -> None:
+    def put(self, step: StepRow) -> None:
         """Takes in a step as this attempt has changed it."""
         self.note(step)
         self.steps[step.step_id] = step
@@ -351,7 +351,7 @@ class Recorded:
             self.unvisited.pop(step.step_id, None)
             self._forget(step)
 
-    def put_approval(self, question: Approval) -> None:
+    def put_approval(self, question: ApprovalRow) -> None:
         """Takes in an approval as this attempt has changed it."""
         self.approvals[question.id] = question
         self._asked.add(question.step_id)
@@ -371,7 +371,7 @@ class Recorded:
             self._whole -= bool(step.args)
             self._forget(step)
 
-    def take_expected(self, said: Said, step: Step) -> None:
+    def take_expected(self, said: Said, step: StepRow) -> None:
         """The handler has come to what was `expected`."""
         step_id = step.step_id
         self.visited.add(step_id)
@@ -393,16 +393,16 @@ class Recorded:
         for kept in (self.steps, self.visited, self.unvisited, self.ahead, self._expected, self._again):
             kept.clear()
 
-    def _forget(self, step: Step) -> None:
+    def _forget(self, step: StepRow) -> None:
         if step.step_id in self._asked:
             self.steps[step.step_id] = _bare(step)
         else:
             self.steps.pop(step.step_id, None)
 
 
-def _bare(step: Step) -> Step:
+def _bare(step: StepRow) -> StepRow:
     """The step without its texts, and with one copy of what many steps share."""
-    return Step(
+    return StepRow(
         step.step_id,
         step.execution_id,
         step.parent_id,

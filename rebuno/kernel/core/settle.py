@@ -5,7 +5,7 @@ from dataclasses import replace
 import uuid_utils
 
 from rebuno.errors import ConflictError
-from rebuno.journal.records import Approval, ApprovalWrite, NewEvent, Step, StepWrite
+from rebuno.journal.records import ApprovalRow, ApprovalWrite, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events as words
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.ask import ask, denied
@@ -25,7 +25,7 @@ INDETERMINATE = identity.canonical(
 )
 
 
-def settle(attempt: Attempt, known: Step, idempotency: Idempotency) -> tuple[Answer, Change | None]:
+def settle(attempt: Attempt, known: StepRow, idempotency: Idempotency) -> tuple[Answer, Change | None]:
     """Answers a step that the journal knows, submitted with this idempotency: one branch for each state that it can be
     in."""
     known = replace(known, idempotency=known.idempotency.stricter(idempotency))
@@ -43,19 +43,19 @@ def settle(attempt: Attempt, known: Step, idempotency: Idempotency) -> tuple[Ans
             return _settled(attempt, known, today)
 
 
-def refuse(known: Step, reason: str, rule_id: str = "") -> Step:
+def refuse(known: StepRow, reason: str, rule_id: str = "") -> StepRow:
     """A step that was waiting or allowed, denied after all. Its row keeps the first decision; `error` says why not."""
     said = {"reason": reason or "policy_denied"} | ({"rule_id": rule_id} if rule_id else {})
     return replace(known, status=StepStatus.DENIED, error=identity.canonical(said))
 
 
-def _denied_as_recorded(known: Step) -> tuple[Answer, None]:
+def _denied_as_recorded(known: StepRow) -> tuple[Answer, None]:
     said = identity.parse(known.error) if known.error else {}
     reason = said.get("reason") or known.reason or "policy_denied"
     return Answer(Say.DENIED, known.step_id, reason=reason, rule_id=said.get("rule_id") or known.rule_id), None
 
 
-def _awaiting(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
+def _awaiting(attempt: Attempt, known: StepRow, today: Decision) -> tuple[Answer, Change | None]:
     if today.verdict is not Verdict.DENY:
         return Answer(Say.BLOCKED, known.step_id, approval_id=known.approval_id, rule_id=today.rule_id), None
     change = withdraw(attempt.approvals[known.approval_id], known, today)
@@ -63,7 +63,7 @@ def _awaiting(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, C
 
 
 def withdraw(
-    question: Approval, known: Step, today: Decision
+    question: ApprovalRow, known: StepRow, today: Decision
 ) -> tuple[tuple[NewEvent, ...], tuple[StepWrite, ...], tuple[ApprovalWrite, ...]]:
     """A waiting step that today's bundle denies: nobody has to answer any more."""
     row = refuse(known, today.reason, today.rule_id)
@@ -75,7 +75,7 @@ def withdraw(
     )
 
 
-def _granted(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
+def _granted(attempt: Attempt, known: StepRow, today: Decision) -> tuple[Answer, Change | None]:
     if known.started_seq and known.idempotency is Idempotency.ONCE and today.verdict is not Verdict.DENY:
         # It was safe to repeat when it was cut off and asked about again, and is not any more.
         today = Decision(Verdict.DENY, INDETERMINATE_RETRY, UNKNOWN_OUTCOME, digest=attempt.policy.digest)
@@ -87,7 +87,7 @@ def _granted(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Ch
     return _start(attempt, known, today)
 
 
-def _start_if_granted(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
+def _start_if_granted(attempt: Attempt, known: StepRow, today: Decision) -> tuple[Answer, Change | None]:
     grant = holding(attempt, known, today)
     if grant is not None:
         return _start(attempt, replace(known, approval_id=grant.id), today)
@@ -95,7 +95,7 @@ def _start_if_granted(attempt: Attempt, known: Step, today: Decision) -> tuple[A
     return ask(attempt, known, today, message=last.message if last else "")
 
 
-def _in_full(attempt: Attempt, known: Step, today: Decision) -> Decision:
+def _in_full(attempt: Attempt, known: StepRow, today: Decision) -> Decision:
     """Today's verdict with what its rules say about asking: of a verdict that stands as recorded only the rest is kept,
     and the same facts under the same bundle give it again."""
     if known.digest != attempt.policy.digest:
@@ -113,13 +113,13 @@ def _in_full(attempt: Attempt, known: Step, today: Decision) -> Decision:
     )
 
 
-def _start(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
+def _start(attempt: Attempt, known: StepRow, today: Decision) -> tuple[Answer, Change | None]:
     row = replace(known, status=StepStatus.EXECUTING, attempt=attempt.lease.attempt)
     change = Change((words.executing(row, today, first=False),), (StepWrite(row, started=0),))
     return Answer(Say.PROCEED, row.step_id, rule_id=today.rule_id), change
 
 
-def _orphan(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
+def _orphan(attempt: Attempt, known: StepRow, today: Decision) -> tuple[Answer, Change | None]:
     """A step that an earlier attempt started and did not settle."""
     # INVARIANT: a step started by the live attempt is never an orphan; identity gives each submission its own step.
     if known.attempt >= attempt.lease.attempt:
@@ -140,7 +140,7 @@ def _orphan(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Cha
     return _start(attempt, known, today)
 
 
-def _settled(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Change | None]:
+def _settled(attempt: Attempt, known: StepRow, today: Decision) -> tuple[Answer, Change | None]:
     error = identity.parse(known.error) if known.error else None
     if isinstance(error, dict) and error.get("reason") == "policy_revoked":
         return Answer(
@@ -158,7 +158,7 @@ def _settled(attempt: Attempt, known: Step, today: Decision) -> tuple[Answer, Ch
                 return replay, None
             if asked.status == "pending":
                 return Answer(Say.BLOCKED, known.step_id, approval_id=asked.id, rule_id=today.rule_id), None
-    question = Approval(
+    question = ApprovalRow(
         id=str(uuid_utils.uuid7()),
         execution_id=known.execution_id,
         step_id=known.step_id,

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Final
 
 from rebuno.errors import LeaseSuperseded, Stale, Terminated
-from rebuno.journal.records import Approval, ApprovalWrite, Batch, Execution, ExecutionWrite, Lease
+from rebuno.journal.records import ApprovalRow, ApprovalWrite, Batch, ExecutionRow, ExecutionWrite, Lease
 from rebuno.journal.store import Store
 from rebuno.kernel.core.effects import Changes
 from rebuno.model.execution import ExecutionStatus
@@ -17,8 +17,8 @@ PATIENCE: Final = 3
 
 async def answer(
     store: Store,
-    execution: Execution,
-    approvals: Iterable[Approval],
+    execution: ExecutionRow,
+    approvals: Iterable[ApprovalRow],
     changes: Changes,
     write: ExecutionWrite | None,
     *,
@@ -56,7 +56,7 @@ async def answer(
     return True
 
 
-def _of_attempt(execution: Execution) -> Lease | None:
+def _of_attempt(execution: ExecutionRow) -> Lease | None:
     """The lease under which an answer need not rest on the newest event; None where it must.
 
     INVARIANT: an execution that is not served runs while an attempt has its lease, and a served one with an open
@@ -67,14 +67,14 @@ def _of_attempt(execution: Execution) -> Lease | None:
     return lease_of(execution) if execution.status is stays else None
 
 
-def lease_of(execution: Execution) -> Lease | None:
+def lease_of(execution: ExecutionRow) -> Lease | None:
     """The lease of whoever runs an execution, as it was read; None where nobody does."""
     if execution.holder is None:
         return None
     return Lease(execution.id, execution.attempt, execution.holder.owner)
 
 
-def _witness(approvals: Iterable[Approval], questions: Iterable[ApprovalWrite]) -> list[ApprovalWrite]:
+def _witness(approvals: Iterable[ApprovalRow], questions: Iterable[ApprovalWrite]) -> list[ApprovalWrite]:
     """A question that keeps the execution waiting, to be written as it is: who answers it meanwhile makes this stale,
     or of two answers at once neither would be the last."""
     if any(write.approval.status == "pending" for write in questions):
@@ -82,7 +82,7 @@ def _witness(approvals: Iterable[Approval], questions: Iterable[ApprovalWrite]) 
     return [ApprovalWrite(next(question for question in approvals if question.status == "pending"))]
 
 
-async def fence(store: Store, execution: Execution) -> None:
+async def fence(store: Store, execution: ExecutionRow) -> None:
     """Takes the lease from whoever has it, whatever it writes meanwhile: from here on the log stands still."""
     lease = lease_of(execution)
     if lease is None or execution.status.terminal:

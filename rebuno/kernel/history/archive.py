@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final, TypeVar
 
 from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
-from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent, Step
+from rebuno.journal.records import ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.history.audit import Audit
@@ -42,10 +42,10 @@ class Recording:
     """One execution with all that the journal holds of it, nobody running it. Events and steps stand in the order of
     the log."""
 
-    execution: Execution
-    events: tuple[Event, ...]
-    steps: tuple[Step, ...]
-    approvals: tuple[Approval, ...]
+    execution: ExecutionRow
+    events: tuple[EventRow, ...]
+    steps: tuple[StepRow, ...]
+    approvals: tuple[ApprovalRow, ...]
     bundles: tuple[Bundle, ...] = ()
 
 
@@ -72,7 +72,7 @@ async def record(store: Store, execution_id: str) -> Recording:
     raise ConflictError(f"the execution `{execution_id}` is being written all the time; ask again later")
 
 
-async def _events(store: Store, execution_id: str) -> AsyncIterator[Event]:
+async def _events(store: Store, execution_id: str) -> AsyncIterator[EventRow]:
     after = 0
     while page := await store.events(execution_id, after=after, limit=_PAGE):
         for event in page:
@@ -154,11 +154,11 @@ class _Reader:
     """What the lines so far have told."""
 
     def __init__(self) -> None:
-        self.execution: Execution | None = None
+        self.execution: ExecutionRow | None = None
         self.bundles: list[Bundle] = []
-        self.events: list[Event] = []
-        self.steps: list[Step] = []
-        self.approvals: list[Approval] = []
+        self.events: list[EventRow] = []
+        self.steps: list[StepRow] = []
+        self.approvals: list[ApprovalRow] = []
         self.ended = False
 
     def line(self, line: bytes, number: int, hashed: str) -> None:
@@ -177,11 +177,11 @@ class _Reader:
             case "bundle":
                 self.bundles.append(_bundle(held))
             case "event" if isinstance(held, dict):
-                self.events.append(decode(Event, held | own))
+                self.events.append(decode(EventRow, held | own))
             case "step" if isinstance(held, dict):
-                self.steps.append(_step(decode(Step, held | own)))
+                self.steps.append(_step(decode(StepRow, held | own)))
             case "approval" if isinstance(held, dict):
-                self.approvals.append(decode(Approval, held | own))
+                self.approvals.append(decode(ApprovalRow, held | own))
             case "end":
                 if held != {"lines": number - 1, "sha256": hashed}:
                     raise UnfitError("the lines before are not those that were written")
@@ -195,7 +195,7 @@ class _Reader:
             raise UnfitError("a history begins with its version and its execution")
         if version != VERSION:
             raise UnfitError(f"its version is {version}, this rebuno knows {VERSION}; upgrade rebuno")
-        execution = decode(Execution, data["execution"])
+        execution = decode(ExecutionRow, data["execution"])
         if execution.lease_until:
             raise UnfitError("somebody runs the execution")
         for text in (execution.input, execution.output):
@@ -223,7 +223,7 @@ def _bundle(held: object) -> Bundle:
     raise UnfitError("a bundle is a digest with its sources")
 
 
-def _step(step: Step) -> Step:
+def _step(step: StepRow) -> StepRow:
     for text in (step.args, step.result, step.error):
         _canonical(text)
     return step
@@ -237,7 +237,7 @@ def _canonical(text: str | None) -> None:
 # ---------------------------------------------------------------- into a store
 
 
-async def restore(store: Store, recording: Recording) -> Execution:
+async def restore(store: Store, recording: Recording) -> ExecutionRow:
     """Adds a recorded execution to a store: same ids, times and hashes, its steps with their places in limits, and
     nobody runs it.
 

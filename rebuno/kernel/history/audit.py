@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.journal.chain import Chain, verify
-from rebuno.journal.records import Approval, Event, Execution, Step
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.kernel.history.audit_approvals import ANSWERS, AuditedQuestion, same_time
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
@@ -49,7 +49,7 @@ class Audit:
     """One execution, first its `events` in order, then its rows in any. `fault` is the first thing that is wrong, in
     words, or empty. What is kept of a log is a few words for each step."""
 
-    def __init__(self, execution: Execution) -> None:
+    def __init__(self, execution: ExecutionRow) -> None:
         self.execution = execution
         self.fault = ""
         self.steps = 0
@@ -66,7 +66,7 @@ class Audit:
         self._end: dict[str, Any] = {}
         self._stands: ExecutionStatus | None = None
 
-    def events(self, page: Iterable[Event]) -> None:
+    def events(self, page: Iterable[EventRow]) -> None:
         """Takes in the next events of the log."""
         for event in page:
             if self.fault:
@@ -80,7 +80,7 @@ class Audit:
             except (KeyError, TypeError, AttributeError):
                 self._wrong(f"event {event.event_seq} does not say what a `{event.type}` says")
 
-    def _event(self, event: Event) -> None:
+    def _event(self, event: EventRow) -> None:
         family, _, what = event.type.partition(".")
         said = event.payload
         if family == "execution" and what in _STANDS:
@@ -107,7 +107,7 @@ class Audit:
         elif family == "approval" and (what in ANSWERS or what == "voted"):
             self._questions[said["approval_id"]].answered(event, what)
 
-    def _step_event(self, event: Event, what: str) -> None:
+    def _step_event(self, event: EventRow, what: str) -> None:
         said, seq = event.payload, event.event_seq
         mark = self._marks.get(said["step_id"])
         if mark is None:
@@ -124,7 +124,7 @@ class Audit:
 
     # ------------------------------------------------------------ rows
 
-    def step(self, row: Step) -> None:
+    def step(self, row: StepRow) -> None:
         """Takes in a step's row, after all events."""
         self.steps += 1
         mark = self._marks.pop(row.step_id, None)
@@ -133,7 +133,7 @@ class Audit:
         elif why := _step_fault(row, mark):
             self._wrong(f"the step `{row.step_id}` (event {mark.decided}): {why}")
 
-    def approval(self, row: Approval) -> None:
+    def approval(self, row: ApprovalRow) -> None:
         """Takes in an approval's row, after all events."""
         question = self._questions.pop(row.id, None)
         if question is None:
@@ -198,7 +198,7 @@ def _hash(text: str | None) -> str | None:
     return None if text is None else identity.args_hash(text)
 
 
-def _step_fault(row: Step, mark: _Mark) -> str:
+def _step_fault(row: StepRow, mark: _Mark) -> str:
     first, decision = mark.first, mark.decision
     scope = row.parent_id or row.execution_id
     if _hash(row.args) != row.args_hash or row.args_hash != first.get("args_hash"):
@@ -245,7 +245,7 @@ def _verdict(what: str, said: dict[str, Any]) -> Verdict:
     return Verdict.ALLOW if what == StepStatus.EXECUTING and "approval_id" not in said else Verdict.APPROVAL
 
 
-def _outcome_fault(row: Step, outcome: dict[str, Any]) -> str:
+def _outcome_fault(row: StepRow, outcome: dict[str, Any]) -> str:
     match row.status:
         case StepStatus.SUCCEEDED:
             good = row.error is None and outcome.get("outcome_hash") == _hash(row.result)

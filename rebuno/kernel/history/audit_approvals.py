@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from rebuno.journal.records import Approval, Event
+from rebuno.journal.records import ApprovalRow, EventRow
 from rebuno.kernel.core.grants import GrantScope
 from rebuno.kernel.core.quorum import DENY, GRANT
 from rebuno.model.clock import from_rfc3339
@@ -17,7 +17,7 @@ class AuditedQuestion:
     """What the log says of one approval, from the event that asks it; `decision` is the payload of its step's event
     that made the kernel ask. A `copied` one is that of the execution that this one was forked from."""
 
-    def __init__(self, event: Event, decision: dict[str, Any], *, copied: bool = False) -> None:
+    def __init__(self, event: EventRow, decision: dict[str, Any], *, copied: bool = False) -> None:
         self.requested = event.event_seq
         self._decision = decision
         self._copied = copied
@@ -30,7 +30,7 @@ class AuditedQuestion:
         self._scope: str = GrantScope.ONCE
         self._votes: list[tuple[str, str, str, str]] = []
 
-    def answered(self, event: Event, what: str) -> None:
+    def answered(self, event: EventRow, what: str) -> None:
         """Takes in an event that answers it: `voted`, or one of `ANSWERS`."""
         said = event.payload
         self._scope = said.get("scope", self._scope)
@@ -41,7 +41,7 @@ class AuditedQuestion:
             self._status, self._resolved, self._said = what, event.event_seq, said
             self._resolved_at = event.occurred_at
 
-    def fault(self, row: Approval) -> str:
+    def fault(self, row: ApprovalRow) -> str:
         """What is wrong with the row, in words, or empty."""
         if row.step_id != self._asked["step_id"] or row.requested_seq != self.requested:
             return "it is about another step or event"
@@ -61,7 +61,7 @@ class AuditedQuestion:
         # What an earlier version asked says nothing of those whom it asks.
         return self._panel_fault(row) if "quorum" in self._asked else ""
 
-    def _panel_fault(self, row: Approval) -> str:
+    def _panel_fault(self, row: ApprovalRow) -> str:
         asked = self._asked
         if row.message != asked.get("message", row.message):
             return "what people are shown is another text"

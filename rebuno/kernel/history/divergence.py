@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebuno import types
-from rebuno.journal.records import Event
+from rebuno.journal.records import EventRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Parted:
         }
 
 
-def parted(event: Event | types.Event) -> Parted:
+def parted(event: EventRow | types.Event) -> Parted:
     """What an `execution.diverged` says; raises `KeyError`, `ValueError` or `TypeError` where it was damaged."""
     said = event.payload
     return Parted(

@@ -4,7 +4,7 @@ look for. Only answers are made so; the log, and the hashes over it, keep what i
 from typing import Any, Final
 
 from rebuno.errors import NotFoundError, StoreCorrupt
-from rebuno.journal.records import Event, Step
+from rebuno.journal.records import EventRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.model import identity
 
@@ -30,7 +30,7 @@ _DISPATCH: Final = {"queued": "queued", "acked": "acked", "failed": "failed", "d
 _ANSWERED: Final = ("decided_by", "rationale")
 
 
-async def payload(store: Store, event: Event) -> str:
+async def payload(store: Store, event: EventRow) -> str:
     """The documented payload of an event, as JSON text. A field that is recorded stands as it is recorded; the rest
     comes from the rows of the event's step and execution.
 
@@ -45,7 +45,7 @@ async def payload(store: Store, event: Event) -> str:
     return "{" + ",".join([part for part in (text[1:-1], *added) if part]) + "}"
 
 
-async def _elsewhere(store: Store, event: Event) -> dict[str, str]:
+async def _elsewhere(store: Store, event: EventRow) -> dict[str, str]:
     """What does not stand in the log, as JSON text by field."""
     try:
         if event.type in ("step.failed", "step.denied"):
@@ -60,13 +60,13 @@ async def _elsewhere(store: Store, event: Event) -> dict[str, str]:
     return {}
 
 
-def _error(step: Step) -> str:
+def _error(step: StepRow) -> str:
     refused = identity.parse(step.error) if step.error else None
     said = refused if isinstance(refused, dict) else {}
     return identity.canonical({"reason": step.reason or "policy_denied", "rule_id": step.rule_id} | said)
 
 
-def _documented(event: Event) -> dict[str, Any]:
+def _documented(event: EventRow) -> dict[str, Any]:
     family, _, type = event.type.partition(".")
     match family:
         case "execution":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import uuid_utils
 
 from rebuno.errors import StoreCorrupt
-from rebuno.journal.records import Approval, Copied, Execution, NewEvent, Place, Step
+from rebuno.journal.records import ApprovalRow, Copied, ExecutionRow, NewEvent, StepRow, WindowPlace
 from rebuno.kernel.core import events as words
 from rebuno.kernel.core import inheritance
 from rebuno.kernel.core.divergence import may_be_done
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.history.archive import Recording
 
 
-def places_of(recording: "Recording") -> Iterator[Place]:
+def places_of(recording: "Recording") -> Iterator[WindowPlace]:
     """The places that the steps have in limits, each since its first event. Raises `StoreCorrupt` where the log names
     what is no limit."""
     begun: set[str] = set()
@@ -39,7 +39,7 @@ def places_of(recording: "Recording") -> Iterator[Place]:
             ) from None
 
 
-def continued(recording: "Recording", now: float) -> tuple[Execution, list[NewEvent], Copied]:
+def continued(recording: "Recording", now: float) -> tuple[ExecutionRow, list[NewEvent], Copied]:
     """An execution that has not ended as it goes on in another store, the events that tell so, and its rows."""
     execution = replace(
         recording.execution,
@@ -74,9 +74,9 @@ def continued(recording: "Recording", now: float) -> tuple[Execution, list[NewEv
     return execution, events, Copied(tuple(steps), tuple(approvals), dispatch)
 
 
-def _asked_anew(execution: Execution, step: Step, now: float, number: int) -> tuple[Step, Approval]:
+def _asked_anew(execution: ExecutionRow, step: StepRow, now: float, number: int) -> tuple[StepRow, ApprovalRow]:
     """A step that may have started under its grant elsewhere, and the question of event `number` about it."""
-    question = Approval(
+    question = ApprovalRow(
         id=str(uuid_utils.uuid7()),
         execution_id=step.execution_id,
         step_id=step.step_id,
@@ -92,7 +92,7 @@ def _asked_anew(execution: Execution, step: Step, now: float, number: int) -> tu
     return replace(step, status=StepStatus.AWAITING, approval_id=question.id), question
 
 
-def _asking(step: Step, question: Approval, now: float) -> list[NewEvent]:
+def _asking(step: StepRow, question: ApprovalRow, now: float) -> list[NewEvent]:
     reason = "an effect of a fork"
     decision = Decision(Verdict.APPROVAL, FORK_EFFECT, reason, bundle=step.bundle, digest=step.digest)
     at = rfc3339(now)

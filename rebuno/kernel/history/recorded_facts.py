@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Collection, Iterable
 
-from rebuno.journal.records import Approval, Execution, Step
+from rebuno.journal.records import ApprovalRow, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.attempt import load
@@ -14,13 +14,15 @@ from rebuno.policy.testing.backtest import Judged
 _PAGE = 200
 
 
-async def judged(store: Store, execution: Execution) -> list[Judged]:
+async def judged(store: Store, execution: ExecutionRow) -> list[Judged]:
     """Every step of an execution; see `of_rows`. Raises a `StoreError` where the store does."""
     steps, approvals = await load(store, execution.id)
     return of_rows(execution, steps.values(), approvals.values(), await began_by(store, execution))
 
 
-def of_rows(execution: Execution, steps: Collection[Step], approvals: Iterable[Approval], parent: str) -> list[Judged]:
+def of_rows(
+    execution: ExecutionRow, steps: Collection[StepRow], approvals: Iterable[ApprovalRow], parent: str
+) -> list[Judged]:
     """Every step with the facts of its first submission, in the order in which they are given. They share one history,
     which is read once. `parent` is the execution that began this one (`origins`)."""
     past = facts.history(steps, approvals)
@@ -37,7 +39,7 @@ def of_rows(execution: Execution, steps: Collection[Step], approvals: Iterable[A
     ]
 
 
-async def began_since(store: Store, since: float) -> AsyncIterator[Execution]:
+async def began_since(store: Store, since: float) -> AsyncIterator[ExecutionRow]:
     """The executions that were created at this time or later, in seconds since 1970, newest first."""
     before: str | None = None
     while page := await store.executions(before=before, limit=_PAGE):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.journal.records import Step
+from rebuno.journal.records import StepRow
 from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.identify import identify
 from rebuno.kernel.history.archive import Recording
@@ -136,7 +136,7 @@ class Rehearsal:
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
 
-    def unvisited(self) -> Iterator[Step]:
+    def unvisited(self) -> Iterator[StepRow]:
         """The recorded steps that have not come again and could have: not those inside the body of another one."""
         return (step for step in self.recording.steps if not step.parent_id and step.step_id not in self._visited)
 
@@ -180,12 +180,12 @@ class Rehearsal:
         return Answer(Say.EXECUTION_BLOCKED)
 
     @staticmethod
-    def _instead_of(came: Identified, missed: tuple[Step, ...]) -> Step:
+    def _instead_of(came: Identified, missed: tuple[StepRow, ...]) -> StepRow:
         like = (step for step in missed if (step.kind, step.target) == (came.kind, came.target))
         return next(like, missed[0])
 
 
-def _seen(step: Step | Identified) -> Seen:
+def _seen(step: StepRow | Identified) -> Seen:
     return Seen(step.step_id, step.kind.value, step.target, step.args)
 
 
@@ -206,7 +206,7 @@ def failed(reason: str) -> str:
     return f"failed: {reason}"
 
 
-def _recorded(known: Step) -> Answer:
+def _recorded(known: StepRow) -> Answer:
     error = identity.parse(known.error) if known.error else {}
     match known.status:
         case StepStatus.SUCCEEDED:

@@ -202,7 +202,7 @@ async def tell(store: Store, execution_id: str) -> Story:
     events: list[Event] = []
     while page := await store.events(row.id, after=events[-1].event_seq if events else 0, limit=_PAGE):
         events += map(views.event, page)
-    rows: list[records.Step] = []
+    rows: list[records.StepRow] = []
     while more := await store.steps(row.id, after=rows[-1].decided_seq if rows else 0, limit=_PAGE):
         rows += more
     about = {step.step_id: step for step in rows}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.errors import ConflictError, ValidationError
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.journal.store import Store
 from rebuno.kernel.history.audit import Audit
 from rebuno.policy.restore import keeps
@@ -63,7 +63,7 @@ async def check(store: Store, execution_id: str, *, head: str = "") -> Verified:
     raise ConflictError(f"the execution `{execution_id}` is being written all the time; ask again later")
 
 
-async def _audited(store: Store, execution: Execution, head: str) -> Verified:
+async def _audited(store: Store, execution: ExecutionRow, head: str) -> Verified:
     audit = Audit(execution)
     digests = {execution.digest: None}
     known = 0

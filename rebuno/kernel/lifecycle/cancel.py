@@ -5,7 +5,7 @@ from itertools import count
 from typing import Final
 
 from rebuno.errors import ConflictError, Stale, Terminated
-from rebuno.journal.records import Batch, Execution, ExecutionWrite, Step
+from rebuno.journal.records import Batch, ExecutionRow, ExecutionWrite, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
 from rebuno.kernel.core.transact import PATIENCE, fence
@@ -17,7 +17,7 @@ from rebuno.model.execution import ExecutionStatus
 DEADLINE_EXCEEDED: Final = "deadline_exceeded"
 
 
-async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") -> Execution:
+async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") -> ExecutionRow:
     """Cancels an execution. Committed when this returns: nobody is asked any more, started steps are `cancelled`,
     waiting ones denied, and whoever runs the handler has lost it.
 
@@ -26,7 +26,7 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
         ConflictError: it has ended already.
         StoreError
     """
-    unsettled: dict[str, Step] = {}
+    unsettled: dict[str, StepRow] = {}
     seen = 0
     for tried in count():
         if tried >= PATIENCE:

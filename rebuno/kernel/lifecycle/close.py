@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from rebuno.journal.records import Approval, ApprovalWrite, Execution, Step, StepWrite
+from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, StepRow, StepWrite
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
 from rebuno.kernel.core.effects import Changes
@@ -14,7 +14,7 @@ from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus
 
 
-def close(steps: Iterable[Step], approvals: Iterable[Approval], status: ExecutionStatus) -> Changes:
+def close(steps: Iterable[StepRow], approvals: Iterable[ApprovalRow], status: ExecutionStatus) -> Changes:
     """What any end of an execution does to what it leaves open: nobody is asked any more, nothing starts any more."""
     changes = Changes()
     for question in approvals:
@@ -34,7 +34,7 @@ def close(steps: Iterable[Step], approvals: Iterable[Approval], status: Executio
     return changes
 
 
-async def failure(store: Store, execution: Execution) -> dict[str, Any] | None:
+async def failure(store: Store, execution: ExecutionRow) -> dict[str, Any] | None:
     """What is kept of the exception that an execution's handler ended with, as `rebuno.model.raised` tells it; None
     where there is none. Raises a `StoreError` where the store does."""
     if execution.status is not ExecutionStatus.FAILED:

@@ -10,14 +10,14 @@ import uuid_utils
 
 from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, Stale, Terminated
 from rebuno.journal.records import (
-    Approval,
+    ApprovalRow,
     ApprovalWrite,
     Batch,
-    Execution,
+    ExecutionRow,
     ExecutionWrite,
     Lease,
     NewEvent,
-    Step,
+    StepRow,
 )
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as words
@@ -51,7 +51,7 @@ async def begin(
     pin: bool = False,
     deadline: float | None = None,
     parent: str = "",
-) -> Attempt | Execution:
+) -> Attempt | ExecutionRow:
     """Starts an execution, or takes over where an earlier run of it stopped.
 
     `key` is the caller's own id, or that of an execution. `let_go` names attempts of this process (execution's id and
@@ -109,7 +109,7 @@ async def begin(
             continue
 
 
-async def _known(store: Store, agent_id: str, key: str) -> Execution | None:
+async def _known(store: Store, agent_id: str, key: str) -> ExecutionRow | None:
     found = await store.find(agent_id, key)
     if found is None and may_be_own(key):
         with suppress(NotFoundError):
@@ -128,7 +128,7 @@ async def _refuse_expired(store: Store, agent_id: str, key: str) -> None:
         raise ExecutionExpired(key, execution_id=gone.id, status=gone.status.value, output_hash=gone.output_hash)
 
 
-async def _judge(store: Store, policy: Policy, execution: Execution) -> Policy:
+async def _judge(store: Store, policy: Policy, execution: ExecutionRow) -> Policy:
     """Whose rules hold: today's, unless the execution is pinned to those of its start."""
     if not execution.pinned or execution.digest == policy.digest:
         return policy
@@ -145,9 +145,9 @@ def _new(
     pinned: bool,
     deadline: float | None,
     parent: str,
-) -> Execution:
+) -> ExecutionRow:
     now = store.now()
-    return Execution(
+    return ExecutionRow(
         id=str(uuid_utils.uuid7()),
         agent_id=agent_id,
         key=key,
@@ -163,13 +163,13 @@ def _new(
     )
 
 
-def _started(execution: Execution, policy: Policy) -> NewEvent:
+def _started(execution: ExecutionRow, policy: Policy) -> NewEvent:
     holder = execution.holder
     assert holder is not None
     return words.execution("started", attempt=execution.attempt, host=holder.host, pid=holder.pid, digest=policy.digest)
 
 
-async def _attempt(store: Store, policy: Policy, execution: Execution, approvals: Iterable[Approval]) -> Attempt:
+async def _attempt(store: Store, policy: Policy, execution: ExecutionRow, approvals: Iterable[ApprovalRow]) -> Attempt:
     parent = await began_by(store, execution)
     lease = Lease(execution.id, execution.attempt, store.holder.owner)
     store.keep(lease)
@@ -178,7 +178,7 @@ async def _attempt(store: Store, policy: Policy, execution: Execution, approvals
     return attempt
 
 
-async def _take_over(store: Store, policy: Policy, execution: Execution) -> Attempt | Execution:
+async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> Attempt | ExecutionRow:
     asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
     approvals = {approval.id: approval for approval in asked}
     changes = Changes()
@@ -222,7 +222,7 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
 
 
 def judge_waiting(
-    policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval], parent: str
+    policy: Policy, execution: ExecutionRow, steps: dict[str, StepRow], approvals: dict[str, ApprovalRow], parent: str
 ) -> Changes:
     """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies. `parent` is the
     execution that began this one."""
@@ -247,7 +247,7 @@ def judge_waiting(
 
 async def finish(
     attempt: Attempt, *, output: str | None = None, failure_reason: str = "", raised: dict[str, Any] | None = None
-) -> Execution:
+) -> ExecutionRow:
     """Ends the execution with an output, or with the reason of its failure and what was `raised`, as
     `rebuno.model.raised` tells it. Committed when this returns.
 
@@ -285,7 +285,7 @@ async def end(
     await attempt.write(changes.events, steps=changes.steps, approvals=changes.approvals, execution=write, judged=True)
 
 
-async def suspend(attempt: Attempt) -> Execution | None:
+async def suspend(attempt: Attempt) -> ExecutionRow | None:
     """Ends a blocked attempt. None where everything it waited for was answered meanwhile: run the handler again."""
     while True:
         await attempt.current()
@@ -332,7 +332,7 @@ async def abandon(attempt: Attempt) -> None:
     await release.committed
 
 
-async def _let_go(attempt: Attempt) -> Execution:
+async def _let_go(attempt: Attempt) -> ExecutionRow:
     attempt.ended = True
     attempt.store.drop(attempt.lease)
     return await attempt.store.execution(attempt.execution.id)

@@ -15,7 +15,7 @@ from rebuno.errors import (
     ValidationError,
     failure_reason,
 )
-from rebuno.journal.records import Approval, Copied, Event, Execution, NewEvent, Place, Step
+from rebuno.journal.records import ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow, WindowPlace
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import load
@@ -37,7 +37,7 @@ _BY_THE_END: Final = frozenset(f"execution_{status.value}" for status in Executi
 
 async def fork(
     store: Store,
-    source: Execution,
+    source: ExecutionRow,
     at_seq: int,
     *,
     key: str | None = None,
@@ -46,7 +46,7 @@ async def fork(
     pinned: bool = False,
     deadline: float | None = None,
     created_by: str = "",
-) -> Execution:
+) -> ExecutionRow:
     """A new execution with the source's input and the steps that it had settled by its event `at_seq`, with their
     verdicts, times, events and places in limits. Nobody runs it yet; that of a served execution is queued for its
     agent. `key` is the caller's own id for it, `session` the served one's own; it ends `deadline` seconds from now.
@@ -71,7 +71,7 @@ async def fork(
     if not 1 <= at_seq <= source.head_seq:
         raise ValidationError(f"the execution `{source.id}` has the events 1 to {source.head_seq}, and no {at_seq}")
     steps, approvals = await load(store, source.id)
-    new = Execution(
+    new = ExecutionRow(
         id=str(uuid_utils.uuid7()),
         agent_id=source.agent_id,
         key=key,
@@ -129,7 +129,7 @@ async def fork(
     return await store.execution(new.id)
 
 
-async def retry_point(store: Store, source: Execution) -> int:
+async def retry_point(store: Store, source: ExecutionRow) -> int:
     """The event at which a fork of a failed or cancelled execution tries again: the newest one before what its end
     did to its steps and, where a step made it fail, before that step failed.
 
@@ -152,7 +152,7 @@ async def retry_point(store: Store, source: Execution) -> int:
     return last if culprit is None else culprit.outcome_seq - 1
 
 
-def _culprit(source: Execution, settled: list[Step]) -> Step | None:
+def _culprit(source: ExecutionRow, settled: list[StepRow]) -> StepRow | None:
     """The step that made an execution fail; None where none did."""
     bad = [step for step in settled if step.status in (StepStatus.FAILED, StepStatus.DENIED)]
     said = [step for step in bad if source.failure_reason in _reasons(step)]
@@ -166,7 +166,7 @@ def _culprit(source: Execution, settled: list[Step]) -> Step | None:
     return _cause(newest, settled) if source.failure_reason.startswith(_OF_A_STEP) or not after_it else None
 
 
-def _cause(step: Step, settled: list[Step]) -> Step:
+def _cause(step: StepRow, settled: list[StepRow]) -> StepRow:
     """The step inside a failed one's body that made it fail, which would come to the same again; else itself."""
     inside = [inner for inner in settled if inner.parent_id == step.step_id and _end(inner) < _end(step)]
     bad = [inner for inner in inside if inner.status in (StepStatus.FAILED, StepStatus.DENIED)]
@@ -179,11 +179,11 @@ def _cause(step: Step, settled: list[Step]) -> Step:
     return _cause(newest, settled) if said or not after_it else step
 
 
-def _end(step: Step) -> int:
+def _end(step: StepRow) -> int:
     return step.outcome_seq
 
 
-def _raised(step: Step) -> ToolError | PolicyError:
+def _raised(step: StepRow) -> ToolError | PolicyError:
     """What a handler gets of a step that failed or was denied."""
     error = error_of(step)
     if step.status is StepStatus.DENIED:
@@ -193,13 +193,13 @@ def _raised(step: Step) -> ToolError | PolicyError:
     return ToolError(error, target=step.target)
 
 
-def _reasons(step: Step) -> tuple[str, ...]:
+def _reasons(step: StepRow) -> tuple[str, ...]:
     """Why an execution says that it failed where this step made it fail, in the words of any version."""
     raised = _raised(step)
     return failure_reason(raised), f"tool_error: {raised}"
 
 
-def _closed(step: Step, approvals: Mapping[str, Approval]) -> bool:
+def _closed(step: StepRow, approvals: Mapping[str, ApprovalRow]) -> bool:
     """Whether the end of the execution settled the step."""
     if step.status is StepStatus.CANCELLED:
         return True
@@ -210,13 +210,13 @@ def _closed(step: Step, approvals: Mapping[str, Approval]) -> bool:
     return step.status is StepStatus.DENIED and error_of(step).get("reason") in _BY_THE_END
 
 
-def error_of(step: Step) -> dict[str, Any]:
+def error_of(step: StepRow) -> dict[str, Any]:
     """What is recorded of why a step failed or was denied; empty where that is no object."""
     error = identity.parse(step.error) if step.error else None
     return error if isinstance(error, dict) else {}
 
 
-async def _with_bodies(store: Store, execution: Execution, steps: dict[str, Step]) -> dict[str, Step]:
+async def _with_bodies(store: Store, execution: ExecutionRow, steps: dict[str, StepRow]) -> dict[str, StepRow]:
     """The steps of an execution, and those that it has yet to come to in whose bodies copied ones stand: as whoever it
     was forked from knows them, unless retention took that."""
     if not execution.forked_from or all(_placed(step, steps) for step in steps.values()):
@@ -229,7 +229,7 @@ async def _with_bodies(store: Store, execution: Execution, steps: dict[str, Step
     return _Copy(execution, 0, known, {}).moved() | steps
 
 
-def _placed(step: Step, steps: dict[str, Step]) -> bool:
+def _placed(step: StepRow, steps: dict[str, StepRow]) -> bool:
     """Whether the bodies around the step are known, without which its id in a fork is not."""
     while step.parent_id and step.parent_id in steps:
         step = steps[step.parent_id]
@@ -239,7 +239,9 @@ def _placed(step: Step, steps: dict[str, Step]) -> bool:
 class _Copy:
     """What a fork takes over, under ids of its own."""
 
-    def __init__(self, new: Execution, at_seq: int, steps: dict[str, Step], approvals: dict[str, Approval]) -> None:
+    def __init__(
+        self, new: ExecutionRow, at_seq: int, steps: dict[str, StepRow], approvals: dict[str, ApprovalRow]
+    ) -> None:
         self.events: list[NewEvent] = []
         self._new = new
         self._at_seq = at_seq
@@ -257,13 +259,13 @@ class _Copy:
         self._approval_ids = {approval_id: str(uuid_utils.uuid7()) for approval_id in self._approvals} | {"": ""}
         # Where each copied event of the source stands in the fork.
         self._numbers: dict[int, int] = {0: 0}
-        self._places: list[Place] = []
+        self._places: list[WindowPlace] = []
 
     def add(self, event: NewEvent) -> None:
         """Adds an event of the fork's own."""
         self.events.append(event)
 
-    def take(self, event: Event) -> None:
+    def take(self, event: EventRow) -> None:
         """Copies an event of the source, if it is about a step that is copied."""
         payload = event.payload
         family = event.type.partition(".")[0]
@@ -282,7 +284,7 @@ class _Copy:
             # Only the first event of a step names limits.
             self._places += places(self._new, moved["step_id"], event)
 
-    def moved(self) -> dict[str, Step]:
+    def moved(self) -> dict[str, StepRow]:
         """The steps under the ids that they have in the fork, each as one that has not settled."""
         return {
             self._id(step.step_id): replace(

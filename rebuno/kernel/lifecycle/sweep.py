@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rebuno.errors import ConflictError, NotFoundError, RebunoError, Stale, StoreError, Terminated
-from rebuno.journal.records import Batch, Execution, ExecutionWrite, Tombstone
+from rebuno.journal.records import Batch, ExecutionRow, ExecutionWrite, Tombstone
 from rebuno.journal.store import Store
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
@@ -71,7 +71,7 @@ class _Sweep:
         self.failed: set[str] = set()
 
     async def each(
-        self, page: Callable[[], Awaitable[list[Execution]]], work: Callable[[Execution], Awaitable[bool]]
+        self, page: Callable[[], Awaitable[list[ExecutionRow]]], work: Callable[[ExecutionRow], Awaitable[bool]]
     ) -> int:
         """How many executions it worked on, page by page; each page is asked for anew, as those done are no longer in
         it."""
@@ -86,7 +86,7 @@ class _Sweep:
                 else:
                     self.failed.add(execution.id)
 
-    async def _one(self, execution: Execution, work: Callable[[Execution], Awaitable[bool]]) -> bool:
+    async def _one(self, execution: ExecutionRow, work: Callable[[ExecutionRow], Awaitable[bool]]) -> bool:
         try:
             return await work(execution)
         except (ConflictError, NotFoundError, Stale, Terminated):
@@ -96,11 +96,11 @@ class _Sweep:
             logger.warning("the execution `%s` could not be swept: %s", execution.id, error)
             return False
 
-    async def end_overdue(self, execution: Execution) -> bool:
+    async def end_overdue(self, execution: ExecutionRow) -> bool:
         await cancel(self.store, execution.id, reason=DEADLINE_EXCEEDED)
         return True
 
-    async def bury(self, execution: Execution) -> bool:
+    async def bury(self, execution: ExecutionRow) -> bool:
         return await self.store.bury(
             Tombstone(
                 execution.id,
@@ -123,7 +123,7 @@ class _Sweep:
             before = page[-1].id
         return released
 
-    async def _release(self, execution: Execution) -> bool:
+    async def _release(self, execution: ExecutionRow) -> bool:
         # Of a served one the next delivery sees to that.
         if execution.served or execution.holder is None or await self.store.alive(execution):
             return False

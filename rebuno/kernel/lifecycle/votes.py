@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, StoreCorrupt, Terminated, ValidationError
-from rebuno.journal.records import Approval, ApprovalWrite, Execution, ExecutionWrite, Step, StepWrite, Vote
+from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, ExecutionWrite, StepRow, StepWrite, VoteRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as words
 from rebuno.kernel.core import transact
@@ -40,7 +40,7 @@ async def resolve(
     asserted_by: str = "",
     rationale: str = "",
     scope: str = GrantScope.ONCE,
-) -> Approval:
+) -> ApprovalRow:
     """One person grants or denies. Committed when this returns; what waited for nothing else may run again.
 
     `asserted_by` is who vouches for the name `decided_by`. A denial decides at once, a grant once everybody whom the
@@ -55,7 +55,7 @@ async def resolve(
         ValidationError: the name could be taken for another one, or there is no such scope here.
         StoreError
     """
-    vote = Vote(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
+    vote = VoteRow(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
     wanted = _scope(scope)
     for tried in count():
         question = await store.approval(approval_id)
@@ -85,14 +85,14 @@ async def resolve(
     return await store.approval(approval_id)
 
 
-def overdue(question: Approval, now: float) -> bool:
+def overdue(question: ApprovalRow, now: float) -> bool:
     """Whether nobody has answered in time."""
     return question.status == "pending" and 0 < question.timeout_at < now
 
 
 async def expire(store: Store, execution_id: str) -> int:
     """Ends the overdue questions of one execution, which may run again if it waited for nothing else; how many."""
-    late: list[Approval] = []
+    late: list[ApprovalRow] = []
     for tried in count():
         execution = await store.execution(execution_id)
         if execution.status.terminal:
@@ -141,12 +141,12 @@ async def expire_due(store: Store) -> int:
     return total
 
 
-async def questions(store: Store, execution_id: str) -> dict[str, Approval]:
+async def questions(store: Store, execution_id: str) -> dict[str, ApprovalRow]:
     """Every approval of an execution."""
     return {question.id: question for question in await store.approvals(execution_id=execution_id, limit=sys.maxsize)}
 
 
-async def panels_of(store: Store, question: Approval) -> tuple[Panel, ...]:
+async def panels_of(store: Store, question: ApprovalRow) -> tuple[Panel, ...]:
     """Who must agree: as the row says, or as the log does where several layers ask different people."""
     for event in await store.events(question.execution_id, after=question.requested_seq - 1, limit=1):
         if event.type == "approval.requested" and "panels" in event.payload:
@@ -168,7 +168,7 @@ def _scope(scope: str) -> GrantScope:
         raise ValidationError(f"`{scope}` is no scope of a grant; one of {', '.join(GrantScope)}") from None
 
 
-def _check_open(question: Approval) -> None:
+def _check_open(question: ApprovalRow) -> None:
     if question.status == "pending":
         return
     names = granters(question) if question.status == "granted" else (question.decided_by,)
@@ -177,7 +177,7 @@ def _check_open(question: Approval) -> None:
     raise ConflictError(f"the approval `{question.id}` is {question.status}{f' by {by}' if by else ''} already{at}")
 
 
-def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: GrantScope) -> None:
+def _check_vote(question: ApprovalRow, panels: Sequence[Panel], vote: VoteRow, scope: GrantScope) -> None:
     # A name that the rule itself writes is what that person is called.
     if vote.decided_by not in question.approvers:
         check_name(vote.decided_by)
@@ -198,7 +198,7 @@ def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: 
         raise ValidationError(f"a grant of `{question.id}` covers this one step; leave the scope `{scope}` out")
 
 
-def _voted(question: Approval, panels: Sequence[Panel], vote: Vote, scope: GrantScope) -> Approval:
+def _voted(question: ApprovalRow, panels: Sequence[Panel], vote: VoteRow, scope: GrantScope) -> ApprovalRow:
     votes = (*question.votes, vote)
     if vote.decision == DENY:
         status = "denied"
@@ -213,7 +213,7 @@ def _voted(question: Approval, panels: Sequence[Panel], vote: Vote, scope: Grant
 
 
 async def _changes(
-    store: Store, execution: Execution, approvals: dict[str, Approval], answered: Approval, vote: Vote
+    store: Store, execution: ExecutionRow, approvals: dict[str, ApprovalRow], answered: ApprovalRow, vote: VoteRow
 ) -> tuple[Changes, ExecutionWrite | None]:
     said: dict[str, object] = {"decided_by": vote.decided_by, "scope": answered.scope}
     said |= {"asserted_by": vote.asserted_by} if vote.asserted_by else {}
@@ -237,11 +237,11 @@ async def _changes(
     return changes, _resume(execution, approvals, changes)
 
 
-def _refuse(changes: Changes, step: Step, reason: str) -> None:
+def _refuse(changes: Changes, step: StepRow, reason: str) -> None:
     changes.add((words.refused(step, reason),), (StepWrite(refuse(step, reason, step.rule_id), settled=0),))
 
 
-def _resume(execution: Execution, approvals: dict[str, Approval], changes: Changes) -> ExecutionWrite | None:
+def _resume(execution: ExecutionRow, approvals: dict[str, ApprovalRow], changes: Changes) -> ExecutionWrite | None:
     """Lets the execution run again if nothing is left that it waits for."""
     waits = any(question.status == "pending" for question in approvals.values())
     if waits or execution.status is not ExecutionStatus.BLOCKED:
@@ -252,7 +252,7 @@ def _resume(execution: Execution, approvals: dict[str, Approval], changes: Chang
 
 
 async def _end(
-    store: Store, execution: Execution, approvals: dict[str, Approval], changes: Changes, reason: str
+    store: Store, execution: ExecutionRow, approvals: dict[str, ApprovalRow], changes: Changes, reason: str
 ) -> ExecutionWrite:
     """What is done cannot be refused any more; the run that did it can."""
     steps, _ = await load(store, execution.id)

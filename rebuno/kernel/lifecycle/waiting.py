@@ -3,14 +3,14 @@
 from contextlib import suppress
 
 from rebuno.errors import NotFoundError
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from rebuno.types import BlockedOn
 
 
-async def awaited(store: ServedStore, execution_id: str) -> list[Execution]:
+async def awaited(store: ServedStore, execution_id: str) -> list[ExecutionRow]:
     """The subagents whose steps still run: of what the execution waits for."""
     found = []
     for child in await store.children(execution_id):
@@ -21,7 +21,7 @@ async def awaited(store: ServedStore, execution_id: str) -> list[Execution]:
     return found
 
 
-async def blocked_on(store: ServedStore, execution: Execution) -> list[BlockedOn]:
+async def blocked_on(store: ServedStore, execution: ExecutionRow) -> list[BlockedOn]:
     """The open questions and the subagents that a blocked execution waits for; nothing of another one."""
     if execution.status is not ExecutionStatus.BLOCKED:
         return []

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from rebuno.errors import BundleError, ConflictError, LeaseSuperseded, NotFoundError, StoreError, Terminated
-from rebuno.journal.records import Lease, Step
+from rebuno.journal.records import Lease, StepRow
 from rebuno.kernel.served import report, submit
 from rebuno.kernel.served.replica import Dispatched, Replica
 from rebuno.kernel.served.report import Outcome, Settled
@@ -124,7 +124,7 @@ class Agents(Replica):
     async def _lease(self, agent_id: str) -> float:
         return self._dispatcher.lease_of(await self._registry.agent(agent_id))
 
-    async def _step(self, execution_id: str, step_id: str) -> Step:
+    async def _step(self, execution_id: str, step_id: str) -> StepRow:
         step = await self._store.step(step_id)
         if step.execution_id != execution_id:
             raise NotFoundError(f"the execution `{execution_id}` has no step `{step_id}`")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from rebuno.errors import LeaseSuperseded, Stale, Terminated
-from rebuno.journal.records import Approval, Basis, Dispatch, Execution, Lease, Step
+from rebuno.journal.records import ApprovalRow, Basis, Dispatch, ExecutionRow, Lease, StepRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import NEWEST, Attempt
 from rebuno.kernel.core.origins import began_by
@@ -46,14 +46,14 @@ class _Recorded(Recorded):
         store: ServedStore,
         execution_id: str,
         attempt: int,
-        approvals: Iterable[Approval],
+        approvals: Iterable[ApprovalRow],
         looks_back: LooksBack,
         digest: str,
     ) -> None:
         super().__init__(store, execution_id, attempt, approvals, looks_back, base=NEWEST, digest=digest, visited=set())
         self.came: list[Came] = []
 
-    def _take_step(self, step: Step) -> None:
+    def _take_step(self, step: StepRow) -> None:
         if step.visited == self._attempt:
             self.visited.add(step.step_id)
             ours = step.attempt == self._attempt
@@ -76,9 +76,9 @@ class ServedAttempt(Attempt):
         self,
         store: ServedStore,
         policy: Policy,
-        execution: Execution,
+        execution: ExecutionRow,
         lease: Lease,
-        approvals: Iterable[Approval],
+        approvals: Iterable[ApprovalRow],
         dispatch: Dispatch | None,
     ) -> None:
         self.served = store
@@ -91,14 +91,14 @@ class ServedAttempt(Attempt):
         super().__init__(store, policy, execution, lease, approvals)
 
     @classmethod
-    async def load(cls, store: ServedStore, policy: Policy, execution: Execution, lease: Lease) -> Self:
+    async def load(cls, store: ServedStore, policy: Policy, execution: ExecutionRow, lease: Lease) -> Self:
         """The attempt that has this lease, as the store knows it. Raises as `reload`."""
         attempt = cls(store, policy, execution, lease, (), None)
         attempt.parent = await began_by(store, execution)
         await attempt.reload()
         return attempt
 
-    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> _Recorded:
+    def _reading(self, approvals: Iterable[ApprovalRow], visited: set[str]) -> _Recorded:
         digest = self.policy.digest
         return _Recorded(self.served, self.execution.id, self.lease.attempt, approvals, self._looks_back, digest)
 
@@ -195,7 +195,7 @@ class ServedAttempt(Attempt):
         await self.served.extend(self.lease, 0.0)
 
 
-def check_owner(execution: Execution, lease: Lease) -> None:
+def check_owner(execution: ExecutionRow, lease: Lease) -> None:
     """Raises `Terminated` where an execution has ended, `LeaseSuperseded` where the lease is not good for it."""
     if execution.status.terminal:
         raise Terminated(f"execution `{execution.id}` has ended: it is {execution.status.value}")

@@ -6,7 +6,7 @@ from typing import Final
 
 from rebuno import types
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
-from rebuno.journal.records import Event, Execution, Step
+from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.kernel import views
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.history import event_payloads
@@ -39,7 +39,7 @@ class Clients(Replica):
         spawned_by: tuple[str, str] | None = None,
         on_behalf_of: str = "",
         created_by: str = "",
-    ) -> Execution:
+    ) -> ExecutionRow:
         """Begins an execution of canonical JSON `input`, or returns the one that has this key or this parent step
         already. `spawned_by` is an execution and its step.
 
@@ -57,7 +57,7 @@ class Clients(Replica):
             self._wake()
         return execution
 
-    async def execution(self, execution_id: str) -> Execution:
+    async def execution(self, execution_id: str) -> ExecutionRow:
         """The execution, else `NotFoundError`."""
         return await self._store.execution(execution_id)
 
@@ -69,7 +69,7 @@ class Clients(Replica):
         status: str | None = None,
         cursor: str | None = None,
         limit: int = 50,
-    ) -> tuple[list[Execution], str | None]:
+    ) -> tuple[list[ExecutionRow], str | None]:
         """A page, newest first, and the cursor of the next one (None: it was the last). `ValidationError` for an
         unknown cursor or status."""
         if status is not None and status not in set(ExecutionStatus):
@@ -85,11 +85,11 @@ class Clients(Replica):
         )
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
-    async def shown(self, execution: Execution) -> types.Execution:
+    async def shown(self, execution: ExecutionRow) -> types.Execution:
         """An execution as clients are shown it: with its session, what it waits for, and what its handler raised."""
         return await shown(self._store, execution)
 
-    async def events(self, execution_id: str, *, after: int = 0, limit: int = 100) -> list[Event]:
+    async def events(self, execution_id: str, *, after: int = 0, limit: int = 100) -> list[EventRow]:
         """A page of events, at most 1000; else `NotFoundError`."""
         limit = min(max(limit, 1), MOST_EVENTS)
         found = await self._store.events(execution_id, after=max(after, 0), limit=limit)
@@ -97,23 +97,23 @@ class Clients(Replica):
             await self._store.execution(execution_id)
         return found
 
-    async def documented(self, event: Event) -> types.Event:
+    async def documented(self, event: EventRow) -> types.Event:
         """An event with its payload as the protocol documents it."""
         return views.event(event, await event_payloads.payload(self._store, event))
 
-    async def steps(self, execution_id: str, *, terminal: bool = False) -> list[Step]:
+    async def steps(self, execution_id: str, *, terminal: bool = False) -> list[StepRow]:
         """Every step in the order of decisions, or only those that have ended; else `NotFoundError`."""
         await self._store.execution(execution_id)
-        found: list[Step] = []
+        found: list[StepRow] = []
         while page := await self._store.steps(execution_id, after=found[-1].decided_seq if found else 0):
             found += page
         return [step for step in found if step.status.terminal] if terminal else found
 
-    async def began_by(self, execution: Execution) -> str:
+    async def began_by(self, execution: ExecutionRow) -> str:
         """The id of the execution that began this one, or the one whose copy it is; empty where a client did."""
         return await began_by(self._store, execution)
 
-    async def step(self, execution_id: str, step_id: str) -> Step:
+    async def step(self, execution_id: str, step_id: str) -> StepRow:
         """One step of this execution, else `NotFoundError`."""
         step = await self._store.step(step_id)
         if step.execution_id != execution_id:
@@ -146,7 +146,7 @@ class Clients(Replica):
         keep_policy: bool = False,
         deadline: float | None = None,
         created_by: str = "",
-    ) -> Execution:
+    ) -> ExecutionRow:
         """A new execution that begins where this one stood at an event. It is judged by its agent's policy of today,
         even where this one is pinned; to its end by `bundle`, the text of a policy of its own, or with `keep_policy` by
         the one that this one began under. It is cancelled `deadline` seconds from now, unless it has ended.

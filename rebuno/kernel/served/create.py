@@ -6,7 +6,7 @@ from typing import Final
 import uuid_utils
 
 from rebuno.errors import ConflictError, NotFoundError, Stale, Terminated, ValidationError
-from rebuno.journal.records import Batch, Copied, Execution, ExecutionWrite, NewEvent
+from rebuno.journal.records import Batch, Copied, ExecutionRow, ExecutionWrite, NewEvent
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as words
 from rebuno.kernel.lifecycle.dispatch import queued
@@ -34,7 +34,7 @@ class Wanted:
     created_by: str = ""
 
 
-async def create(store: ServedStore, wanted: Wanted, digest: str) -> tuple[Execution, bool]:
+async def create(store: ServedStore, wanted: Wanted, digest: str) -> tuple[ExecutionRow, bool]:
     """Begins an execution, or finds the one that has this key or this parent step already; and whether it is new. It is
     `pending` where its session is busy, else due at once.
 
@@ -62,7 +62,7 @@ async def create(store: ServedStore, wanted: Wanted, digest: str) -> tuple[Execu
             return await store.execution(execution.id), True
 
 
-async def _before(store: ServedStore, wanted: Wanted) -> Execution | None:
+async def _before(store: ServedStore, wanted: Wanted) -> ExecutionRow | None:
     if wanted.spawned_by is not None:
         child = await store.child(wanted.spawned_by[1])
         if child is not None:
@@ -121,9 +121,9 @@ async def _check_spawn(store: ServedStore, wanted: Wanted) -> None:
         )
 
 
-def _new(wanted: Wanted, parent: str, digest: str, busy: bool) -> Execution:
+def _new(wanted: Wanted, parent: str, digest: str, busy: bool) -> ExecutionRow:
     execution_id, step_id = wanted.spawned_by or ("", "")
-    return Execution(
+    return ExecutionRow(
         id=str(uuid_utils.uuid7()),
         agent_id=wanted.agent_id,
         key=wanted.key or None,
@@ -140,7 +140,7 @@ def _new(wanted: Wanted, parent: str, digest: str, busy: bool) -> Execution:
     )
 
 
-async def begin_pending(store: ServedStore, execution: Execution) -> bool:
+async def begin_pending(store: ServedStore, execution: ExecutionRow) -> bool:
     """Has a pending execution delivered, now that its session is free. False where another was faster."""
     last = await store.session(execution.agent_id, execution.session, live=False)
     continues = last.id if last is not None else execution.continues

@@ -21,11 +21,11 @@ from rebuno.errors import (
     Terminated,
 )
 from rebuno.journal.records import (
-    Agent,
+    AgentRow,
     Batch,
     Dispatch,
     DispatchState,
-    Execution,
+    ExecutionRow,
     ExecutionWrite,
     Holder,
     Lease,
@@ -100,7 +100,7 @@ class Dispatcher:
         settings: Settings,
         *,
         observer: Observer,
-        ended: Callable[[Execution], Awaitable[None]],
+        ended: Callable[[ExecutionRow], Awaitable[None]],
     ) -> None:
         """`ended` is told each execution that ends here."""
         self._store = store
@@ -115,7 +115,7 @@ class Dispatcher:
         """Something may be due."""
         self._due.set()
 
-    def lease_of(self, agent: Agent | None) -> float:
+    def lease_of(self, agent: AgentRow | None) -> float:
         """How many seconds an agent may be silent."""
         return agent.lease if agent is not None and agent.lease else self._settings.lease
 
@@ -217,7 +217,7 @@ class Dispatcher:
             return None
         return await self._begin(execution, replace(dispatch, failures=failures), agent, policy.digest, changes)
 
-    async def _progressed(self, execution: Execution) -> bool:
+    async def _progressed(self, execution: ExecutionRow) -> bool:
         """Whether the newest attempt has reported an outcome."""
         after = 0
         while page := await self._store.steps(execution.id, after=after):
@@ -227,7 +227,7 @@ class Dispatcher:
         return False
 
     async def _begin(
-        self, execution: Execution, dispatch: Dispatch, agent: Agent, digest: str, changes: Changes
+        self, execution: ExecutionRow, dispatch: Dispatch, agent: AgentRow, digest: str, changes: Changes
     ) -> _Claim:
         seconds = self.lease_of(agent)
         # Until the agent has taken it: if this replica dies before that, another need not wait long.
@@ -303,7 +303,7 @@ class Dispatcher:
         execution = await self._store.execution(claim.lease.execution_id)
         await self._give_back(claim, execution, "stopped", claim.dispatch.failures - 1, self._store.now())
 
-    async def _give_back(self, claim: _Claim, execution: Execution, reason: str, failures: int, due: float) -> None:
+    async def _give_back(self, claim: _Claim, execution: ExecutionRow, reason: str, failures: int, due: float) -> None:
         changes = Changes()
         changes.add((_failed(claim.dispatch, reason),))
         write = ExecutionWrite(
@@ -314,7 +314,7 @@ class Dispatcher:
         )
         await self._write(execution.id, changes, write, base=claim.head, lease=claim.lease)
 
-    async def _exhaust(self, execution: Execution, changes: Changes) -> None:
+    async def _exhaust(self, execution: ExecutionRow, changes: Changes) -> None:
         """Ends an execution that was delivered often enough for nothing."""
         steps, approvals = await load(self._store, execution.id)
         closing = close(steps.values(), approvals.values(), ExecutionStatus.FAILED)

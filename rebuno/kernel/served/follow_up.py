@@ -10,7 +10,7 @@ from itertools import count
 from typing import Final
 
 from rebuno.errors import ConflictError, NotFoundError, RebunoError, Terminated
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.origins import began_by
@@ -42,7 +42,7 @@ class Aftermath:
         self._wake = wake
         self._observer = observer
 
-    async def ended(self, execution: Execution) -> None:
+    async def ended(self, execution: ExecutionRow) -> None:
         """An execution has ended: its parent is told, its subagents are cancelled, the next of its session begins.
         What fails is left to the sweep."""
         try:
@@ -51,7 +51,7 @@ class Aftermath:
             logger.warning("what follows from its end is done later: %s", error, extra={"execution_id": execution.id})
         self._wake()
 
-    async def _ended(self, execution: Execution) -> None:
+    async def _ended(self, execution: ExecutionRow) -> None:
         self._observer.ended(execution)
         if execution.spawned_step_id:
             await tell_parent(self._store, execution)
@@ -125,20 +125,20 @@ class Aftermath:
             await self._one(execution, self._begin)
         self._wake()
 
-    async def _one(self, execution: Execution, work: Callable[[Execution], Awaitable[None]]) -> None:
+    async def _one(self, execution: ExecutionRow, work: Callable[[ExecutionRow], Awaitable[None]]) -> None:
         """One that cannot be swept stops no other."""
         try:
             await work(execution)
         except RebunoError as error:
             logger.warning("the execution `%s` could not be swept: %s", execution.id, error)
 
-    async def _tell(self, child: Execution) -> None:
+    async def _tell(self, child: ExecutionRow) -> None:
         await tell_parent(self._store, child)
 
-    async def _end_orphan(self, child: Execution) -> None:
+    async def _end_orphan(self, child: ExecutionRow) -> None:
         # Somebody may be faster.
         with suppress(ConflictError, NotFoundError):
             await self._ended(await cancel(self._store, child.id, reason=PARENT_TERMINAL))
 
-    async def _begin(self, execution: Execution) -> None:
+    async def _begin(self, execution: ExecutionRow) -> None:
         await begin_pending(self._store, execution)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Final
 
 from rebuno.errors import ConflictError
-from rebuno.journal.records import Agent, ApiKey, Approval, Counts
+from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
@@ -42,11 +42,11 @@ class Serving(Clients, Agents):
         execution_id: str | None = None,
         after: str | None = None,
         limit: int = sys.maxsize,
-    ) -> Sequence[Approval]:
+    ) -> Sequence[ApprovalRow]:
         """Questions, oldest first; None: in every state. As `rebuno.kernel.operator.questions`."""
         return await questions(self._store, status=status, execution_id=execution_id, after=after, limit=limit)
 
-    async def approval(self, approval_id: str) -> Approval:
+    async def approval(self, approval_id: str) -> ApprovalRow:
         """One question, else `NotFoundError`."""
         return await question(self._store, approval_id)
 
@@ -59,7 +59,7 @@ class Serving(Clients, Agents):
         asserted_by: str = "",
         rationale: str = "",
         scope: str = "once",
-    ) -> Approval:
+    ) -> ApprovalRow:
         """One person's answer; raises as `rebuno.kernel.lifecycle.votes.resolve`."""
         resolved = await votes.resolve(
             self._store,
@@ -78,16 +78,16 @@ class Serving(Clients, Agents):
             self._wake()
         return resolved
 
-    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float = 0.0) -> Agent:
+    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float = 0.0) -> AgentRow:
         """Registers an agent, or changes where it is and its secret; `lease` is in seconds, at least 10 (0: the usual).
         `ValidationError` where that cannot be."""
         return await self._registry.put_agent(agent_id, webhook_url=webhook_url, secret=secret, lease=lease)
 
-    async def agents(self) -> list[Agent]:
+    async def agents(self) -> list[AgentRow]:
         """Every agent by its id."""
         return await self._registry.agents()
 
-    async def agent(self, agent_id: str) -> Agent:
+    async def agent(self, agent_id: str) -> AgentRow:
         """The agent, as it was a second ago at most; else `NotFoundError`."""
         return await self._registry.agent(agent_id)
 
@@ -123,19 +123,19 @@ class Serving(Clients, Agents):
         """The policy that an agent is judged by, with the layers of this server; `bundle` in the place of its own."""
         return await (self._policies.compiled(bundle) if bundle is not None else self._policies.today(agent_id))
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKey, str]:
+    async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKeyRow, str]:
         """A new key and its token, which nobody can be told again."""
         return await self._registry.create_key(name, scopes)
 
-    async def keys(self) -> list[ApiKey]:
+    async def keys(self) -> list[ApiKeyRow]:
         """Every key, oldest first, revoked ones too."""
         return await self._registry.keys()
 
-    async def key(self, token: str) -> ApiKey | None:
+    async def key(self, token: str) -> ApiKeyRow | None:
         """The key that a token belongs to, as it was a second ago at most; None for an unknown or a revoked one."""
         return await self._registry.key(token)
 
-    async def rotate_key(self, key_id: str) -> tuple[ApiKey, str]:
+    async def rotate_key(self, key_id: str) -> tuple[ApiKeyRow, str]:
         """A new token in the place of the old. `NotFoundError`; `ConflictError` for a revoked key."""
         return await self._registry.rotate_key(key_id)
 

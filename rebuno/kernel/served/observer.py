@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rebuno.journal.records import Approval, Execution, Step
+from rebuno.journal.records import ApprovalRow, ExecutionRow, StepRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,10 @@ class Webhook:
 class Observer:
     """Learns what one replica does; every method may be overridden, and none may raise."""
 
-    def created(self, execution: Execution) -> None:
+    def created(self, execution: ExecutionRow) -> None:
         """An execution was created, or forked from another one."""
 
-    def ended(self, execution: Execution) -> None:
+    def ended(self, execution: ExecutionRow) -> None:
         """An execution completed, failed or was cancelled."""
 
     def overdue(self, count: int) -> None:
@@ -32,7 +32,7 @@ class Observer:
     def judged(self, seconds: float) -> None:
         """A submission was identified, decided and settled, without the share of the write."""
 
-    def settled(self, step: Step) -> None:
+    def settled(self, step: StepRow) -> None:
         """A body's outcome was recorded."""
 
     def delivered(self, webhook: Webhook, status: int, seconds: float) -> None:
@@ -44,7 +44,7 @@ class Observer:
     def reclaimed(self) -> None:
         """A delivery was taken over from a lease that had run out."""
 
-    def resolved(self, approval: Approval) -> None:
+    def resolved(self, approval: ApprovalRow) -> None:
         """A question has its answer."""
 
     def expired(self, count: int) -> None:

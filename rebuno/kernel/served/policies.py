@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
-from rebuno.journal.records import Execution
+from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.policy.compile import compile_policy, compile_text, permissive
 from rebuno.policy.matcher.policy import Policy
@@ -64,7 +64,7 @@ class Policies:
         # A large bundle takes seconds, in which heartbeats and everybody else are answered.
         return await asyncio.to_thread(compile_policy, [*self._layers, Source(text, path, "bundle")])
 
-    async def of(self, execution: Execution) -> Policy:
+    async def of(self, execution: ExecutionRow) -> Policy:
         """The policy that an execution is judged by today. Raises `BundleError` where there is none."""
         if not execution.pinned:
             return await self.today(execution.agent_id)

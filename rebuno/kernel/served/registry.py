@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 import uuid_utils
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
-from rebuno.journal.records import Agent, ApiKey
+from rebuno.journal.records import AgentRow, ApiKeyRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import names
 from rebuno.kernel.served.create import check_name
@@ -55,12 +55,12 @@ class Registry:
 
     def __init__(self, store: ServedStore) -> None:
         self._store = store
-        self._agents: Kept[Agent] = Kept()
-        self._keys: Kept[ApiKey] = Kept()
+        self._agents: Kept[AgentRow] = Kept()
+        self._keys: Kept[ApiKeyRow] = Kept()
 
     # ---------------------------------------------------------------- agents
 
-    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float) -> Agent:
+    async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float) -> AgentRow:
         """Registers an agent or changes it. Raises `ValidationError`."""
         for what, text in (("agent's id", agent_id), ("webhook's URL", webhook_url), ("agent's secret", secret)):
             if not text.strip():
@@ -73,15 +73,15 @@ class Registry:
             )
         if lease and not SHORTEST_LEASE <= lease <= _LONGEST_LEASE:
             raise ValidationError(f"the lease {lease:g} is not from {SHORTEST_LEASE:g} to {_LONGEST_LEASE:g} seconds")
-        agent = await self._store.put_agent(Agent(agent_id, webhook_url, secret, lease))
+        agent = await self._store.put_agent(AgentRow(agent_id, webhook_url, secret, lease))
         self._agents.forget()
         return agent
 
-    async def agents(self) -> list[Agent]:
+    async def agents(self) -> list[AgentRow]:
         """Every agent by its id."""
         return await self._store.agents()
 
-    async def agent(self, agent_id: str) -> Agent:
+    async def agent(self, agent_id: str) -> AgentRow:
         """The agent, else `NotFoundError`."""
         kept = self._agents.get(agent_id)
         agent = kept[0] if kept is not None else self._agents.put(agent_id, await self._store.agent(agent_id))
@@ -105,7 +105,7 @@ class Registry:
 
     # ---------------------------------------------------------------- keys
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKey, str]:
+    async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKeyRow, str]:
         """A new key and its token. Raises `ValidationError`."""
         if not name.strip():
             raise ValidationError("the key's name is blank")
@@ -113,22 +113,22 @@ class Registry:
         # Who answers with the key and says nothing else is named so.
         names.check_name(name)
         token = _token()
-        key = ApiKey(str(uuid_utils.uuid7()), name, tuple(scopes), _hash(token), self._store.now())
+        key = ApiKeyRow(str(uuid_utils.uuid7()), name, tuple(scopes), _hash(token), self._store.now())
         await self._store.put_key(key)
         return key, token
 
-    async def keys(self) -> list[ApiKey]:
+    async def keys(self) -> list[ApiKeyRow]:
         """Every key, oldest first."""
         return await self._store.keys()
 
-    async def key(self, token: str) -> ApiKey | None:
+    async def key(self, token: str) -> ApiKeyRow | None:
         """The key of a token, unless it was revoked."""
         hashed = _hash(token)
         kept = self._keys.get(hashed)
         key = kept[0] if kept is not None else self._keys.put(hashed, await self._store.api_key(hashed))
         return key if key is not None and not key.revoked_at else None
 
-    async def rotate_key(self, key_id: str) -> tuple[ApiKey, str]:
+    async def rotate_key(self, key_id: str) -> tuple[ApiKeyRow, str]:
         """A new token for a key. Raises `NotFoundError`, and `ConflictError` for a revoked one."""
         key = await self._find(key_id)
         if key.revoked_at:
@@ -146,7 +146,7 @@ class Registry:
             await self._store.put_key(replace(key, revoked_at=self._store.now()))
         self._keys.forget()
 
-    async def _find(self, key_id: str) -> ApiKey:
+    async def _find(self, key_id: str) -> ApiKeyRow:
         for key in await self._store.keys():
             if key.id == key_id:
                 return key

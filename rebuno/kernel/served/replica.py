@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rebuno.errors import ForbiddenError
-from rebuno.journal.records import Execution, Lease
+from rebuno.journal.records import ExecutionRow, Lease
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.kernel.served.dispatcher import Dispatcher, Send, Settings
@@ -90,7 +90,7 @@ class Replica:
     def _wake(self) -> None:
         self._dispatcher.wake()
 
-    async def _own(self, agent_id: str, execution_id: str) -> Execution:
+    async def _own(self, agent_id: str, execution_id: str) -> ExecutionRow:
         execution = await self._store.execution(execution_id)
         _check_agent(execution, agent_id)
         return execution
@@ -131,6 +131,6 @@ class Replica:
         self._attempts.pop((execution_id, dispatch.owner), None)
 
 
-def _check_agent(execution: Execution, agent_id: str) -> None:
+def _check_agent(execution: ExecutionRow, agent_id: str) -> None:
     if execution.agent_id != agent_id:
         raise ForbiddenError(f"the execution `{execution.id}` is not one of `{agent_id}`")

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from rebuno.errors import ConflictError, NotFoundError
-from rebuno.journal.records import ExecutionWrite, Step, StepWrite
+from rebuno.journal.records import ExecutionWrite, StepRow, StepWrite
 from rebuno.kernel.core import events
 from rebuno.kernel.lifecycle.execution import end
 from rebuno.kernel.lifecycle.waiting import awaited
@@ -33,7 +33,7 @@ class Settled:
     outcome: Outcome
     result: str | None = None
     error: str | None = None
-    step: Step | None = None
+    step: StepRow | None = None
 
 
 async def report(
@@ -58,7 +58,7 @@ async def report(
                 return await _record(attempt, step, result, error, raised)
 
 
-async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
+async def _running(attempt: ServedAttempt, step_id: str) -> StepRow | Settled:
     step = attempt.steps.get(step_id) if step_id in attempt.bodies else None
     if step is not None:
         return step
@@ -72,7 +72,7 @@ async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
     return step
 
 
-async def _record(attempt: ServedAttempt, step: Step, result: str | None, error: str | None, raised: str) -> Settled:
+async def _record(attempt: ServedAttempt, step: StepRow, result: str | None, error: str | None, raised: str) -> Settled:
     if error is not None:
         row = replace(step, status=StepStatus.FAILED, error=error)
     else:

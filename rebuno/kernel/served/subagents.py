@@ -7,7 +7,7 @@ from itertools import count
 from typing import Final
 
 from rebuno.errors import ConflictError, LeaseSuperseded, NotFoundError, Stale, Terminated
-from rebuno.journal.records import Batch, Execution, Step, StepWrite
+from rebuno.journal.records import Batch, ExecutionRow, StepRow, StepWrite
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as words
 from rebuno.kernel.core.effects import Changes
@@ -22,17 +22,17 @@ from rebuno.model.step import StepStatus
 PARENT_TERMINAL: Final = "parent_terminal"
 
 
-async def tell_parent(store: ServedStore, child: Execution) -> Execution | None:
+async def tell_parent(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
     """Tells the parent of a subagent of its end, once; the parent, where that let it run again. To be repeated until it
     has returned: it may be done twice without harm."""
-    woken: Execution | None = None
+    woken: ExecutionRow | None = None
     with suppress(NotFoundError, Terminated):
         woken = await _tell(store, child)
     await store.told(child.id)
     return woken
 
 
-async def _tell(store: ServedStore, child: Execution) -> Execution | None:
+async def _tell(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
     for tried in count():
         parent = await store.execution(child.spawned_execution_id)
         step = await store.step(child.spawned_step_id)
@@ -70,7 +70,7 @@ async def _tell(store: ServedStore, child: Execution) -> Execution | None:
     return None
 
 
-def _settled(step: Step, child: Execution) -> Step:
+def _settled(step: StepRow, child: ExecutionRow) -> StepRow:
     if child.status is ExecutionStatus.COMPLETED:
         return replace(step, status=StepStatus.SUCCEEDED, result=child.output)
     reason = "subagent_cancelled" if child.status is ExecutionStatus.CANCELLED else "subagent_failed"
@@ -78,13 +78,13 @@ def _settled(step: Step, child: Execution) -> Step:
     return replace(step, status=StepStatus.FAILED, error=identity.canonical(error))
 
 
-async def _waits(store: ServedStore, parent: Execution, *, besides: Execution) -> bool:
+async def _waits(store: ServedStore, parent: ExecutionRow, *, besides: ExecutionRow) -> bool:
     if await store.approvals(execution_id=parent.id, status="pending", limit=1):
         return True
     return any(child.id != besides.id for child in await awaited(store, parent.id))
 
 
-async def cancel_all(store: ServedStore, children: Sequence[Execution]) -> list[Execution]:
+async def cancel_all(store: ServedStore, children: Sequence[ExecutionRow]) -> list[ExecutionRow]:
     """Cancels subagents whose parents have ended; those that had not ended."""
     ended = []
     for child in children:

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Final
 
 from rebuno.errors import ConflictError, Stale
-from rebuno.journal.records import Dispatch, ExecutionWrite, NewEvent, Step, StepWrite
+from rebuno.journal.records import Dispatch, ExecutionWrite, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events as words
 from rebuno.kernel.core import limits
 from rebuno.kernel.core.decide import fresh
@@ -125,7 +125,7 @@ class _Request:
             await self._write(answer, change, step_id)
         return answer
 
-    def _check_same(self, known: Step) -> None:
+    def _check_same(self, known: StepRow) -> None:
         """Refuses another step under a number that has its answer: it was never judged."""
         asked = self._submission
         if (asked.kind, asked.target, asked.parent_id, identity.args_hash(asked.args)) != (
@@ -139,7 +139,7 @@ class _Request:
                 "submission its own number"
             )
 
-    async def _known(self, known: Step, idempotency: Idempotency) -> tuple[Answer, Change | None]:
+    async def _known(self, known: StepRow, idempotency: Idempotency) -> tuple[Answer, Change | None]:
         attempt = self._attempt
         if known.status is StepStatus.EXECUTING and known.attempt < attempt.lease.attempt:
             child = await attempt.served.child(known.step_id)

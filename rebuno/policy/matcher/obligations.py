@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rebuno.model.obligation import Asking, Budget, Limit, Obligation, Otherwise, Scope
+from rebuno.model.obligation import Asking, Budget, Limit, LimitScope, Obligation, Otherwise
 from rebuno.policy.syntax import tree as s
 
 _OTHERWISE: Final = {
@@ -45,7 +45,7 @@ def _limit(clause: s.Limit) -> Limit:
     return Limit(
         clause.number,
         clause.window.seconds if clause.window else None,
-        Scope(clause.scope),
+        LimitScope(clause.scope),
         _OTHERWISE.get(clause.otherwise, Otherwise.RATE_LIMITED),
         clause.wait.seconds if clause.wait else 0,
         clause.unavailable == "allow",
