@@ -109,7 +109,7 @@ async def hold_promises(folder: Path, program: Program, interruptions: list[Cut]
         settled |= {known: value for known, step in steps.items() if (value := outcome(step)) is not None}
         ran = world.bodies.copy()
         for known, step in steps.items():
-            assert step.idempotency is Idempotency.SAFE or world.bodies[known] <= 1, "at most once"
+            assert step.idempotency == Idempotency.SAFE or world.bodies[known] <= 1, "at most once"
     assert ended is not None
     assert ended.status == "completed"
     if not any(step.error is not None and outcome(step) is None for step in steps.values()):

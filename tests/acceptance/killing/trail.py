@@ -54,7 +54,7 @@ class Trail:
 def effect(step: Step) -> int:
     """The number of a step's effect."""
     args = step.args
-    return int(args["i"]) if step.kind is not Kind.LLM else int(args["messages"][0]["content"].split()[1])
+    return int(args["i"]) if step.kind != Kind.LLM else int(args["messages"][0]["content"].split()[1])
 
 
 def unknown(step: Step) -> bool:
