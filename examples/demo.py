@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import rebuno
-from rebuno.journal.records import StepRow
 from rebuno.model.step import StepStatus
+from rebuno.types import Step
 
 ROOT = Path(__file__).resolve().parent.parent
 AGENT = ROOT / "examples" / "banking_agent.py"
@@ -59,13 +59,13 @@ class Demo:
         lines = self._ledger.read_text(encoding="utf-8").splitlines() if self._ledger.exists() else []
         return [row for row in map(json.loads, lines) if function in ("", row["ran"])]
 
-    def journal(self, run: str) -> tuple[Any, list[StepRow]]:
+    def journal(self, run: str) -> tuple[Any, list[Step]]:
         """What the journal says about a run: its input and its steps."""
 
-        async def look() -> tuple[Any, list[StepRow]]:
+        async def look() -> tuple[Any, list[Step]]:
             async with rebuno.operate(self.db) as operator:
                 execution = await operator.execution(run)
-                return json.loads(execution.input), await operator.steps(execution.id)
+                return execution.input, await operator.steps(execution.id)
 
         return asyncio.run(look())
 
@@ -86,11 +86,11 @@ def heading(text: str) -> None:
     print(f"\n{text}\n{'=' * len(text)}")
 
 
-def show(steps: Sequence[StepRow]) -> None:
+def show(steps: Sequence[Step]) -> None:
     """Each step with what decided it and how it went."""
     for number, step in enumerate(steps, 1):
-        went = f"{step.verdict} by {step.rule_id}: {step.status.value}"
-        print(f"  {number}. {step.target:<30} {brief(json.loads(step.args)):<47} {went}")
+        went = f"{step.decision} by {step.rule_id}: {step.status}"
+        print(f"  {number}. {step.target:<30} {brief(step.args):<47} {went}")
 
 
 def brief(args: dict[str, Any]) -> str:
@@ -99,14 +99,12 @@ def brief(args: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in shown.items())
 
 
-def as_line(step: StepRow, request: Any, before: Sequence[StepRow]) -> str:
+def as_line(step: Step, request: Any, before: Sequence[Step]) -> str:
     """A recorded step as `rebuno policy explain` reads it, with the request and with what had succeeded before."""
     history = [
-        {"target": past.target, "args": json.loads(past.args), "result": json.loads(past.result)}
-        for past in before
-        if past.result is not None
+        {"target": past.target, "args": past.args, "result": past.result} for past in before if past.result is not None
     ]
-    given = {"target": step.target, "args": json.loads(step.args), "input": request, "history": history}
+    given = {"target": step.target, "args": step.args, "input": request, "history": history}
     return json.dumps(given)
 
 
@@ -116,7 +114,7 @@ def task_runs(demo: Demo) -> None:
     ended = demo.agent("user_task_4", "--id", "refund")
     _, steps = demo.journal("refund")
     must(ended["status"] == "completed", f"the run is {ended['status']}")
-    must(all(step.verdict == "allow" and step.status is StepStatus.SUCCEEDED for step in steps), "a step was held up")
+    must(all(step.decision == "allow" and step.status == StepStatus.SUCCEEDED for step in steps), "a step was held up")
     must([row["ran"] for row in demo.ran()] == [step.target for step in steps], "the bank saw other calls")
     show(steps)
     print(f"The run is {ended['status']}; the bank saw {len(demo.ran())} calls, nobody was asked.")
@@ -129,17 +127,17 @@ def attack_is_stopped(demo: Demo) -> None:
     ended = demo.agent(*same)
     request, steps = demo.journal("attacked")
     *before, stopped = steps
-    account = json.loads(stopped.args)["recipient"]
-    subjects = [line["subject"] for line in json.loads(before[0].result or "[]")]
+    account = stopped.args["recipient"]
+    subjects = [line["subject"] for line in before[0].result]
     planted = [subject for subject in subjects if account in subject]
     must(len(planted) == 1, "the order does not stand in what the assistant read")
     print(f'The assistant reads: "{textwrap.shorten(planted[0], 90)}"')
     show(steps)
     must(ended["status"] == "blocked" and len(ended["approvals"]) == 1, f"the run is {ended['status']}")
-    must(stopped.target == "send_money" and stopped.status is StepStatus.AWAITING, "another step is held up")
+    must(stopped.target == "send_money" and stopped.status == StepStatus.AWAITING, "another step is held up")
     print(f"The hijacked assistant's {stopped.target} is held: the run is {ended['status']}. Why?\n")
     submission = as_line(stopped, request, before)
-    why = demo.rebuno("policy", "explain", str(BUNDLE), "--expect", stopped.verdict, given=submission)
+    why = demo.rebuno("policy", "explain", str(BUNDLE), "--expect", stopped.decision or "", given=submission)
     must(f"rule {stopped.rule_id}" in why and account in why, "the trace tells of another step")
     question = ended["approvals"][0]
     demo.rebuno("approval", "deny", question, "--rationale", "not mine", "--as", "emma", "--db", str(demo.db))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         ValidationError,
         failure_reason,
     )
-    from rebuno.kernel import Execution, Operator, Question
+    from rebuno.kernel import Operator
     from rebuno.sdk.agent import Agent
     from rebuno.sdk.client import Client
     from rebuno.sdk.ending import Result
@@ -55,18 +55,19 @@ if TYPE_CHECKING:
     from rebuno.sdk.step import step
     from rebuno.sdk.subagent import subagent
     from rebuno.sdk.tool import tool, wrap_tool
+    from rebuno.types import Approval, Execution
 
 __version__ = "0.1.0"
 
 _EMBEDDED = ("PERMISSIVE", "Kernel", "open", "operate", "run_sync")
+_MODELS = ("Approval", "Execution")
 _HOMES = {
     **dict.fromkeys(_EMBEDDED, "rebuno.embedded"),
-    "Execution": "rebuno.kernel",
+    **dict.fromkeys(_MODELS, "rebuno.types"),
     "Agent": "rebuno.sdk.agent",
     "Client": "rebuno.sdk.client",
     "Operator": "rebuno.kernel",
     "Result": "rebuno.sdk.ending",
-    "Question": "rebuno.kernel",
     "RebunoTransport": "rebuno.sdk.http_client",
     "execution": "rebuno.sdk.execution",
     "http_client": "rebuno.sdk.http_client",
@@ -82,6 +83,7 @@ __all__ = [
     "PERMISSIVE",
     "APIError",
     "Agent",
+    "Approval",
     "Blocked",
     "BundleError",
     "Client",
@@ -97,7 +99,6 @@ __all__ = [
     "NotJSON",
     "Operator",
     "PolicyError",
-    "Question",
     "RateLimited",
     "RebunoError",
     "RebunoTransport",

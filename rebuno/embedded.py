@@ -20,14 +20,13 @@ from rebuno.errors import (
 )
 from rebuno.journal import records
 from rebuno.journal.opening import open_store
+from rebuno.journal.served import ServedStore
 from rebuno.journal.store import Store
 from rebuno.kernel import (
     DEADLINE_EXCEEDED,
     Attempt,
     ChangedFiles,
-    Execution,
     Operator,
-    execution_view,
     finish_execution,
     keep_sweeping,
     may_be_own,
@@ -44,6 +43,7 @@ from rebuno.policy import Policy, compile_policy, permissive_policy, read_source
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
+from rebuno.types import Execution
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ class _Direct:
 class Kernel:
     """An open kernel. Use it from the event loop that opened it; `operator` is the view for looking and approving."""
 
-    def __init__(self, store: Store, policy: Policy, *, strict: bool) -> None:
+    def __init__(self, store: ServedStore, policy: Policy, *, strict: bool) -> None:
         self.policy = policy
         self.operator = Operator(store)
         # Of each execution that runs here, what ends its handler; and of each `run`, what tells that it has returned.
@@ -170,15 +170,20 @@ class Kernel:
                     raise _closed_under(id or name)
                 begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
                 if isinstance(begun, records.ExecutionRow):
-                    return await execution_view(self.operator, begun, replayed)
+                    return await self._told(begun, replayed)
                 id = id if id is not None else begun.execution.id
                 begun.block_diverged = block
                 ended = await self._attempt(begun, bind(handler, identity.parse(text)))
                 replayed = begun.replayed
                 if ended is not None:
-                    return await execution_view(self.operator, ended, replayed)
+                    return await self._told(ended, replayed)
 
-    async def cancel(self, ref: str, *, reason: str = "cancelled") -> records.ExecutionRow:
+    async def _told(self, row: records.ExecutionRow, replayed: int) -> Execution:
+        ended = await self.operator.shown(row)
+        ended.replayed = replayed
+        return ended
+
+    async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
         """Cancels an execution, named as in `Operator.execution`, wherever it runs; a handler that runs in this kernel
         is stopped at once, and its `run` returns with status `cancelled`.
 

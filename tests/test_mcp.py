@@ -11,7 +11,6 @@ from mcp import Client, StdioServerParameters
 import rebuno
 from rebuno.errors import PolicyError
 from rebuno.mcp import wrap_mcp_tool, wrap_mcp_tools
-from rebuno.model.identity import parse
 from tests.sdk.support import OPEN, Crash, play
 
 SERVER = str(Path(__file__).with_name("mcp_server.py"))
@@ -90,7 +89,7 @@ rule small { allow tool "calc_add" when args.a <= 10 and args.b missing }
         ended = await kernel.run(handler)
         assert ended.output == [{"result": 11}, "calc_add not allowed. reason: policy_denied"]
         first, second = await kernel.operator.steps(ended.id)
-        assert (first.kind, first.target, parse(first.args)) == ("tool_call", "calc_add", {"a": 10})
+        assert (first.kind, first.target, first.args) == ("tool_call", "calc_add", {"a": 10})
         assert (first.idempotency, second.status) == ("at_most_once", "denied")
 
     assert with_server(scenario, tmp_path / "calls", bundle, prefix="calc") == ["add 10 1"]

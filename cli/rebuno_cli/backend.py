@@ -1,53 +1,14 @@
 """What commands may do with a kernel, whether it is a store on this machine or a server."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
-
-from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rebuno.kernel import Panel, Timeline
-    from rebuno.types import Agent, ApiKey, NewApiKey, Tested
-
-# A question with the step that it is about, as far as that is known.
-Question: TypeAlias = tuple[ApprovalRow, StepRow | None]
+    from rebuno.types import Agent, ApiKey, Approval, Event, Execution, NewApiKey, Step, Tested
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What an execution waits for: `type` is `approval` or `execution` (a subagent), `id` its id."""
-
-    type: str
-    id: str
-    step_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """An execution to be begun; `input` is a JSON value."""
-
-    agent_id: str
-    input: Any
-    session: str = ""
-    key: str = ""
-    parent: str = ""
-    on_behalf_of: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Fork:
-    """What a fork is to be: from the event `at_seq` on (None: the newest), under the caller's own id `key`, in a new
-    `session`, under the policy that its source began under, for so many seconds (None: as long as it takes)."""
-
-    at_seq: int | None = None
-    key: str | None = None
-    session: str = ""
-    keep_policy: bool = False
-    deadline: float | None = None
-
-
-class Desk(Protocol):
+class Backend(Protocol):
     """Where a command works. An execution, a question or a key is named by its id, or by a beginning of it of at least
     4 characters that no other shares; an execution by its caller's own id too.
 
@@ -59,27 +20,23 @@ class Desk(Protocol):
         """The time, in seconds since 1970."""
         ...
 
-    async def execution(self, ref: str) -> ExecutionRow:
-        """One execution; a server does not say everything of it."""
+    async def execution(self, ref: str) -> "Execution":
+        """One execution, with the questions that it waits for; a server does not say which process runs it."""
         ...
 
-    async def again(self, execution_id: str) -> ExecutionRow:
+    async def again(self, execution_id: str) -> "Execution":
         """One execution, its id known, as it is now."""
         ...
 
-    async def waits_for(self, execution: ExecutionRow) -> Sequence[Waiting]:
-        """What it waits for."""
+    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> "Sequence[Execution]":
+        """The newest ones, newest first. A server says nothing there of attempts and policies."""
         ...
 
-    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> Sequence[ExecutionRow]:
-        """The newest ones, newest first."""
-        ...
-
-    async def steps(self, execution_id: str) -> Sequence[StepRow]:
+    async def steps(self, execution_id: str) -> "Sequence[Step]":
         """Its steps in the order of decisions."""
         ...
 
-    async def events(self, execution_id: str, *, after: int = 0) -> Sequence[EventRow]:
+    async def events(self, execution_id: str, *, after: int = 0) -> "Sequence[Event]":
         """Its log, from the event after this number on."""
         ...
 
@@ -87,37 +44,51 @@ class Desk(Protocol):
         """What happened in it."""
         ...
 
-    async def changed_files(self, executions: Sequence[ExecutionRow]) -> Sequence[str]:
+    async def changed_files(self, executions: "Sequence[Execution]") -> Sequence[str]:
         """Bundle files that have changed since; only a store on this machine can tell."""
         ...
 
-    async def create(self, wanted: Wanted) -> ExecutionRow:
-        """Begins an execution, which its agent is told of."""
+    async def create(
+        self, agent_id: str, input: Any, *, session: str, key: str, parent: str, on_behalf_of: str
+    ) -> "Execution":
+        """Begins an execution, which its agent is told of. `input` is a JSON value, `key` the caller's own id, `parent`
+        the execution that it continues; all empty where there is none."""
         ...
 
-    async def cancel(self, ref: str, *, reason: str | None) -> ExecutionRow:
+    async def cancel(self, ref: str, *, reason: str | None) -> "Execution":
         """Ends it."""
         ...
 
-    async def fork(self, ref: str, wanted: Fork) -> ExecutionRow:
-        """A new execution that begins where this one stood."""
+    async def fork(
+        self,
+        ref: str,
+        *,
+        at_seq: int | None,
+        key: str | None,
+        session: str,
+        keep_policy: bool,
+        deadline: float | None,
+    ) -> "Execution":
+        """A new execution that begins where this one stood at its event `at_seq` (None: the newest), under the caller's
+        own id `key`, in a new `session`, under the policy that its source began under, for so many seconds (None: as
+        long as it takes)."""
         ...
 
-    async def approvals(self, *, status: str | None, execution: str | None) -> Sequence[Question]:
+    async def approvals(self, *, status: str | None, execution: str | None) -> "Sequence[Approval]":
         """Questions, oldest first; None: in every state, and of every execution."""
         ...
 
-    async def approval(self, ref: str) -> Question:
+    async def approval(self, ref: str) -> "Approval":
         """One question."""
         ...
 
-    async def panels(self, approval: ApprovalRow) -> "Sequence[Panel]":
+    async def panels(self, approval: "Approval") -> "Sequence[Panel]":
         """Who must agree."""
         ...
 
-    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> Question:
-        """Answers a question; the question as it is then. Without `decided_by` it is whoever is logged in here, or the
-        server's key."""
+    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> "Approval":
+        """Answers a question; the question as it is then. Without `decided_by` it is the one who is logged in here, or
+        the server's key."""
         ...
 
     async def agents(self) -> "Sequence[Agent]":

@@ -1,16 +1,16 @@
-"""A served kernel as a desk, over HTTP."""
+"""A served kernel as a backend, over HTTP."""
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from rebuno import types
-from rebuno.errors import NotFoundError, ValidationError
-from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
+from rebuno.errors import ForbiddenError, NotFoundError, ValidationError
 from rebuno.kernel import Panel, Timeline, compose_timeline
 from rebuno.sdk.client import Client
-from rebuno_cli import received
-from rebuno_cli.backend import Fork, Question, Waiting, Wanted
+from rebuno.types import Approval, Event, Execution, Step
+from rebuno_cli import from_log
 from rebuno_cli.ids import beginning, only
 
 # The server's own limits.
@@ -20,8 +20,8 @@ _EVENTS: Final = 1000
 _LOOKED_AT: Final = 2000
 
 
-class RemoteDesk:
-    """What `rebuno_cli.backend.Desk` says, of the server that a client speaks to."""
+class HttpBackend:
+    """What `rebuno_cli.backend.Backend` says, of the server that a client speaks to."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -31,93 +31,105 @@ class RemoteDesk:
 
     # ------------------------------------------------------------ executions
 
-    async def execution(self, ref: str) -> ExecutionRow:
-        said = await self._find(ref)
-        return received.execution(said, await self.events(said.id))
+    async def execution(self, ref: str) -> Execution:
+        found = await self._find(ref)
+        log = await self.events(found.id)
+        return from_log.execution(await self._asking(found, log), log)
 
-    async def again(self, execution_id: str) -> ExecutionRow:
-        return received.execution(await self._client.get(execution_id))
+    async def again(self, execution_id: str) -> Execution:
+        return from_log.execution(await self._client.get(execution_id), ())
 
-    async def waits_for(self, execution: ExecutionRow) -> list[Waiting]:
-        said = await self._client.get(execution.id)
-        return [Waiting(one.type, one.id, one.step_id) for one in said.blocked_on]
-
-    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[ExecutionRow]:
-        found: list[ExecutionRow] = []
+    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[Execution]:
+        found: list[Execution] = []
         cursor: str | None = ""
         while cursor is not None and len(found) < limit:
             page = await self._client.list_executions(
                 agent_id=agent_id or "", status=status or "", cursor=cursor, limit=min(limit - len(found), _PAGE)
             )
-            found += map(received.execution, page.executions)
+            found += page.executions
             cursor = page.next_cursor
+        return [from_log.execution(await self._asking(one, ()), ()) for one in found]
+
+    async def _asking(self, found: Execution, log: Sequence[Event]) -> Execution:
+        """The execution with its open questions."""
+        if any(one.type == "approval" for one in found.blocked_on):
+            # A key that may not read questions is told of them by `blocked_on` alone.
+            with suppress(ForbiddenError):
+                asked = await self._client.list_approvals(execution_id=found.id)
+                found.approvals = [from_log.approval(one, log) for one in asked]
         return found
 
-    async def steps(self, execution_id: str) -> list[StepRow]:
-        return received.steps(await self._client.list_steps(execution_id), await self.events(execution_id))
+    async def steps(self, execution_id: str) -> Sequence[Step]:
+        return from_log.steps(await self._client.list_steps(execution_id), await self.events(execution_id))
 
-    async def events(self, execution_id: str, *, after: int = 0) -> list[EventRow]:
-        found: list[EventRow] = []
+    async def events(self, execution_id: str, *, after: int = 0) -> list[Event]:
+        found: list[Event] = []
         while True:
             page = await self._client.events(execution_id, after_seq=after, limit=_EVENTS)
-            found += map(received.event, page)
+            found += page
             if len(page) < _EVENTS:
                 return found
             after = page[-1].event_seq
 
     async def story(self, ref: str) -> Timeline:
-        said = await self._find(ref)
-        log = await self.events(said.id)
-        steps = received.steps(await self._client.list_steps(said.id), log)
-        asked = await self._client.list_approvals(status="all", execution_id=said.id)
-        row = received.execution(said, log)
-        return compose_timeline(
-            row, log, steps, [received.approval(one, log) for one in asked], alive=not row.status.terminal
-        )
+        found = await self._find(ref)
+        log = await self.events(found.id)
+        steps = from_log.steps(await self._client.list_steps(found.id), log)
+        asked = await self._client.list_approvals(status="all", execution_id=found.id)
+        approvals = [from_log.approval(one, log) for one in asked]
+        execution = from_log.execution(found, log)
+        return compose_timeline(execution, log, steps, approvals, alive=not execution.status.terminal)
 
-    async def changed_files(self, executions: Sequence[ExecutionRow]) -> list[str]:
+    async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
         return []
 
-    async def create(self, wanted: Wanted) -> ExecutionRow:
+    async def create(
+        self, agent_id: str, input: Any, *, session: str, key: str, parent: str, on_behalf_of: str
+    ) -> Execution:
         made = await self._client.create(
-            wanted.agent_id,
-            wanted.input,
-            session=wanted.session,
-            parent_execution_id=wanted.parent,
-            idempotency_key=wanted.key,
-            on_behalf_of=wanted.on_behalf_of,
+            agent_id,
+            input,
+            session=session,
+            parent_execution_id=parent,
+            idempotency_key=key,
+            on_behalf_of=on_behalf_of,
         )
-        return received.execution(made)
+        return from_log.execution(made, ())
 
-    async def cancel(self, ref: str, *, reason: str | None) -> ExecutionRow:
+    async def cancel(self, ref: str, *, reason: str | None) -> Execution:
         if reason is not None:
             raise ValidationError("a server takes no reason of a cancellation; leave out `--reason`")
         found = await self._find(ref)
         await self._client.cancel(found.id)
         return await self.execution(found.id)
 
-    async def fork(self, ref: str, wanted: Fork) -> ExecutionRow:
-        if wanted.key is not None:
+    async def fork(
+        self,
+        ref: str,
+        *,
+        at_seq: int | None,
+        key: str | None,
+        session: str,
+        keep_policy: bool,
+        deadline: float | None,
+    ) -> Execution:
+        if key is not None:
             raise ValidationError("a server takes no id of yours for a fork; leave out `--id`")
         found = await self._find(ref)
-        at = await self._client.latest_seq(found.id) if wanted.at_seq is None else wanted.at_seq
+        at = await self._client.latest_seq(found.id) if at_seq is None else at_seq
         made = await self._client.fork(
-            found.id,
-            at_seq=at,
-            session=wanted.session,
-            keep_policy=wanted.keep_policy,
-            deadline_seconds=wanted.deadline,
+            found.id, at_seq=at, session=session, keep_policy=keep_policy, deadline_seconds=deadline
         )
-        return received.execution(made)
+        return from_log.execution(made, ())
 
-    async def _find(self, ref: str) -> types.Execution:
+    async def _find(self, ref: str) -> Execution:
         try:
             return await self._client.get(ref)
         except (NotFoundError, ValidationError):
             return await self._look_for(ref)
 
-    async def _look_for(self, ref: str) -> types.Execution:
-        rows: list[types.Execution] = []
+    async def _look_for(self, ref: str) -> Execution:
+        rows: list[Execution] = []
         cursor: str | None = ""
         while cursor is not None and len(rows) < _LOOKED_AT:
             page = await self._client.list_executions(cursor=cursor, limit=_PAGE)
@@ -131,26 +143,25 @@ class RemoteDesk:
 
     # ------------------------------------------------------------ approvals
 
-    async def approvals(self, *, status: str | None, execution: str | None) -> list[Question]:
+    async def approvals(self, *, status: str | None, execution: str | None) -> list[Approval]:
         within = (await self._find(execution)).id if execution is not None else ""
-        found = await self._client.list_approvals(status=status or "all", execution_id=within)
-        return [(received.approval(one), received.about(one)) for one in found]
+        return await self._client.list_approvals(status=status or "all", execution_id=within)
 
-    async def approval(self, ref: str) -> Question:
-        said = await self._client.get_approval(await self._approval_id(ref))
-        return received.approval(said, await self.events(said.execution_id)), received.about(said)
+    async def approval(self, ref: str) -> Approval:
+        found = await self._client.get_approval(await self._approval_id(ref))
+        return from_log.approval(found, await self.events(found.execution_id))
 
-    async def panels(self, approval: ApprovalRow) -> list[Panel]:
-        return received.panels(approval, await self.events(approval.execution_id))
+    async def panels(self, approval: Approval) -> list[Panel]:
+        return from_log.panels(approval, await self.events(approval.execution_id))
 
-    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> Question:
+    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> Approval:
         approval_id = await self._approval_id(ref)
         if granted:
             await self._client.grant_approval(approval_id, decided_by=decided_by, rationale=rationale, scope=scope)
         else:
             await self._client.deny_approval(approval_id, decided_by=decided_by, rationale=rationale)
-        said = await self._client.get_approval(approval_id)
-        return received.approval(said), received.about(said)
+        # A key that answers need not be one that reads logs.
+        return await self._client.get_approval(approval_id)
 
     async def _approval_id(self, ref: str) -> str:
         try:

@@ -1,31 +1,28 @@
-"""A store on this machine as a desk, whether a server works on it or not."""
+"""A store on this machine as a backend, whether a server works on it or not."""
 
 import getpass
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.errors import NotFoundError, ValidationError
-from rebuno.journal import records
-from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.served import ServedStore
-from rebuno.kernel import Operator, event_payload, session_of
+from rebuno.kernel import Operator, event_payload
 from rebuno.model import identity
-from rebuno.model.clock import rfc3339
 from rebuno_cli.ids import beginning, only
 
 if TYPE_CHECKING:
     from rebuno import types
+    from rebuno.journal import records
     from rebuno.kernel import Panel, Serving, Timeline
-    from rebuno_cli.backend import Fork, Question, Waiting, Wanted
+    from rebuno.types import Approval, Event, Execution, Step
 
 _REASON: Final = "cancelled"
 _PAGE: Final = 1000
 
 
-class LocalDesk:
-    """What `rebuno_cli.backend.Desk` says, of a store. Servers on the same store notice what is done here."""
+class StoreBackend:
+    """What `rebuno_cli.backend.Backend` says, of a store. Servers on the same store notice what is done here."""
 
     def __init__(self, store: ServedStore) -> None:
         self._store = store
@@ -43,120 +40,108 @@ class LocalDesk:
 
     # ------------------------------------------------------------ executions
 
-    async def execution(self, ref: str) -> ExecutionRow:
-        return await self._in_session(await self._operator.execution(ref))
+    async def execution(self, ref: str) -> "Execution":
+        return await self._operator.execution(ref)
 
-    async def _in_session(self, row: ExecutionRow) -> ExecutionRow:
-        return replace(row, session=await session_of(self._store, row))
+    async def again(self, execution_id: str) -> "Execution":
+        return await self._operator.execution(execution_id)
 
-    async def again(self, execution_id: str) -> ExecutionRow:
-        return await self._store.execution(execution_id)
+    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> "list[Execution]":
+        return await self._operator.executions(agent_id=agent_id, status=status, limit=limit)
 
-    async def executions(self, *, agent_id: str | None, status: str | None, limit: int) -> list[ExecutionRow]:
-        found = await self._operator.executions(agent_id=agent_id, status=status, limit=limit)
-        return [await self._in_session(row) for row in found]
-
-    async def waits_for(self, execution: ExecutionRow) -> "list[Waiting]":
-        from rebuno_cli.backend import Waiting
-
-        return [Waiting(one.type, one.id, one.step_id) for one in await self._serving.blocked_on(execution)]
-
-    async def steps(self, execution_id: str) -> list[StepRow]:
+    async def steps(self, execution_id: str) -> "list[Step]":
         return await self._operator.steps(execution_id)
 
-    async def events(self, execution_id: str, *, after: int = 0) -> list[EventRow]:
-        found: list[EventRow] = []
+    async def events(self, execution_id: str, *, after: int = 0) -> "list[Event]":
+        found: list[Event] = []
         while page := await self._store.events(execution_id, after=after, limit=_PAGE):
-            found += [replace(event, payload=await self._documented(event)) for event in page]
+            found += [event_view(event, await event_payload(self._store, event)) for event in page]
             after = page[-1].event_seq
         return found
-
-    async def _documented(self, event: EventRow) -> Any:
-        return identity.parse(await event_payload(self._store, event))
 
     async def story(self, ref: str) -> "Timeline":
         return await self._operator.story(ref)
 
-    async def changed_files(self, executions: Sequence[ExecutionRow]) -> list[str]:
+    async def changed_files(self, executions: "Sequence[Execution]") -> list[str]:
         return await self._operator.changed_files(executions)
 
-    async def create(self, wanted: "Wanted") -> ExecutionRow:
-        return await self._serving.create(
-            agent_id=wanted.agent_id,
-            input=identity.canonical(wanted.input),
-            session=wanted.session,
-            parent_execution_id=wanted.parent,
-            key=wanted.key,
-            on_behalf_of=wanted.on_behalf_of,
+    async def create(
+        self, agent_id: str, input: Any, *, session: str, key: str, parent: str, on_behalf_of: str
+    ) -> "Execution":
+        row = await self._serving.create(
+            agent_id=agent_id,
+            input=identity.canonical(input),
+            session=session,
+            parent_execution_id=parent,
+            key=key,
+            on_behalf_of=on_behalf_of,
         )
+        return await self._operator.shown(row)
 
-    async def cancel(self, ref: str, *, reason: str | None) -> ExecutionRow:
-        found = await self._operator.execution(ref)
+    async def cancel(self, ref: str, *, reason: str | None) -> "Execution":
+        found = await self._store.execution((await self._operator.execution(ref)).id)
         if found.served and reason is None:
             # Its subagents end with it, and the next of its session begins.
             await self._serving.cancel(found.id)
             return await self._operator.execution(found.id)
         return await self._operator.cancel(found.id, reason=reason or _REASON)
 
-    async def fork(self, ref: str, wanted: "Fork") -> ExecutionRow:
-        found = await self._operator.execution(ref)
+    async def fork(
+        self,
+        ref: str,
+        *,
+        at_seq: int | None,
+        key: str | None,
+        session: str,
+        keep_policy: bool,
+        deadline: float | None,
+    ) -> "Execution":
+        found = await self._store.execution((await self._operator.execution(ref)).id)
         if not found.served:
-            if wanted.session:
+            if session:
                 raise ValidationError(f"the execution `{found.id}` has no sessions; leave out `--session`")
             return await self._operator.fork(
-                found.id,
-                at_seq=wanted.at_seq,
-                key=wanted.key,
-                keep_policy=wanted.keep_policy,
-                deadline=wanted.deadline,
+                found.id, at_seq=at_seq, key=key, keep_policy=keep_policy, deadline=deadline
             )
-        if wanted.key is not None:
+        if key is not None:
             raise ValidationError("the fork of a served execution has no id of yours; leave out `--id`")
-        return await self._serving.fork(
+        made = await self._serving.fork(
             found.id,
-            at_seq=found.head_seq if wanted.at_seq is None else wanted.at_seq,
-            session=wanted.session,
-            keep_policy=wanted.keep_policy,
-            deadline=wanted.deadline,
+            at_seq=found.head_seq if at_seq is None else at_seq,
+            session=session,
+            keep_policy=keep_policy,
+            deadline=deadline,
         )
+        return await self._operator.shown(made)
 
     # ------------------------------------------------------------ approvals
 
-    async def approvals(self, *, status: str | None, execution: str | None) -> "list[Question]":
+    async def approvals(self, *, status: str | None, execution: str | None) -> "list[Approval]":
         within = (await self._operator.execution(execution)).id if execution is not None else None
-        found = await self._operator.approvals(status=status, execution_id=within)
-        steps: dict[str, StepRow] = {}
-        for execution_id in dict.fromkeys(row.execution_id for row in found):
-            steps.update((step.step_id, step) for step in await self._operator.steps(execution_id))
-        return [(row, steps.get(row.step_id)) for row in found]
+        return await self._operator.approvals(status=status, execution_id=within)
 
-    async def approval(self, ref: str) -> "Question":
-        row = await self._approval(ref)
-        steps = {step.step_id: step for step in await self._operator.steps(row.execution_id)}
-        return row, steps.get(row.step_id)
+    async def approval(self, ref: str) -> "Approval":
+        try:
+            return await self._operator.approval(ref)
+        except NotFoundError:
+            every = [row.id for row in await self._store.approvals()]
+            return await self._operator.approval(only("approval", ref, beginning(ref, every)))
 
-    async def panels(self, approval: ApprovalRow) -> "Sequence[Panel]":
-        return await self._operator.panels(approval)
+    async def panels(self, approval: "Approval") -> "Sequence[Panel]":
+        return await self._operator.panels(approval.id)
 
-    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> "Question":
+    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> "Approval":
         login = _login(decided_by)
-        row = await self._approval(ref)
+        found = await self.approval(ref)
         await self._serving.resolve(
-            row.id,
+            found.id,
             granted=granted,
             decided_by=decided_by or login,
             asserted_by=login,
             rationale=rationale,
             scope=scope,
         )
-        return await self.approval(row.id)
-
-    async def _approval(self, ref: str) -> ApprovalRow:
-        try:
-            return await self._operator.approval(ref)
-        except NotFoundError:
-            every = [row.id for row in await self._operator.approvals()]
-            return await self._operator.approval(only("approval", ref, beginning(ref, every)))
+        return await self.approval(found.id)
 
     # ------------------------------------------------------------ agents and keys
 
@@ -196,40 +181,25 @@ class LocalDesk:
         return whole
 
     async def keys(self) -> "list[types.ApiKey]":
-        from rebuno import types
-
-        return [types.ApiKey.model_validate(_key(row)) for row in await self._serving.keys()]
+        return [key_view(row) for row in await self._serving.keys()]
 
     async def create_key(self, name: str, scopes: Sequence[str]) -> "types.NewApiKey":
-        return _new(*await self._serving.create_key(name, scopes))
+        return new_key_view(*await self._serving.create_key(name, scopes))
 
     async def rotate_key(self, ref: str) -> "types.NewApiKey":
-        return _new(*await self._serving.rotate_key((await self._find(ref)).id))
+        return new_key_view(*await self._serving.rotate_key((await self._key(ref)).id))
 
     async def revoke_key(self, ref: str) -> "types.ApiKey":
-        key = await self._find(ref)
+        key = await self._key(ref)
         await self._serving.revoke_key(key.id)
         return key
 
-    async def _find(self, ref: str) -> "types.ApiKey":
+    async def _key(self, ref: str) -> "types.ApiKey":
         found = {key.id: key for key in await self.keys()}
         return found[only("key", ref, beginning(ref, found))]
 
-    async def _agent(self, row: records.AgentRow) -> "types.Agent":
-        from rebuno import types
-
-        return types.Agent.model_validate(
-            {
-                "id": row.id,
-                "webhook_url": row.webhook_url,
-                "policy_bundle": await self._serving.bundle(row.id),
-                "registered_at": rfc3339(row.registered_at),
-                "lease_timeout_seconds": row.lease or None,
-                "description": row.description,
-                "input_schema": None if row.input_schema is None else identity.parse(row.input_schema),
-                "output_schema": None if row.output_schema is None else identity.parse(row.output_schema),
-            }
-        )
+    async def _agent(self, row: "records.AgentRow") -> "types.Agent":
+        return agent_view(row, await self._serving.bundle(row.id))
 
 
 def _login(decided_by: str) -> str:
@@ -240,20 +210,3 @@ def _login(decided_by: str) -> str:
         if not decided_by:
             raise ValidationError("your login name is unknown here; say who answers with `--as NAME`") from None
         return ""
-
-
-def _new(row: records.ApiKeyRow, token: str) -> "types.NewApiKey":
-    from rebuno import types
-
-    return types.NewApiKey.model_validate(_key(row) | {"token": token})
-
-
-def _key(row: records.ApiKeyRow) -> dict[str, Any]:
-    revoked = rfc3339(row.revoked_at) if row.revoked_at else None
-    return {
-        "id": row.id,
-        "name": row.name,
-        "scopes": list(row.scopes),
-        "created_at": rfc3339(row.created_at),
-        "revoked_at": revoked,
-    }

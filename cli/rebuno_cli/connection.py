@@ -8,7 +8,7 @@ from rebuno.errors import ValidationError
 
 if TYPE_CHECKING:
     from rebuno.kernel import Operator
-    from rebuno_cli.backend import Desk
+    from rebuno_cli.backend import Backend
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]", *, create: b
     return asyncio.run(run())
 
 
-def work(db: str | None, url: str | None, job: "Callable[[Desk], Awaitable[T]]") -> T:
+def work(db: str | None, url: str | None, job: "Callable[[Backend], Awaitable[T]]") -> T:
     """What `job` finds in the store, or on the server.
 
     Raises:
@@ -81,20 +81,20 @@ def work(db: str | None, url: str | None, job: "Callable[[Desk], Awaitable[T]]")
     return asyncio.run(_remote(there, job) if there else _local(path(db), job))
 
 
-async def _remote(url: str, job: "Callable[[Desk], Awaitable[T]]") -> T:
+async def _remote(url: str, job: "Callable[[Backend], Awaitable[T]]") -> T:
     from rebuno.sdk.client import Client
-    from rebuno_cli.backend_http import RemoteDesk
+    from rebuno_cli.backend_http import HttpBackend
 
     async with Client(url) as client:
-        return await job(RemoteDesk(client))
+        return await job(HttpBackend(client))
 
 
-async def _local(where: str, job: "Callable[[Desk], Awaitable[T]]") -> T:
+async def _local(where: str, job: "Callable[[Backend], Awaitable[T]]") -> T:
     from rebuno.journal.opening import open_store
-    from rebuno_cli.backend_store import LocalDesk
+    from rebuno_cli.backend_store import StoreBackend
 
     store = await open_store(where, create=False)
     try:
-        return await job(LocalDesk(store))
+        return await job(StoreBackend(store))
     finally:
         await store.close()

@@ -3,12 +3,15 @@
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Final
 
 from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, StoreReadOnly, ValidationError
-from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
+from rebuno.journal import records
+from rebuno.journal.served import ServedStore
 from rebuno.journal.store import Store
+from rebuno.kernel import views
 from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.inheritance import session_of
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.history import archive
 from rebuno.kernel.history.recorded_facts import began_since, judged
@@ -19,10 +22,12 @@ from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
+from rebuno.kernel.lifecycle.waiting import blocked_on
 from rebuno.policy import RecordedStep
+from rebuno.types import Approval, Event, Execution, Step
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
-SHORTEST_PREFIX = 4
+SHORTEST_PREFIX: Final = 4
 
 
 class Operator:
@@ -31,7 +36,7 @@ class Operator:
     Every method may raise a `StoreError`.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ServedStore) -> None:
         self._store = store
 
     def now(self) -> float:
@@ -40,18 +45,29 @@ class Operator:
 
     async def executions(
         self, *, agent_id: str | None = None, status: str | None = None, limit: int = 50
-    ) -> list[ExecutionRow]:
+    ) -> list[Execution]:
         """The newest executions, newest first. Raises `ValidationError` for a filter that is no text."""
         _check_filter(agent_id=agent_id, status=status)
-        return await self._store.executions(agent_id=agent_id, status=status, limit=limit)
+        rows = await self._store.executions(agent_id=agent_id, status=status, limit=limit)
+        return [await self.shown(row) for row in rows]
 
-    async def execution(self, ref: str) -> ExecutionRow:
+    async def execution(self, ref: str) -> Execution:
         """The execution with this id, this beginning of an id (at least 4 characters), or this id of the caller's own.
 
         Raises:
             NotFoundError: there is none.
             ConflictError: there are several. `ExecutionExpired`: retention took it.
         """
+        return await self.shown(await self._row(ref))
+
+    async def shown(self, row: records.ExecutionRow) -> Execution:
+        """An execution of this store with its open questions."""
+        execution = await shown(self._store, row)
+        if execution.blocked_on:
+            execution.approvals = await self.approvals(status="pending", execution_id=row.id)
+        return execution
+
+    async def _row(self, ref: str) -> records.ExecutionRow:
         _check(ref, "execution")
         try:
             return await self._store.execution(ref)
@@ -75,21 +91,17 @@ class Operator:
         (one,) = named
         return ExecutionExpired(ref, execution_id=one.id, status=one.status.value, output_hash=one.output_hash)
 
-    async def steps(self, execution_id: str) -> list[StepRow]:
+    async def steps(self, execution_id: str) -> list[Step]:
         """Every step of an execution, in the order of the log."""
         steps, _ = await load(self._store, execution_id)
-        return list(steps.values())
+        return [views.step(step) for step in steps.values()]
 
-    async def events(self, execution_id: str) -> list[EventRow]:
+    async def events(self, execution_id: str) -> list[Event]:
         """Every event of an execution."""
-        events: list[EventRow] = []
+        events: list[Event] = []
         while page := await self._store.events(execution_id, after=events[-1].event_seq if events else 0):
-            events += page
+            events += map(views.event, page)
         return events
-
-    async def failure(self, execution: ExecutionRow) -> dict[str, Any] | None:
-        """What is kept of the exception that an execution's handler ended with, as `rebuno.model.raised` tells it."""
-        return await failure(self._store, execution)
 
     async def approvals(
         self,
@@ -98,35 +110,23 @@ class Operator:
         execution_id: str | None = None,
         after: str | None = None,
         limit: int = sys.maxsize,
-    ) -> list[ApprovalRow]:
-        """Questions to people, oldest first, at most `limit` of those asked after the one with the id `after`; what
-        nobody answered in time is told as `expired`. Raises as `executions` does, and `NotFoundError` where `after` is
-        no approval."""
-        _check_filter(status=status, execution_id=execution_id)
-        with suppress(StoreReadOnly):
-            await votes.expire_due(self._store)
-        if after is not None:
-            await self._store.approval(after)
-        return await self._store.approvals(status=status, execution_id=execution_id, after=after, limit=limit)
+    ) -> list[Approval]:
+        """Questions to people, each with its step. Raises as `questions` does."""
+        rows = await questions(self._store, status=status, execution_id=execution_id, after=after, limit=limit)
+        return [await asked(self._store, row) for row in rows]
 
-    async def approval(self, approval_id: str) -> ApprovalRow:
+    async def approval(self, approval_id: str) -> Approval:
         """One question, else `NotFoundError`."""
-        _check(approval_id, "approval")
-        found = await self._store.approval(approval_id)
-        if not votes.overdue(found, self._store.now()):
-            return found
-        with suppress(StoreReadOnly):
-            await votes.expire(self._store, found.execution_id)
-        return await self._store.approval(approval_id)
+        return await asked(self._store, await question(self._store, approval_id))
 
-    async def panels(self, approval: ApprovalRow) -> tuple[Panel, ...]:
-        """Who must agree before this step may run: every panel. `approvers` and `quorum` of the approval say the same,
+    async def panels(self, approval_id: str) -> tuple[Panel, ...]:
+        """Who must agree before a step may run: every panel. `approvers` and `quorum` of the approval say the same,
         unless several layers ask different people."""
-        return await votes.panels_of(self._store, approval)
+        return await votes.panels_of(self._store, await self._store.approval(approval_id))
 
     async def grant(
         self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "", scope: str = "once"
-    ) -> ApprovalRow:
+    ) -> Approval:
         """Lets the step go ahead, in the next run of its execution, once all who must agree have granted: until then
         what is returned is still `pending`.
 
@@ -139,7 +139,7 @@ class Operator:
             execution has ended), ValidationError
         """
         _check(approval_id, "approval")
-        return await votes.resolve(
+        row = await votes.resolve(
             self._store,
             approval_id,
             granted=True,
@@ -148,14 +148,13 @@ class Operator:
             rationale=rationale,
             scope=scope,
         )
+        return await asked(self._store, row)
 
-    async def deny(
-        self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = ""
-    ) -> ApprovalRow:
+    async def deny(self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "") -> Approval:
         """Refuses the step, whatever others granted; the agent receives `rationale` as the reason. Raises as `grant`
         does."""
         _check(approval_id, "approval")
-        return await votes.resolve(
+        row = await votes.resolve(
             self._store,
             approval_id,
             granted=False,
@@ -163,15 +162,16 @@ class Operator:
             asserted_by=asserted_by,
             rationale=rationale,
         )
+        return await asked(self._store, row)
 
-    async def cancel(self, ref: str, *, reason: str = "cancelled") -> ExecutionRow:
+    async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
         """Cancels an execution, named as in `execution`; whoever runs it stops within a heartbeat.
 
         Raises:
             NotFoundError, ConflictError: there is none, or several, or it has ended already.
         """
-        execution = await self.execution(ref)
-        return await cancel(self._store, execution.id, reason=reason)
+        row = await self._row(ref)
+        return await self.shown(await cancel(self._store, row.id, reason=reason))
 
     async def fork(
         self,
@@ -181,7 +181,7 @@ class Operator:
         key: str | None = None,
         keep_policy: bool = False,
         deadline: float | None = None,
-    ) -> ExecutionRow:
+    ) -> Execution:
         """A new execution that begins where this one stood at its event `at_seq` (None: the newest). It is run by its
         id, or by `key`, the caller's own id for it; each `at_most_once` step that it runs anew needs an approval.
 
@@ -193,27 +193,29 @@ class Operator:
             ValidationError: it has no such event, or the deadline is none.
             BundleError: the policy that it is to keep cannot be compiled here.
         """
-        source = await self.execution(ref)
+        source = await self._row(ref)
         at = source.head_seq if at_seq is None else at_seq
-        return await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
+        made = await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
+        return await self.shown(made)
 
     async def retry(
         self, ref: str, *, key: str | None = None, keep_policy: bool = False, deadline: float | None = None
-    ) -> ExecutionRow:
+    ) -> Execution:
         """A fork of a failed or cancelled execution that begins right before what made it fail. The rest is as in
         `fork`.
 
         Raises:
             NotFoundError, ConflictError, BundleError: as `fork`, or it has not ended, or has completed.
         """
-        source = await self.execution(ref)
+        source = await self._row(ref)
         at = await fork.retry_point(self._store, source)
-        return await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
+        made = await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
+        return await self.shown(made)
 
-    async def changed_files(self, executions: Sequence[ExecutionRow]) -> list[str]:
+    async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
         """The bundle files whose texts are no longer those that these executions began under, as far as these have not
         ended and the files are found from here."""
-        digests = dict.fromkeys(row.digest for row in executions if not row.status.terminal)
+        digests = dict.fromkeys(one.digest for one in executions if one.digest and not one.status.terminal)
         kept = [pair for digest in digests for pair in await self._store.bundle(digest) or ()]
         return changed(kept)
 
@@ -224,17 +226,17 @@ class Operator:
 
     async def story(self, ref: str) -> Timeline:
         """The story of one execution. Raises as `execution` does."""
-        execution = await self.execution(ref)
+        execution = await self._row(ref)
         return await tell(self._store, execution.id)
 
     async def verify(self, ref: str, *, head: str = "") -> Verified:
         """Recomputes an execution's log and what it says of the rows; see `rebuno.kernel.history.verify.check`."""
-        execution = await self.execution(ref)
+        execution = await self._row(ref)
         return await check(self._store, execution.id, head=head)
 
     async def judged(self, ref: str) -> list[RecordedStep]:
         """The steps of an execution with the facts of their first submissions, for a backtest."""
-        execution = await self.execution(ref)
+        execution = await self._row(ref)
         return await judged(self._store, execution)
 
     async def began_since(self, since: float) -> list[str]:
@@ -244,12 +246,66 @@ class Operator:
     async def record(self, ref: str) -> archive.Recording:
         """An execution with all that belongs to it; `rebuno.kernel.history.archive.lines` makes a file of it. Raises as
         `rebuno.kernel.history.archive.record` does."""
-        execution = await self.execution(ref)
+        execution = await self._row(ref)
         return await archive.record(self._store, execution.id)
 
-    async def restore(self, recording: archive.Recording) -> ExecutionRow:
+    async def restore(self, recording: archive.Recording) -> Execution:
         """Adds a recorded execution to this store. Raises as `rebuno.kernel.history.archive.restore` does."""
-        return await archive.restore(self._store, recording)
+        return await self.shown(await archive.restore(self._store, recording))
+
+
+async def shown(store: ServedStore, row: records.ExecutionRow) -> Execution:
+    """An execution with the session that it belongs to, what it waits for, and what its handler raised. Raises a
+    `StoreError` where the store does."""
+    return views.execution(
+        row,
+        session=await session_of(store, row),
+        blocked_on=await blocked_on(store, row),
+        failure=await failure(store, row),
+    )
+
+
+async def asked(store: Store, row: records.ApprovalRow) -> Approval:
+    """A question with the step that it is about."""
+    step = None
+    with suppress(NotFoundError):
+        step = await store.step(row.step_id)
+    return views.approval(row, step)
+
+
+async def questions(
+    store: Store,
+    *,
+    status: str | None = None,
+    execution_id: str | None = None,
+    after: str | None = None,
+    limit: int = sys.maxsize,
+) -> list[records.ApprovalRow]:
+    """The rows of questions to people, oldest first, at most `limit` of those asked after the one with the id `after`;
+    what nobody answered in time is `expired`.
+
+    Raises:
+        ValidationError: a filter is no text.
+        NotFoundError: `after` is no approval.
+        StoreError
+    """
+    _check_filter(status=status, execution_id=execution_id)
+    with suppress(StoreReadOnly):
+        await votes.expire_due(store)
+    if after is not None:
+        await store.approval(after)
+    return await store.approvals(status=status, execution_id=execution_id, after=after, limit=limit)
+
+
+async def question(store: Store, approval_id: str) -> records.ApprovalRow:
+    """The row of one question, else `NotFoundError`."""
+    _check(approval_id, "approval")
+    found = await store.approval(approval_id)
+    if not votes.overdue(found, store.now()):
+        return found
+    with suppress(StoreReadOnly):
+        await votes.expire(store, found.execution_id)
+    return await store.approval(approval_id)
 
 
 def _check(ref: str, noun: str) -> None:

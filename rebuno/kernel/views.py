@@ -1,82 +1,169 @@
-"""What a program is told of a run: how it ended, and what a person is asked."""
+"""The rows of the journal as the public models."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rebuno import types
 from rebuno.journal import records
-from rebuno.kernel.operator import Operator
-from rebuno.model import identity
-from rebuno.model.execution import ExecutionStatus
+from rebuno.types import RawJson
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a person is asked: the approval's `id`, and the step that it is about. `args` is a JSON value, `message`
-    what the rule says to show, `cause` is `policy`, or `revoked`: the step is done, and today's bundle denies it."""
-
-    id: str
-    step_id: str
-    kind: str
-    target: str
-    args: Any
-    message: str
-    rule_id: str
-    reason: str
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """How a run ended. `key` is the caller's own id, `output` a JSON value (None unless completed), `approvals` what it
-    waits for, `replayed` how many recorded steps this call answered from the journal, `head_hash` the hex hash of the
-    newest event. `failure` tells the exception that its handler ended with: `{"type", "message", "file", "line",
-    "function", "traceback"}`, as `rebuno.model.raised` does; None where there is none."""
-
-    id: str
-    agent_id: str
-    key: str | None
-    status: ExecutionStatus
-    input: Any
-    output: Any
-    failure_reason: str
-    attempt: int
-    approvals: tuple[Question, ...]
-    replayed: int
-    head_hash: str
-    failure: dict[str, Any] | None = None
-
-
-async def view(operator: Operator, row: records.ExecutionRow, replayed: int) -> Execution:
-    """An execution with its open questions. `replayed` is how many recorded steps its run answered from the journal."""
-    questions = []
-    if row.status is ExecutionStatus.BLOCKED:
-        steps = {step.step_id: step for step in await operator.steps(row.id)}
-        for asked in await operator.approvals(status="pending", execution_id=row.id):
-            step = steps[asked.step_id]
-            questions.append(
-                Question(
-                    asked.id,
-                    asked.step_id,
-                    step.kind.value,
-                    step.target,
-                    identity.parse(step.args),
-                    asked.message,
-                    asked.rule_id,
-                    step.reason,
-                    asked.cause,
-                )
-            )
-    return Execution(
-        row.id,
-        row.agent_id,
-        row.key,
-        row.status,
-        identity.parse(row.input),
-        identity.parse(row.output) if row.output is not None else None,
-        row.failure_reason,
-        row.attempt,
-        tuple(questions),
-        replayed,
-        row.head_hash.hex(),
-        await operator.failure(row),
+def execution(
+    row: records.ExecutionRow,
+    *,
+    session: str = "",
+    blocked_on: Iterable[types.BlockedOn] = (),
+    failure: Mapping[str, Any] | None = None,
+) -> types.Execution:
+    """An execution. `session` is the one that it belongs to, `failure` what `rebuno.model.raised` keeps of the
+    exception that its handler ended with."""
+    spawned, holder = row.spawned_execution_id, row.holder
+    return types.Execution(
+        id=row.id,
+        agent_id=row.agent_id,
+        status=row.status,
+        input=RawJson(row.input),
+        output=_json(row.output),
+        failure_reason=row.failure_reason or None,
+        session=session or row.session or None,
+        idempotency_key=row.key or None,
+        parent_execution_id=row.continues or None,
+        forked_from=row.forked_from or None,
+        fork_seq=row.fork_seq,
+        spawned_by=types.SpawnedBy(execution_id=spawned, step_id=row.spawned_step_id) if spawned else None,
+        created_by=row.created_by or None,
+        on_behalf_of=row.on_behalf_of or None,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        deadline_at=row.deadline_at,
+        blocked_on=[*blocked_on],
+        head_hash=row.head_hash.hex(),
+        failure=None if failure is None else raised(failure),
+        attempt=row.attempt,
+        digest=row.digest,
+        pinned=row.pinned,
+        served=row.served,
+        holder=None if holder is None else types.Process(host=holder.host, pid=holder.pid),
+        head_seq=row.head_seq,
     )
+
+
+def raised(data: Mapping[str, Any]) -> types.Failure:
+    """What `rebuno.model.raised` keeps of an exception."""
+    frames = [types.StackFrame(**frame) for frame in data.get("traceback", ())]
+    return types.Failure(**{**data, "traceback": frames})
+
+
+def step(row: records.StepRow) -> types.Step:
+    """A step."""
+    return types.Step(
+        step_id=row.step_id,
+        execution_id=row.execution_id,
+        kind=row.kind.value,
+        target=row.target,
+        args_hash=row.args_hash,
+        occurrence=row.occurrence,
+        status=row.status.value,
+        idempotency=row.idempotency.value,
+        args=RawJson(row.args),
+        result=_json(row.result),
+        error=_json(row.error),
+        started_at=row.started_at,
+        completed_at=row.completed_at,
+        parent_step_id=row.parent_id or None,
+        decision=str(row.verdict) or None,
+        rule_id=row.rule_id or None,
+        bundle=row.bundle or None,
+        digest=row.digest or None,
+        reason=row.reason or None,
+        approval_id=row.approval_id or None,
+        attempt=row.attempt,
+        input_tokens=row.input_tokens,
+        output_tokens=row.output_tokens,
+        decided_at=row.decided_at,
+        decided_seq=row.decided_seq,
+        started_seq=row.started_seq,
+        outcome_seq=row.outcome_seq,
+    )
+
+
+def event(row: records.EventRow, payload: str | None = None) -> types.Event:
+    """A record of the log; `payload` is a JSON text that stands in the place of the recorded one."""
+    return types.Event(
+        execution_id=row.execution_id,
+        event_seq=row.event_seq,
+        type=row.type,
+        payload=row.payload if payload is None else RawJson(payload),
+        occurred_at=row.occurred_at,
+        hash=row.hash.hex(),
+    )
+
+
+def approval(row: records.ApprovalRow, about: records.StepRow | None) -> types.Approval:
+    """A question, with the step that it is about (None: the row of the step is damaged)."""
+    # A later rule may ask; the reason of that one stands in the log.
+    reason = about.reason if about is not None and about.rule_id == row.rule_id else ""
+    asked = types.Approval(
+        id=row.id,
+        step_id=row.step_id,
+        execution_id=row.execution_id,
+        status=row.status,
+        message=row.message or None,
+        approvers=[*row.approvers],
+        quorum=row.quorum,
+        votes=[_vote(vote) for vote in row.votes],
+        rule_id=row.rule_id or None,
+        scope=row.scope,
+        decided_by=row.decided_by or None,
+        asserted_by=row.asserted_by or None,
+        rationale=row.rationale or None,
+        timeout_at=row.timeout_at,
+        decided_at=row.decided_at,
+        created_at=row.created_at,
+        cause=row.cause,
+        bundle=row.bundle or None,
+        reason=reason or None,
+    )
+    if about is not None:
+        asked.kind, asked.target, asked.args = about.kind.value, about.target, RawJson(about.args)
+    return asked
+
+
+def agent(row: records.AgentRow, bundle: str | None) -> types.Agent:
+    """An agent, with the text of its bundle."""
+    return types.Agent(
+        id=row.id,
+        webhook_url=row.webhook_url,
+        registered_at=row.registered_at,
+        policy_bundle=bundle,
+        lease_timeout_seconds=row.lease or None,
+        description=row.description,
+        input_schema=_json(row.input_schema),
+        output_schema=_json(row.output_schema),
+    )
+
+
+def key(row: records.ApiKeyRow) -> types.ApiKey:
+    """A key, without its token."""
+    return types.ApiKey(
+        id=row.id, name=row.name, scopes=[*row.scopes], created_at=row.created_at, revoked_at=row.revoked_at
+    )
+
+
+def new_key(row: records.ApiKeyRow, token: str) -> types.NewApiKey:
+    """A key with its token."""
+    return types.NewApiKey(**vars(key(row)), token=token)
+
+
+def _vote(row: records.VoteRow) -> types.Vote:
+    return types.Vote(
+        decided_by=row.decided_by,
+        decision=row.decision,
+        at=row.at,
+        asserted_by=row.asserted_by or None,
+        rationale=row.rationale or None,
+    )
+
+
+def _json(text: str | None) -> RawJson | None:
+    return None if text is None else RawJson(text)

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import httpx2
-import pydantic
-from pydantic import BaseModel
 
 from rebuno.errors import NetworkError, ValidationError
 from rebuno.model import identity
@@ -20,6 +18,7 @@ from rebuno.types import (
     Delta,
     Event,
     Execution,
+    Model,
     NewApiKey,
     Page,
     SpawnedBy,
@@ -27,7 +26,7 @@ from rebuno.types import (
     Tested,
 )
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T", bound=Model)
 
 
 # How many questions a server is asked for at a time.
@@ -312,7 +311,7 @@ class Client:
 def _read(kind: type[T], said: object) -> T:
     try:
         return kind.model_validate(said)
-    except pydantic.ValidationError as error:
+    except ValueError as error:
         raise NetworkError(f"the answer is no {kind.__name__} of a kernel; look at the URL") from error
 
 

@@ -6,12 +6,12 @@ from typing import Final
 from starlette.responses import Response
 
 from rebuno.errors import ForbiddenError, ValidationError
-from rebuno.kernel import StepDelta
 from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, Submission
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
 from rebuno.server.wire.writing import obj
+from rebuno.types import Delta
 
 # At debug level, one line a decision: whoever wants to follow an agent listens.
 decisions: Final = logging.getLogger("rebuno.server.decisions")
@@ -77,7 +77,7 @@ async def fail_step(call: ApiCall) -> Response:
 async def publish(call: ApiCall) -> Response:
     """Hand on a piece of a step's output"""
     body = call.body(requests.DeltaBody)
-    delta = StepDelta(call.step_id, body.seq, body.data)
+    delta = Delta(step_id=call.step_id, seq=body.seq, data=body.data)
     await call.serving.publish(call.caller.agent_id, call.id, call.dispatch(), delta)
     return nothing()
 

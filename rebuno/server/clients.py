@@ -4,14 +4,14 @@ from typing import Final
 
 from starlette.responses import Response
 
+from rebuno import types
 from rebuno.errors import ForbiddenError
 from rebuno.journal.records import ExecutionRow
-from rebuno.model.execution import ExecutionStatus
 from rebuno.server.auth import KeyScope
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.stream import stream
 from rebuno.server.wire import answers, requests
-from rebuno.server.wire.writing import Json, array, obj, raw
+from rebuno.server.wire.writing import model, models, obj, raw
 
 _EXECUTION: Final = "/v0/executions/{id}"
 # How many of them a page holds: unless the caller says it, and at most.
@@ -38,7 +38,7 @@ async def create(call: ApiCall) -> Response:
         created_by=call.caller.name,
     )
     call.note("execution begun", execution_id=row.id, agent_id=row.agent_id)
-    return said(await _shown(call, row), 201)
+    return said(model(await call.serving.shown(row)), 201)
 
 
 async def list_executions(call: ApiCall) -> Response:
@@ -51,12 +51,12 @@ async def list_executions(call: ApiCall) -> Response:
         cursor=query.cursor or None,
         limit=min(query.limit, _MOST_EXECUTIONS) if query.limit > 0 else _EXECUTIONS,
     )
-    return said(answers.executions([await _shown(call, row) for row in rows], cursor))
+    return said(model(types.Page(executions=[await call.serving.shown(row) for row in rows], next_cursor=cursor)))
 
 
 async def get_execution(call: ApiCall) -> Response:
     """Show an execution"""
-    return said(await _shown(call, await _own(call)))
+    return said(model(await call.serving.shown(await _own(call))))
 
 
 async def list_events(call: ApiCall) -> Response:
@@ -64,7 +64,7 @@ async def list_events(call: ApiCall) -> Response:
     query = call.query(requests.EventsQuery)
     limit = min(query.limit, _MOST_EVENTS) if query.limit > 0 else _EVENTS
     rows = await call.serving.events(call.id, after=query.after_seq, limit=limit)
-    return said(array([answers.event(row, await call.serving.payload(row)) for row in rows]))
+    return said(models([await call.serving.documented(row) for row in rows]))
 
 
 async def list_steps(call: ApiCall) -> Response:
@@ -72,13 +72,13 @@ async def list_steps(call: ApiCall) -> Response:
     query = call.query(requests.StepsQuery)
     await _own(call)
     rows = await call.serving.steps(call.id, terminal=query.status == "terminal")
-    return said(array(map(answers.step, rows)))
+    return said(models(map(step_view, rows)))
 
 
 async def get_step(call: ApiCall) -> Response:
     """Show a step"""
     await _own(call)
-    return said(answers.step(await call.serving.step(call.id, call.step_id)))
+    return said(model(step_view(await call.serving.step(call.id, call.step_id))))
 
 
 async def previous(call: ApiCall) -> Response:
@@ -111,7 +111,7 @@ async def fork(call: ApiCall) -> Response:
         created_by=call.caller.name,
     )
     call.note("execution forked", fork=row.id)
-    return said(await _shown(call, row), 201)
+    return said(model(await call.serving.shown(row)), 201)
 
 
 async def fork_points(call: ApiCall) -> Response:
@@ -127,22 +127,15 @@ async def _own(call: ApiCall) -> ExecutionRow:
     return row
 
 
-async def _shown(call: ApiCall, row: ExecutionRow) -> Json:
-    blocked = row.status is ExecutionStatus.BLOCKED
-    waiting = await call.serving.blocked_on(row) if blocked else []
-    serving = call.serving
-    return answers.execution(row, waiting, await serving.session_of(row), await serving.failure(row))
-
-
 ENDPOINTS: Final = (
-    Endpoint("GET", _EXECUTION, get_execution, Who.EITHER, _READ, answer=answers.ExecutionOut),
+    Endpoint("GET", _EXECUTION, get_execution, Who.EITHER, _READ, answer=types.Execution),
     Endpoint(
         "POST",
         "/v0/executions",
         create,
         scopes=_WRITE,
         body=requests.CreateExecution,
-        answer=answers.ExecutionOut,
+        answer=types.Execution,
         status=201,
     ),
     Endpoint(
@@ -151,7 +144,7 @@ ENDPOINTS: Final = (
         list_executions,
         scopes=_READ,
         query=requests.ExecutionsQuery,
-        answer=answers.ExecutionsOut,
+        answer=types.Page,
     ),
     Endpoint(
         "GET",
@@ -159,7 +152,7 @@ ENDPOINTS: Final = (
         list_events,
         scopes=_READ,
         query=requests.EventsQuery,
-        answer=list[answers.EventOut],
+        answer=list[types.Event],
     ),
     Endpoint(
         "GET",
@@ -168,14 +161,12 @@ ENDPOINTS: Final = (
         Who.EITHER,
         _READ,
         query=requests.StepsQuery,
-        answer=list[answers.StepOut],
+        answer=list[types.Step],
     ),
-    Endpoint("GET", f"{_EXECUTION}/steps/{{step_id}}", get_step, Who.EITHER, _READ, answer=answers.StepOut),
+    Endpoint("GET", f"{_EXECUTION}/steps/{{step_id}}", get_step, Who.EITHER, _READ, answer=types.Step),
     Endpoint("GET", f"{_EXECUTION}/stream", stream, scopes=_READ, media="text/event-stream"),
     Endpoint("GET", f"{_EXECUTION}/previous", previous, Who.EITHER, _READ, answer=answers.PreviousOut),
     Endpoint("POST", f"{_EXECUTION}/cancel", cancel, scopes=_WRITE, status=204),
-    Endpoint(
-        "POST", f"{_EXECUTION}/fork", fork, scopes=_WRITE, body=requests.Fork, answer=answers.ExecutionOut, status=201
-    ),
+    Endpoint("POST", f"{_EXECUTION}/fork", fork, scopes=_WRITE, body=requests.Fork, answer=types.Execution, status=201),
     Endpoint("GET", f"{_EXECUTION}/fork-points", fork_points, scopes=_READ, answer=answers.ForkPointsOut),
 )

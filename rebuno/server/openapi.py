@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from rebuno.model import identity
@@ -26,7 +26,7 @@ def document(endpoints: Iterable[Endpoint], version: str) -> str:
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in table:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
-    schemas["Error"] = _schema(Error, schemas)
+    _schema(Error, schemas)
     return identity.canonical(
         {
             "openapi": "3.1.0",
@@ -94,13 +94,16 @@ def _refused() -> dict[str, Any]:
 
 
 def _schema(kind: Any, schemas: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an answer; those that it is made of stand among `schemas`."""
+    """The schema of an answer; a model, and those that it is made of, stand among `schemas`."""
     schema = TypeAdapter(kind).json_schema(mode="serialization", ref_template=_REF)
     schemas.update(schema.pop("$defs", {}))
-    return schema
+    if not isinstance(kind, type):
+        return schema
+    schemas[kind.__name__] = schema
+    return {"$ref": _ref(kind)}
 
 
-def _ref(model: type[BaseModel]) -> str:
+def _ref(model: type) -> str:
     return _REF.format(model=model.__name__)
 
 

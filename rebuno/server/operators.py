@@ -6,13 +6,14 @@ from typing import Final
 
 from starlette.responses import Response
 
+from rebuno import types
 from rebuno.errors import StoreError, ValidationError
-from rebuno.journal.records import ApprovalRow
+from rebuno.journal import records
 from rebuno.server.auth import ANYONE, BOOTSTRAP, KeyScope
 from rebuno.server.policies import tested
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import operating, requests
-from rebuno.server.wire.writing import Json, array, obj
+from rebuno.server.wire.writing import model, models, obj
 
 logger: Final = logging.getLogger("rebuno.server")
 
@@ -39,19 +40,18 @@ async def put_agent(call: ApiCall) -> Response:
     row = await call.serving.put_agent(
         body.id, webhook_url=body.webhook_url, secret=body.secret, lease=body.lease_timeout_seconds or 0.0
     )
-    return said(operating.agent(row, await call.serving.bundle(row.id)), 201)
+    return said(model(await _agent(call, row)), 201)
 
 
 async def list_agents(call: ApiCall) -> Response:
     """List agents"""
     rows = await call.serving.agents()
-    return said(array([operating.agent(row, await call.serving.bundle(row.id)) for row in rows]))
+    return said(models([await _agent(call, row) for row in rows]))
 
 
 async def get_agent(call: ApiCall) -> Response:
     """Show an agent"""
-    row = await call.serving.agent(call.id)
-    return said(operating.agent(row, await call.serving.bundle(row.id)))
+    return said(model(await _agent(call, await call.serving.agent(call.id))))
 
 
 async def delete_agent(call: ApiCall) -> Response:
@@ -81,12 +81,12 @@ async def list_approvals(call: ApiCall) -> Response:
         after=query.cursor or None,
         limit=min(query.limit, _MOST_APPROVALS) if query.limit > 0 else _MOST_APPROVALS,
     )
-    return said(array([await _approval(call, row) for row in rows]))
+    return said(models([await _approval(call, row) for row in rows]))
 
 
 async def get_approval(call: ApiCall) -> Response:
     """Show a question"""
-    return said(await _approval(call, await call.serving.approval(call.id)))
+    return said(model(await _approval(call, await call.serving.approval(call.id))))
 
 
 async def grant(call: ApiCall) -> Response:
@@ -110,19 +110,19 @@ async def create_key(call: ApiCall) -> Response:
         if scope not in known:
             raise ValidationError(f"the scope `{scope}` is none of {', '.join(known)}")
     row, token = await call.serving.create_key(body.name, scopes)
-    return said(operating.key(row, token), 201)
+    return said(model(new_key_view(row, token)), 201)
 
 
 async def list_keys(call: ApiCall) -> Response:
     """List API keys"""
-    return said(array(map(operating.key, await call.serving.keys())))
+    return said(models(map(key_view, await call.serving.keys())))
 
 
 async def rotate_key(call: ApiCall) -> Response:
     """Give an API key a new token"""
     call.body(requests.Nothing)
     row, token = await call.serving.rotate_key(call.id)
-    return said(operating.key(row, token))
+    return said(model(new_key_view(row, token)))
 
 
 async def delete_key(call: ApiCall) -> Response:
@@ -157,12 +157,16 @@ async def metrics(call: ApiCall) -> Response:
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-async def _approval(call: ApiCall, row: ApprovalRow) -> Json:
-    return operating.approval(row, await call.serving.step(row.execution_id, row.step_id))
+async def _agent(call: ApiCall, row: records.AgentRow) -> types.Agent:
+    return agent_view(row, await call.serving.bundle(row.id))
+
+
+async def _approval(call: ApiCall, row: records.ApprovalRow) -> types.Approval:
+    return approval_view(row, await call.serving.step(row.execution_id, row.step_id))
 
 
 async def _resolve(call: ApiCall, *, granted: bool) -> Response:
-    body = call.body(requests.Vote)
+    body = call.body(requests.Resolution)
     resolved = await call.serving.resolve(
         call.id,
         granted=granted,
@@ -186,11 +190,11 @@ ENDPOINTS: Final = (
         put_agent,
         scopes=_WRITE_AGENTS,
         body=requests.PutAgent,
-        answer=operating.AgentOut,
+        answer=types.Agent,
         status=201,
     ),
-    Endpoint("GET", "/v0/agents", list_agents, scopes=_READ_AGENTS, answer=list[operating.AgentOut]),
-    Endpoint("GET", _AGENT, get_agent, scopes=_READ_AGENTS, answer=operating.AgentOut),
+    Endpoint("GET", "/v0/agents", list_agents, scopes=_READ_AGENTS, answer=list[types.Agent]),
+    Endpoint("GET", _AGENT, get_agent, scopes=_READ_AGENTS, answer=types.Agent),
     Endpoint("DELETE", _AGENT, delete_agent, scopes=_WRITE_AGENTS, query=requests.DeleteQuery, status=204),
     Endpoint(
         "POST",
@@ -214,15 +218,15 @@ ENDPOINTS: Final = (
         list_approvals,
         scopes=_READ_APPROVALS,
         query=requests.ApprovalsQuery,
-        answer=list[operating.ApprovalOut],
+        answer=list[types.Approval],
     ),
-    Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=operating.ApprovalOut),
-    Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Vote, status=204),
-    Endpoint("POST", f"{_APPROVAL}/deny", deny, scopes=_WRITE_APPROVALS, body=requests.Vote, status=204),
+    Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=types.Approval),
+    Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),
+    Endpoint("POST", f"{_APPROVAL}/deny", deny, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),
     Endpoint(
-        "POST", "/v0/api-keys", create_key, scopes=_KEYS, body=requests.CreateKey, answer=operating.KeyOut, status=201
+        "POST", "/v0/api-keys", create_key, scopes=_KEYS, body=requests.CreateKey, answer=types.NewApiKey, status=201
     ),
-    Endpoint("GET", "/v0/api-keys", list_keys, scopes=_KEYS, answer=list[operating.KeyOut]),
-    Endpoint("POST", f"{_KEY}/rotate", rotate_key, scopes=_KEYS, answer=operating.KeyOut),
+    Endpoint("GET", "/v0/api-keys", list_keys, scopes=_KEYS, answer=list[types.ApiKey]),
+    Endpoint("POST", f"{_KEY}/rotate", rotate_key, scopes=_KEYS, answer=types.NewApiKey),
     Endpoint("DELETE", _KEY, delete_key, scopes=_KEYS, status=204),
 )

@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 
 from rebuno.errors import NotFoundError, StoreError
 from rebuno.server.routes import ApiCall
-from rebuno.server.wire import answers
+from rebuno.server.wire.writing import model
 
 KEEP_ALIVE: Final = 15.0
 
@@ -35,7 +35,7 @@ async def _texts(call: ApiCall) -> AsyncIterator[str]:
                 coming = asyncio.ensure_future(deltas.get())
                 await asyncio.wait({coming, closing}, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
                 if coming.done():
-                    yield f"data: {answers.delta(coming.result())}\n\n"
+                    yield f"data: {model(coming.result())}\n\n"
                     continue
                 coming.cancel()
                 if closing.done():

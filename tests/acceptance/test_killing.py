@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,8 +55,8 @@ def resumed(trail: Trail) -> Trail:
     return replace(trail, events=(*trail.events, later))
 
 
-def result(trail: Trail, i: int, text: str) -> Trail:
-    return replace(trail, steps=tuple(replace(s, result=text) if effect(s) == i else s for s in trail.steps))
+def result(trail: Trail, i: int, value: Any) -> Trail:
+    return replace(trail, steps=tuple(replace(s, result=value) if effect(s) == i else s for s in trail.steps))
 
 
 def other_event(trail: Trail) -> Trail:
@@ -63,7 +64,7 @@ def other_event(trail: Trail) -> Trail:
     return replace(trail, events=(replace(first, payload=first.payload | {"key": "another"}), *rest))
 
 
-def row(trail: Trail, status: ExecutionStatus | None = None, output: str | None = None) -> Trail:
+def row(trail: Trail, status: ExecutionStatus | None = None, output: Any = None) -> Trail:
     assert trail.execution is not None
     found = trail.execution
     return replace(trail, execution=replace(found, status=status or found.status, output=output or found.output))
@@ -83,8 +84,8 @@ FALSE: list[tuple[str, Callable[[Trail], Trail], set[str]]] = [
     ("an event was rewritten", other_event, {"gaps", "broken_chains"}),
     ("the log and the rows differ", lambda t: replace(t, fault="a hash of an outcome"), {"broken_chains"}),
     ("the run failed", lambda t: row(t, status=ExecutionStatus.FAILED), {"wrong_outputs"}),
-    ("another output", lambda t: row(t, output='{"acc":1,"chosen":1}'), {"wrong_outputs"}),
-    ("another random number", lambda t: result(t, 21, "-1"), {"wrong_outputs"}),
+    ("another output", lambda t: row(t, output={"acc": 1, "chosen": 1}), {"wrong_outputs"}),
+    ("another random number", lambda t: result(t, 21, -1), {"wrong_outputs"}),
     ("an answer that was not given", lambda t: replace(t, asked={}), {"wrong_outputs"}),
     ("a step that is not there", lambda t: replace(t, steps=t.steps[1:]), {"wrong_outputs"}),
     ("an outcome without a body", lambda t: replace(t, marks=t.marks[2:]), {"wrong_outputs"}),

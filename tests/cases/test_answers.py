@@ -321,7 +321,7 @@ def test_no_grant_outranks_a_deny(scope: str, same: str, wider: str, agent: Agen
         async with rebuno.operate(agent.store) as operator:
             steps = await operator.steps(execution.id)
         went = {"succeeded": "allow", "awaiting_approval": "require_approval", "denied": "deny"}
-        return [went[step.status.value] for step in steps]
+        return [went[step.status] for step in steps]
 
     assert asyncio.run(granted("denied", "cargo test", "git push")) == ["allow", "deny"]
     assert asyncio.run(granted("same", "cargo test", "cargo test")) == ["allow", same]

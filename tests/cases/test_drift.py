@@ -43,7 +43,7 @@ class Run:
         return await rebuno.tool(name)(body)()
 
 
-async def digests(path: Path) -> dict[str, str]:
+async def digests(path: Path) -> dict[str, str | None]:
     """The policy that gave each step its first verdict, and that of the newest attempt."""
     steps, events = await journal(path)
     started = [event for event in events if event.type == "execution.started"]
@@ -83,7 +83,7 @@ async def test_a_policy_that_forbids_nothing_more_is_not_noticed(tmp_path: Path,
     ended = await run(path, then, handler)
     assert (ended.output, handler.ran) == (["a done", "c done", "b done"], ["a", "c", "b"])
     steps, _ = await journal(path)
-    assert [(step.target, step.verdict) for step in steps] == [
+    assert [(step.target, step.decision) for step in steps] == [
         ("a", "allow"),
         ("c", "require_approval"),
         ("b", "allow"),
@@ -101,7 +101,7 @@ async def test_what_was_asked_for_once_is_not_asked_for_no_more(tmp_path: Path) 
     second = await run(path, V1, handler)
     assert [asked.target for asked in second.approvals] == ["c"]
     steps, _ = await journal(path)
-    assert (steps[0].verdict, steps[0].digest) == ("require_approval", compile_text(ASKS_A).digest)
+    assert (steps[0].decision, steps[0].digest) == ("require_approval", compile_text(ASKS_A).digest)
     assert handler.ran == ["a"]
 
 

@@ -81,8 +81,8 @@ async def test_a_step_that_was_waited_for_too_long_takes_the_same_branch_again(t
     with pytest.raises(Crash):
         await run(path, OPEN, handler)
     steps, _ = await journal(path)
-    assert [(step.target, step.status.value) for step in steps] == [("work", "failed"), ("next", "succeeded")]
-    assert '"reason":"cancelled"' in (steps[0].error or "")
+    assert [(step.target, step.status) for step in steps] == [("work", "failed"), ("next", "succeeded")]
+    assert steps[0].error["reason"] == "cancelled"
     assert (await run(path, OPEN, handler)).output == ["too slow", "went on"]
     assert ran == ["work"]
 

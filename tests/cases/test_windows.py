@@ -1,6 +1,5 @@
 """D08: killed between the effect and its record. What nobody knows is not done again unless it may be, and is told."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -33,10 +32,10 @@ async def test_a_kill_around_an_effect(
     assert effects(path) == left
     started = (await journal(path))[0][0]
     assert started.started_seq > 0
-    assert json.loads(started.args) == {"amount": 7}
+    assert started.args == {"amount": 7}
     for _ in range(3):
         ended = await run(agent, path)
-        assert (ended.output, ended.approvals, effects(path)) == ([told, "noted"], (), lines)
+        assert (ended.output, ended.approvals, effects(path)) == ([told, "noted"], [], lines)
 
 
 @in_loop
@@ -47,8 +46,8 @@ async def test_an_unknown_outcome_is_told_with_its_step_and_settled_in_a_fork(tm
     await run("pays_once", path)
     (step, _), events = await journal(path)
     assert step.error is not None
-    assert json.loads(step.error)["reason"] == "indeterminate"
-    assert step.started_at > 0
+    assert step.error["reason"] == "indeterminate"
+    assert step.started_at is not None
     intent = next(event.event_seq for event in events if event.type == "step.executing")
     async with rebuno.operate(path) as operator:
         fork = await operator.fork("run", at_seq=intent - 1)

@@ -53,7 +53,7 @@ def test_verify_prints_the_head_and_compares_it(folder: Path) -> None:
     assert (ran.code, "9 events and 3 steps are sound" in ran.out) == (0, True)
     head = ran.out.split()[-1]
     data = json.loads(_ask(folder, "exec", "verify", "run", "--head", head, "--json").out)
-    assert (data["sound"], data["fault"], data["head"]) == (True, "", head)
+    assert (data["valid"], data["fault"], data["head_hash"]) == (True, None, head)
     ran = _ask(folder, "exec", "verify", "run", "--head", head[::-1])
     assert (ran.code, "the head is another one" in ran.out) == (1, True)
     assert _ask(folder, "exec", "verify", "run", "--head", head[:8]).code == 2
@@ -65,7 +65,7 @@ def test_verify_names_the_first_fault(folder: Path) -> None:
     _change(folder / "one.db", "UPDATE steps SET result = '7' WHERE args = '{\"n\":1}'")
     ran = _ask(folder, "exec", "verify", "run")
     assert (ran.code, "the outcome is not the one that was recorded" in ran.out) == (1, True)
-    assert json.loads(_ask(folder, "exec", "verify", "run", "--json").out)["sound"] is False
+    assert json.loads(_ask(folder, "exec", "verify", "run", "--json").out)["valid"] is False
 
 
 def test_an_execution_goes_from_store_to_store(folder: Path) -> None:

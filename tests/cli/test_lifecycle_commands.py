@@ -61,7 +61,7 @@ def test_get_tells_of_pins_deadlines_and_forks(db: str, capsys: pytest.CaptureFi
     assert "pinned" not in text
     assert "deadline" not in text
     found = json.loads(told(capsys, "exec", "get", "waits", "--db", db, "--json")[1])
-    assert (found["pinned"], found["deadline_at"][-1], found["forked_from"], found["fork_seq"]) == (True, "Z", "", 0)
+    assert (found["pinned"], found["deadline_at"][-1], found["forked_from"], found["fork_seq"]) == (True, "Z", None, 0)
 
 
 def test_fork_and_retry_make_new_executions(db: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,7 @@ def test_fork_and_retry_make_new_executions(db: str, capsys: pytest.CaptureFixtu
         code, text = told(capsys, "exec", command[0], "failed", *command[1:], "--db", db, "--json")
         made = json.loads(text)
         assert (code, made["forked_from"], made["fork_seq"], made["status"]) == (0, source["id"], seq, "running")
-        assert made["key"] == ("again" if command[0] == "retry" else None)
+        assert made["idempotency_key"] == ("again" if command[0] == "retry" else None)
         shown = told(capsys, "exec", "get", made["id"], "--db", db)[1]
         assert f"from {source['id']} at event {seq}" in shown
 
@@ -108,7 +108,7 @@ def test_sweep_removes_what_is_old_and_get_tells_what_is_left(db: str, capsys: p
     code, text = told(capsys, "exec", "get", failed, "--db", db)
     assert (code, "has failed and was removed" in text) == (4, True)
     listed = json.loads(told(capsys, "exec", "ls", "--db", db, "--json")[1])
-    assert [row["key"] for row in listed["executions"]] == ["waits"]
+    assert [row["idempotency_key"] for row in listed["executions"]] == ["waits"]
 
 
 def test_ls_names_bundle_files_that_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

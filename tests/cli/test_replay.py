@@ -84,9 +84,9 @@ def test_another_way_is_shown_where_it_parts(folder: Path) -> None:
     assert "\\u001b[31mword" in instead
     assert missed.startswith("not again   tool_call replay.say")
     data = json.loads(_ask(folder, "run.jsonl", "--handler", f"{NAMED}:changed", "--json").out)
-    assert (data["same"], data["visited"], data["steps"], data["policy"]) == (False, 1, 2, None)
-    assert data["came"]["args"]["text"].endswith("other")
-    assert data["instead_of"]["args"]["text"].endswith("word")
+    assert (data["same"], data["replayed_steps"], data["recorded_steps"], data["policy"]) == (False, 1, 2, None)
+    assert data["unexpected_step"]["args"]["text"].endswith("other")
+    assert data["expected_step"]["args"]["text"].endswith("word")
 
 
 def test_another_end_is_shown(folder: Path) -> None:

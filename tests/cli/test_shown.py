@@ -14,6 +14,7 @@ from rich.console import Console
 
 import rebuno
 from rebuno.journal.records import ExecutionRow
+from rebuno.kernel import views
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy import compile_text
@@ -234,9 +235,10 @@ def test_a_subagent_and_its_forks_say_whose_they_are() -> None:
         "id", "a", None, ExecutionStatus.RUNNING, "1", "d", spawned_execution_id="the-parent", spawned_step_id="a-step"
     )
     for row, step in ((child, "a-step"), (replace(child, spawned_step_id=""), "")):
-        assert records.execution_json(row)["spawned_by"] == {"execution_id": "the-parent", "step_id": step}
+        child_model = views.execution(row)
+        assert child_model.model_dump()["spawned_by"] == {"execution_id": "the-parent", "step_id": step}
         out = Console(file=StringIO(), width=200)
-        for line in records.execution(row, []):
+        for line in records.execution(child_model, []):
             out.print(line)
         text = out.file.getvalue()  # type: ignore[attr-defined]
         assert "the-parent" in text

@@ -72,7 +72,7 @@ def test_executions_are_listed_newest_first(folder: Path) -> None:
     lines = _ask(folder, "exec", "ls").out.splitlines()
     assert ["order-2" in lines[2], "order-1" in lines[3], len(lines)] == [True, True, 4]
     data = json.loads(_ask(folder, "exec", "ls", "--json", "--limit", "1").out)
-    assert [row["key"] for row in data["executions"]] == ["order-2"]
+    assert [row["idempotency_key"] for row in data["executions"]] == ["order-2"]
     assert data["executions"][0]["input"] == {"q": "\x1b[31m"}
     assert _ask(folder, "exec", "ls", "--status", "completed").out == "no executions\n"
     assert _ask(folder, "exec", "ls", "--agent", "nobody").out == "no executions\n"
@@ -122,7 +122,7 @@ def test_a_grant_lets_the_step_run_and_stands_in_the_story(folder: Path) -> None
     assert "replayed in attempt 2" in story
     assert 'end: completed, output "written"' in story
     data = json.loads(_ask(folder, "exec", "trace", "order-1", "--json").out)
-    assert [step["went"] for step in data["steps"]] == ["succeeded", "succeeded"]
+    assert [step["outcome"] for step in data["steps"]] == ["succeeded", "succeeded"]
 
 
 def test_the_agent_is_told_why_it_was_refused(folder: Path) -> None:
@@ -163,7 +163,7 @@ def test_everything_fits_on_forty_columns(folder: Path, argv: tuple[str, ...]) -
 def test_looking_changes_nothing(folder: Path) -> None:
     """And a store that is not there is not made."""
 
-    async def head() -> list[tuple[int, bytes]]:
+    async def head() -> list[tuple[int | None, str]]:
         async with library.operate(folder / "agent.db") as operator:
             return [(row.head_seq, row.head_hash) for row in await operator.executions()]
 

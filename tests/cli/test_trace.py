@@ -75,8 +75,8 @@ def test_another_way_is_told_under_its_attempt(folder: Path) -> None:
     assert told[1].startswith("    new: tool_call trace.act [")
     assert told[2].startswith("    not again: tool_call trace.act [")
     data = json.loads(rebuno("exec", "trace", "run", "--json", "--db", "agent.db", within=folder).out)
-    assert [run["diverged"] is not None for run in data["attempts"]] == [False, True]
-    assert data["attempts"][1]["diverged"]["unvisited_count"] == 1
+    assert [run["divergence"] is not None for run in data["attempts"]] == [False, True]
+    assert data["attempts"][1]["divergence"]["missing_count"] == 1
 
 
 def test_another_policy_is_told_at_its_attempt(folder: Path) -> None:

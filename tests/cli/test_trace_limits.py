@@ -31,7 +31,7 @@ async def test_the_story_tells_what_limits_did(capsys: pytest.CaptureFixture[str
         assert "tool_call act: refused by r: rate_limit_exceeded, 2 times" in shown
         data = told.to_json()
         assert data["steps"][0]["limits"] == [{"bundle": "b", "rule_id": "r", "scope": "agent"}]
-        assert data["kept_out"][1]["reason"] == "rate_limit_exceeded"
+        assert data["rate_limited"][1]["reason"] == "rate_limit_exceeded"
 
 
 @in_loop
@@ -42,7 +42,10 @@ async def test_the_story_tells_what_model_calls_used(capsys: pytest.CaptureFixtu
         await used(b, await call(b, 0), 1200, 34)
         await used(b, await call(b, 1))
         told = await read_timeline(b.store, b.attempt.execution.id)
-        assert [step["tokens"] for step in told.to_json()["steps"]] == [[1200, 34], None]
+        assert [(step["input_tokens"], step["output_tokens"]) for step in told.to_json()["steps"]] == [
+            (1200, 34),
+            (None, None),
+        ]
         console.write(timeline.story(told))
         shown = capsys.readouterr().out
         assert "used 1,200 tokens of input and 34 of output" in shown

@@ -11,8 +11,9 @@ from typing import Any, ParamSpec
 
 import rebuno
 from rebuno.journal.chain import verify
-from rebuno.journal.records import EventRow, StepRow
 from rebuno.policy import compile_text
+from rebuno.types import Event, Step
+from tests.rows import rows
 
 ROOT = Path(__file__).parents[2]
 P = ParamSpec("P")
@@ -49,13 +50,13 @@ async def answer(path: Path, approval_id: str, *, granted: bool, rationale: str 
         await (operator.grant if granted else operator.deny)(approval_id, decided_by="ana", rationale=rationale)
 
 
-async def journal(path: Path) -> tuple[list[StepRow], list[EventRow]]:
+async def journal(path: Path) -> tuple[list[Step], list[Event]]:
     """The steps and events of the execution `run`; its chain of hashes is whole."""
     async with rebuno.operate(path) as operator:
         execution = await operator.execution("run")
         steps, events = await operator.steps(execution.id), await operator.events(execution.id)
-    chain = verify(events)
-    assert (chain.fault, chain.seq, chain.hash) == ("", len(events), execution.head_hash)
+    chain = verify(rows(events))
+    assert (chain.fault, chain.seq, chain.hash.hex()) == ("", len(events), execution.head_hash)
     return steps, events
 
 

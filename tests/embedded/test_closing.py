@@ -13,6 +13,7 @@ import rebuno
 from rebuno.journal.chain import verify
 from rebuno.policy import compile_text
 from tests.embedded.support import in_loop
+from tests.rows import rows
 
 ASK = 'bundle asks\ndefault allow\nrule ask { require approval for tool "ask" }\n'
 IDS = [f"run-{n}" for n in range(4)]
@@ -88,7 +89,7 @@ async def test_what_was_under_way_goes_on_in_the_next_kernel(where: str, idempot
                 assert not any(step.status == "failed" for step in await kernel.operator.steps(execution.id))
             for name, ended in zip(IDS, await asyncio.gather(*runs.start(kernel)), strict=True):
                 runs.check(name, ended)
-                chain = verify(await kernel.operator.events(ended.id))
+                chain = verify(rows(await kernel.operator.events(ended.id)))
                 assert chain.fault == ""
     assert closed > 10
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import rebuno
+from rebuno.journal.opening import open_store
 from rebuno.model.clock import rfc3339
 from tests.embedded import agents
 from tests.embedded.support import bundle, in_loop, journal, line, process, run
@@ -56,7 +57,7 @@ def test_an_outcome_is_on_the_disk_while_the_handler_computes(tmp_path: Path, ki
     with process("busy", path, kind, idempotency) as other:
         assert other.wait(20) == -signal.SIGKILL
     (step,), _ = asyncio.run(journal(path))
-    assert (step.status, step.result) == ("succeeded", '"acted"')
+    assert (step.status, step.result) == ("succeeded", "acted")
     ended = asyncio.run(run(path, OPEN, agents.busy(path, kind, idempotency, mortal=False)))
     assert (ended.output, ended.replayed, agents.notes(path)) == ("acted", 1, ["act"])
 
@@ -85,8 +86,10 @@ async def test_a_second_process_is_told_who_runs_an_execution_and_takes_it_over_
             await run(path, OPEN, agents.busy(path, "tool", "safe_to_retry", mortal=False))
         assert caught.value.holder is not None
         assert caught.value.holder.startswith(f"process {other.pid} on ")
-        async with rebuno.operate(path) as operator:
-            held_until = (await operator.execution("run")).lease_until
+        store = await open_store(path, create=False)
+        (row,) = await store.executions(limit=1)
+        held_until = row.lease_until
+        await store.close()
         other.kill()
         other.wait()
         ended = await run(path, OPEN, agents.busy(path, "tool", "safe_to_retry", mortal=False))

@@ -82,9 +82,9 @@ async def test_what_a_cancelled_execution_waits_for_is_withdrawn(tmp_path: Path)
     with pytest.raises(rebuno.ConflictError, match="withdrawn"):
         await answer(path, blocked.approvals[0].id, granted=True)
     ended = await run(path, bundle("ask"), rebuno.tool("act")(lambda: "acted"))
-    assert (ended.status, ended.approvals) == ("cancelled", ())
+    assert (ended.status, ended.approvals) == ("cancelled", [])
     (step,), _ = await journal(path)
-    assert (step.status, step.error) == ("denied", '{"reason":"execution_cancelled"}')
+    assert (step.status, step.error) == ("denied", {"reason": "execution_cancelled"})
 
 
 @in_loop
@@ -106,7 +106,7 @@ async def test_a_run_that_writes_all_the_time_is_cancelled_too(tmp_path: Path) -
         assert (await running).status == "cancelled"
     steps, events = await journal(path)
     assert events[-1].type == "execution.cancelled"
-    assert {step.status.value for step in steps} <= {"succeeded", "cancelled"}
+    assert {step.status for step in steps} <= {"succeeded", "cancelled"}
 
 
 # ---------------------------------------------------------------- deadlines
@@ -121,6 +121,9 @@ async def test_a_run_is_cancelled_at_its_deadline(tmp_path: Path) -> None:
         assert (ended.status, ended.failure_reason) == ("cancelled", "deadline_exceeded")
         assert handler.stopped
         row = await kernel.operator.execution("run")
+        assert row.created_at is not None
+        assert row.updated_at is not None
+        assert row.deadline_at is not None
         assert row.updated_at >= row.deadline_at > row.created_at
         assert await kernel.run(handler, id="run", agent="agent", deadline=100) == ended
 
@@ -315,7 +318,7 @@ async def test_an_open_kernel_removes_what_is_not_kept_any_more(
         for ref in (done.id[:3], "ru"):
             with pytest.raises(rebuno.NotFoundError):
                 await kernel.operator.execution(ref)
-        assert [row.key for row in await kernel.operator.executions()] == ["waits"]
+        assert [row.idempotency_key for row in await kernel.operator.executions()] == ["waits"]
         # Another agent's id is another id.
         assert (await kernel.run(lambda: "done", id="run", agent="other")).status == "completed"
 

@@ -57,7 +57,7 @@ async def test_a_handler_may_try_again_or_give_up() -> None:
         # Let pass, the refusal is the reason of the failure.
         ("", ("failed", "rate_limit_exceeded", None)),
         # A denial is what any denial is: a text for the model.
-        (" else deny", ("completed", "", "act not allowed. reason: rate_limit_exceeded")),
+        (" else deny", ("completed", None, "act not allowed. reason: rate_limit_exceeded")),
     ],
 )
 @in_loop

@@ -12,6 +12,7 @@ from rebuno.journal.sqlite import SQLiteStore
 from rebuno.model.clock import FixedClock
 from rebuno.policy import compile_text
 from tests.embedded.support import bundle, in_loop, journal, run
+from tests.rows import rows
 from tests.sdk.support import Crash
 
 OPEN = bundle("allow")
@@ -112,7 +113,7 @@ async def test_many_executions_at_once_keep_their_logs_apart(tmp_path: Path) -> 
         for ended in await asyncio.gather(*(both(kernel, n) for n in range(32))):
             assert (ended.output, ended.replayed) == (seen[ended.input["n"]], 7)
             events = await kernel.operator.events(ended.id)
-            chain = verify(events)
+            chain = verify(rows(events))
             assert (chain.fault, chain.seq, chain.hash.hex()) == ("", len(events), ended.head_hash)
     assert sorted(bodies) == [(n, i) for n in range(32) for i in range(6)]
 

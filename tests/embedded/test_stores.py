@@ -9,6 +9,7 @@ import rebuno
 from rebuno.journal.chain import verify
 from rebuno.policy import compile_text
 from tests.embedded.support import bundle, in_loop
+from tests.rows import rows
 from tests.sdk.support import Crash
 
 ASKS = compile_text(bundle("ask"))
@@ -47,8 +48,8 @@ async def test_a_run_is_pinned_blocked_forked_and_cancelled(where: str) -> None:
         retried = await operator.retry("run")
         assert [step.target for step in await operator.steps(retried.id)] == ["before"]
         for row in await operator.executions():
-            chain = verify(await operator.events(row.id))
-            assert (chain.fault, chain.hash) == ("", row.head_hash)
+            chain = verify(rows(await operator.events(row.id)))
+            assert (chain.fault, chain.hash.hex()) == ("", row.head_hash)
 
 
 @in_loop

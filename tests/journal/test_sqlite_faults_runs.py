@@ -12,6 +12,7 @@ from rebuno.journal.chain import verify
 from tests.journal.builders import in_loop
 from tests.journal.small_disk import SmallDisk, small_disk
 from tests.journal.test_sqlite_faults import TAKEN
+from tests.rows import rows
 
 ran: list[str] = []
 
@@ -36,9 +37,9 @@ async def journal(path: Path) -> tuple[str, list[str]]:
     """The state of the only execution and those of its steps; its log is whole."""
     async with rebuno.operate(path) as operator:
         (row,) = await operator.executions()
-        steps, checked = await operator.steps(row.id), verify(await operator.events(row.id))
-    assert (checked.fault, checked.hash) == ("", row.head_hash)
-    return row.status.value, [f"{step.target} {step.status.value}" for step in steps]
+        steps, checked = await operator.steps(row.id), verify(rows(await operator.events(row.id)))
+    assert (checked.fault, checked.hash.hex()) == ("", row.head_hash)
+    return row.status, [f"{step.target} {step.status}" for step in steps]
 
 
 def filling(disk: SmallDisk, idempotency: str) -> Callable[[], Coroutine[Any, Any, str]]:

@@ -89,7 +89,7 @@ async def test_a_question_of_an_earlier_version_is_answered(path: Path, granted:
         await answer(asked.id, decided_by="ann", rationale="" if granted else "no letters today")
     ended = await old_runs.run(path, "asks")
     told = "send done" if granted else "send not allowed. reason: no letters today"
-    assert (ended.status, ended.failure_reason, ended.output) == ("completed", "", ["look 1 done", told])
+    assert (ended.status, ended.failure_reason, ended.output) == ("completed", None, ["look 1 done", told])
     assert old_runs.ran == (["send"] if granted else [])
 
 

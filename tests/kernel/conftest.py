@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from rebuno.journal.postgres import PostgresStore
-from rebuno.journal.store import Store
+from rebuno.journal.served import ServedStore
 from rebuno.model.clock import FixedClock
 from tests.kernel import served
 from tests.kernel.support import Opener, Play, in_memory, player
@@ -20,7 +20,7 @@ def opener(request: pytest.FixtureRequest) -> Opener:
     url = request.getfixturevalue("postgres")
 
     @asynccontextmanager
-    async def opened(clock: FixedClock) -> AsyncIterator[Store]:
+    async def opened(clock: FixedClock) -> AsyncIterator[ServedStore]:
         store = await PostgresStore.open(url, clock=clock)
         try:
             yield store

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from rebuno.journal.records import ApprovalRow, ExecutionRow
+from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import execution, votes
@@ -28,7 +28,7 @@ def policy(verdict: str, *, also: str = "") -> Policy:
 class Bench:
     """One execution on one store, under whatever policy comes next."""
 
-    def __init__(self, store: Store, clock: FixedClock) -> None:
+    def __init__(self, store: ServedStore, clock: FixedClock) -> None:
         self.store = store
         self.clock = clock
         self.kernel: Kernel
@@ -84,11 +84,11 @@ class Bench:
 
 
 # Opens an empty store that keeps the time of this clock.
-Opener = Callable[[FixedClock], AbstractAsyncContextManager[Store]]
+Opener = Callable[[FixedClock], AbstractAsyncContextManager[ServedStore]]
 
 
 @asynccontextmanager
-async def in_memory(clock: FixedClock) -> AsyncIterator[Store]:
+async def in_memory(clock: FixedClock) -> AsyncIterator[ServedStore]:
     """A SQLite store without a file."""
     store = await SQLiteStore.open(":memory:", clock=clock)
     try:

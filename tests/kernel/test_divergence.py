@@ -55,8 +55,8 @@ async def test_another_effect_in_the_place_of_a_recorded_one_needs_a_person(tmp_
     blocked = await run(path, OPEN, handler)
     (asked,) = blocked.approvals
     assert (asked.rule_id, asked.args) == (DIVERGED, {"amount": 900})
-    assert '`pay` {"amount":100}' in asked.message
-    assert '`pay` {"amount":900}' in asked.message
+    assert '`pay` {"amount":100}' in (asked.message or "")
+    assert '`pay` {"amount":900}' in (asked.message or "")
     assert ran == [100]
     await answer(path, asked.id, granted=True)
     ended = await run(path, OPEN, handler)
@@ -80,12 +80,12 @@ async def test_a_grant_is_not_used_for_another_call(tmp_path: Path) -> None:
     second = await run(path, text, handler)
     (asked,) = second.approvals
     assert (asked.rule_id, asked.args, ran) == ("pay", {"amount": 900}, [])
-    assert asked.message.startswith("Pay?\n")
-    assert '{"amount":100}' in asked.message
+    assert (asked.message or "").startswith("Pay?\n")
+    assert '{"amount":100}' in (asked.message or "")
     steps, _ = await journal(path)
-    assert [(step.args, step.status.value) for step in steps] == [
-        ('{"amount":100}', "allowed"),
-        ('{"amount":900}', "awaiting_approval"),
+    assert [(step.args, step.status) for step in steps] == [
+        ({"amount": 100}, "allowed"),
+        ({"amount": 900}, "awaiting_approval"),
     ]
 
 
@@ -111,7 +111,7 @@ async def test_a_new_step_before_the_recorded_ones(tmp_path: Path, on_divergence
     if on_divergence == "block":
         (asked,) = ended.approvals
         assert (asked.target, asked.rule_id) == ("divergence-N", DIVERGED)
-        assert "`divergence-X`" in asked.message
+        assert "`divergence-X`" in (asked.message or "")
         assert ran == ["X", "Y"]
         await answer(path, asked.id, granted=True)
         ended = await run(path, OPEN, handler)
@@ -253,5 +253,5 @@ async def test_a_branch_that_waits_for_its_texts_is_on_its_way(tmp_path: Path, m
 
     await crashed(path, OPEN, handler)
     ended = await run(path, OPEN, handler)
-    assert (ended.output, ended.approvals, ended.replayed) == ("paid", (), 31)
+    assert (ended.output, ended.approvals, ended.replayed) == ("paid", [], 31)
     assert sorted(ran) == [0, 1, *range(100, 130)]

@@ -22,6 +22,7 @@ from rebuno.kernel.operator import Operator
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, Submission
 from tests.kernel.support import KEY, Bench, bench, policy
+from tests.rows import rows
 
 
 def run(scenario: Callable[[Bench], Awaitable[None]]) -> None:
@@ -260,8 +261,8 @@ def test_what_others_write_is_judged_before_the_next_step() -> None:
         )
         assert {a.kind for a in answers if isinstance(a, Answer)} == {AnswerKind.BLOCKED}
         steps = await operator.steps(b.attempt.execution.id)
-        assert [s.status.value for s in steps].count("allowed") == 4
-        assert verify(await operator.events(b.attempt.execution.id)).fault == ""
+        assert [s.status for s in steps].count("allowed") == 4
+        assert verify(rows(await operator.events(b.attempt.execution.id))).fault == ""
 
     run(scenario)
 

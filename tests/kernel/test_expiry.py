@@ -10,8 +10,8 @@ import pytest
 
 from rebuno.errors import ConflictError
 from rebuno.journal.records import ApprovalWrite, Batch, ExecutionRow
+from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.journal.store import Store
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import Operator
 from rebuno.model.answer import AnswerKind
@@ -130,7 +130,7 @@ def test_a_damaged_execution_keeps_no_other_from_expiring(tmp_path: Path) -> Non
     path = tmp_path / "a.db"
 
     @asynccontextmanager
-    async def on_disk(clock: FixedClock) -> AsyncIterator[Store]:
+    async def on_disk(clock: FixedClock) -> AsyncIterator[ServedStore]:
         store = await SQLiteStore.open(path, clock=clock)
         try:
             yield store

@@ -8,7 +8,6 @@ import pytest
 
 import rebuno
 from rebuno.journal.chain import verify
-from rebuno.journal.records import StepRow
 from rebuno.kernel.history.verify import check
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.fork import fork
@@ -16,8 +15,10 @@ from rebuno.kernel.lifecycle.sweep import sweep
 from rebuno.model.answer import AnswerKind
 from rebuno.model.decision import FORK_EFFECT
 from rebuno.policy import compile_text
+from rebuno.types import Step
 from tests.embedded.support import answer, bundle, in_loop, run
 from tests.kernel.support import Bench, Play, policy
+from tests.rows import rows
 from tests.sdk.support import Crash
 
 OPEN = bundle("allow")
@@ -59,14 +60,14 @@ async def to_the_end(path: Path, execution_id: str) -> tuple[rebuno.Execution, l
             await answer(path, question.id, granted=True)
 
 
-def outcome(step: StepRow) -> tuple[object, ...]:
+def outcome(step: Step) -> tuple[object, ...]:
     """What a step that was copied keeps."""
     return (
         step.target,
         step.args,
         step.occurrence,
         step.status,
-        step.verdict,
+        step.decision,
         step.digest,
         step.result,
         step.decided_at,
@@ -107,13 +108,13 @@ async def at_each_event(path: Path) -> None:
         assert ended.output == source.output
         live = [s for s in steps if s.step_id not in settled]
         # What runs inside a body that is replayed is not reached.
-        reached = [s for s in live if not s.parent_id or s.parent_id not in settled]
+        reached = [s for s in live if not s.parent_step_id or s.parent_step_id not in settled]
         assert asked == [s.target for s in reached if s.idempotency == "at_most_once" and s.status == "succeeded"]
         names = [s.target for s in settled.values() if s.target != "act"]
         assert not {name for name in names if name in ran}
         async with rebuno.operate(path) as operator:
             log = await operator.events(forked.id)
-            chain = verify(log)
+            chain = verify(rows(log))
             assert (chain.fault, chain.seq) == ("", len(log))
             for step in await operator.steps(forked.id):
                 assert log[step.decided_seq - 1].payload["step_id"] == step.step_id
@@ -362,7 +363,7 @@ async def test_an_effect_of_which_nobody_knows_is_settled_by_a_person_in_a_retry
         forked = await kernel.operator.retry("run")
         blocked = await kernel.run(pays, id=forked.id, agent="agent")
         assert [asked.rule_id for asked in blocked.approvals] == [FORK_EFFECT]
-        assert forked.forked_from in blocked.approvals[0].message
+        assert (forked.forked_from or "?") in (blocked.approvals[0].message or "")
         await kernel.operator.grant(blocked.approvals[0].id, decided_by="ana")
         assert (await kernel.run(pays, id=forked.id, agent="agent")).output == "paid"
     assert len(done) == 2

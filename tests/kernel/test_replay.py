@@ -80,7 +80,7 @@ def test_identical_parallel_steps_keep_their_numbers(tmp_path: Path) -> None:
             gate.set()
             ended = await kernel.run(handler, id="run")
             steps = {step.occurrence: step.result for step in await kernel.operator.steps(ended.id)}
-            assert [str(n) for n in ended.output] == [steps[0], steps[1], steps[2]]
+            assert ended.output == [steps[0], steps[1], steps[2]]
 
     asyncio.run(scenario())
 

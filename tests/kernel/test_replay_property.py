@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rebuno
-from rebuno.journal.records import StepRow
-from rebuno.model.identity import parse
 from rebuno.model.step import Idempotency
+from rebuno.types import Step
 from tests.kernel.programs import Attempt, Key, Program, World, programs
 
 
@@ -29,20 +28,20 @@ class Cut:
 cuts = st.lists(st.builds(Cut, moment=st.integers(1, 40), killed=st.booleans()), min_size=1, max_size=3)
 
 
-def key(step: StepRow) -> Key:
+def key(step: Step) -> Key:
     """The call that a step stands for."""
-    return parse(step.args)["path"], step.occurrence
+    return step.args["path"], step.occurrence
 
 
-def outcome(step: StepRow) -> Any:
+def outcome(step: Step) -> Any:
     """What a handler sees of a settled step; None where it has not settled, or nobody knows how it ended."""
     if step.error is not None:
-        error = parse(step.error)
+        error = step.error
         return None if error.get("reason") == "indeterminate" else {"error": error}
-    return parse(step.result) if step.result is not None else None
+    return step.result if step.result is not None else None
 
 
-async def left(path: Path) -> dict[Key, StepRow]:
+async def left(path: Path) -> dict[Key, Step]:
     """The steps that the store holds; its log has no gap, and its rows are what the log says."""
     async with rebuno.operate(path) as operator:
         rows = await operator.executions()
@@ -77,7 +76,7 @@ def copy(path: Path, after: Path) -> None:
             shutil.copyfile(f"{path}{suffix}", f"{after}{suffix}")
 
 
-async def uninterrupted(program: Program, steps: dict[Key, StepRow]) -> Any:
+async def uninterrupted(program: Program, steps: dict[Key, Step]) -> Any:
     """What the program comes to when nothing happens to it, with the random values that were recorded."""
 
     def recorded(key: Key) -> int:
@@ -110,7 +109,7 @@ async def hold_promises(folder: Path, program: Program, interruptions: list[Cut]
         settled |= {known: value for known, step in steps.items() if (value := outcome(step)) is not None}
         ran = world.bodies.copy()
         for known, step in steps.items():
-            assert step.idempotency is Idempotency.SAFE or world.bodies[known] <= 1, "at most once"
+            assert step.idempotency == Idempotency.SAFE or world.bodies[known] <= 1, "at most once"
     assert ended is not None
     assert ended.status == "completed"
     if not any(step.error is not None and outcome(step) is None for step in steps.values()):

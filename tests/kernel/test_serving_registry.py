@@ -6,9 +6,10 @@ import pytest
 
 from rebuno.errors import BundleError, ConflictError, NotFoundError, ValidationError
 from rebuno.kernel.served import registry
-from rebuno.kernel.served.kernel import Serving, StepDelta
+from rebuno.kernel.served.kernel import Serving
 from rebuno.model.answer import AnswerKind
 from rebuno.policy import Source
+from rebuno.types import Delta
 from tests.kernel.served import Scenario, World, eventually
 
 STRICT = 'bundle strict\ndefault deny because "nothing goes"\n'
@@ -189,19 +190,19 @@ def test_what_a_step_publishes_reaches_listeners_of_every_replica(serve: Scenari
         with w.serving.listen(run.id) as near, w.replicas[-1].listen(run.id) as far:
 
             async def heard() -> bool:
-                await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, 0, "is there anybody"))
+                await w.serving.publish("agent", run.id, run.dispatch, _piece(step.step_id, 0, "is there anybody"))
                 return not near.empty() and not far.empty()
 
             # A replica may not have begun to listen yet.
             await eventually(heard)
-            await w.serving.publish("agent", other.id, other.dispatch, StepDelta(silent.step_id, 0, "elsewhere"))
+            await w.serving.publish("agent", other.id, other.dispatch, _piece(silent.step_id, 0, "elsewhere"))
             for n in range(3):
-                await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, n + 1, f"a b\n{n} ü\0"))
+                await w.serving.publish("agent", run.id, run.dispatch, _piece(step.step_id, n + 1, f"a b\n{n} ü\0"))
             for queue in (near, far):
                 async with asyncio.timeout(10):
                     while (delta := await queue.get()).seq == 0:
                         assert delta.data == "is there anybody"
-                    assert delta == StepDelta(step.step_id, 1, "a b\n0 ü\0")
+                    assert delta == _piece(step.step_id, 1, "a b\n0 ü\0")
                     assert [(await queue.get()).seq for _ in range(2)] == [2, 3]
 
     serve(scenario)
@@ -216,12 +217,16 @@ def test_a_piece_is_refused_where_it_cannot_be_handed_on(serve: Scenario) -> Non
         step = await run.submit()
         for data, seq in (("x" * 7001, 0), ("ü" * 3501, 0), ("\ud800", 0), ("x", -1)):
             with pytest.raises(ValidationError):
-                await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, seq, data))
-        await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, 0, "x" * 7000))
+                await w.serving.publish("agent", run.id, run.dispatch, _piece(step.step_id, seq, data))
+        await w.serving.publish("agent", run.id, run.dispatch, _piece(step.step_id, 0, "x" * 7000))
         await run.done(step)
         with pytest.raises(ConflictError):
-            await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, 1, "x"))
+            await w.serving.publish("agent", run.id, run.dispatch, _piece(step.step_id, 1, "x"))
         with pytest.raises(NotFoundError):
-            await w.serving.publish("agent", run.id, run.dispatch, StepDelta("s-none", 1, "x"))
+            await w.serving.publish("agent", run.id, run.dispatch, _piece("s-none", 1, "x"))
 
     serve(scenario)
+
+
+def _piece(step_id: str, seq: int, data: str) -> Delta:
+    return Delta(step_id=step_id, seq=seq, data=data)

@@ -53,7 +53,7 @@ def test_a_parent_that_waits_is_delivered_when_its_last_child_ends(serve: Scenar
         second = await parent.submit("ask", {"n": 2})
         two = await spawn(w, parent, second)
         assert await parent.suspend()
-        waiting = await w.serving.blocked_on(await w.row(parent))
+        waiting = (await w.serving.shown(await w.row(parent))).blocked_on
         assert [(each.type, each.id) for each in waiting] == [("execution", one.id), ("execution", two.id)]
         await two.complete(2)
         await w.quiet()

@@ -188,7 +188,7 @@ def test_the_story_as_json_has_the_documented_keys() -> None:
     assert list(data) == [
         "execution_id",
         "agent_id",
-        "key",
+        "idempotency_key",
         "status",
         "failure_reason",
         "pinned",
@@ -196,7 +196,7 @@ def test_the_story_as_json_has_the_documented_keys() -> None:
         "fork_seq",
         "attempts",
         "steps",
-        "kept_out",
+        "rate_limited",
         "failure",
     ]
     assert list(data["attempts"][0]) == [
@@ -204,14 +204,15 @@ def test_the_story_as_json_has_the_documented_keys() -> None:
         "host",
         "pid",
         "started_at",
-        "ended",
+        "status",
         "ended_at",
-        "replayed",
+        "replayed_steps",
         "digest",
-        "diverged",
+        "divergence",
     ]
     act = data["steps"][2]
-    assert (act["args"], act["decision"], act["ran_in"], act["replayed_in"]) == ({}, "require_approval", [2], [])
+    assert (act["args"], act["decision"], act["executed_attempts"]) == ({}, "require_approval", [2])
+    assert (act["outcome"], act["submitted_attempt"], act["replayed_attempts"]) == ("succeeded", 1, [])
     assert act["approvals"][0]["decided_by"] == "ana"
     assert data["steps"][0]["steps"] == []
 

@@ -7,13 +7,14 @@ from typing import Any, cast
 import pytest
 
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.served.streams import StepDelta, Streams
+from rebuno.kernel.served.streams import Streams
+from rebuno.types import Delta
 
-ONE, TWO = StepDelta("s", 0, "a"), StepDelta("s", 1, "b")
-SAME_AGAIN = StepDelta("s", 1, "a")
-OTHER = StepDelta("t", 0, "a")
+ONE, TWO = Delta(step_id="s", seq=0, data="a"), Delta(step_id="s", seq=1, data="b")
+SAME_AGAIN = Delta(step_id="s", seq=1, data="a")
+OTHER = Delta(step_id="t", seq=0, data="a")
 
-SAID: list[tuple[str, list[StepDelta], list[StepDelta]]] = [
+SAID: list[tuple[str, list[Delta], list[Delta]]] = [
     ("each once", [ONE, TWO], [ONE, TWO]),
     ("one twice, as where a store lost its answer", [ONE, ONE, TWO], [ONE, TWO]),
     ("the last twice", [ONE, TWO, TWO], [ONE, TWO]),
@@ -27,7 +28,7 @@ SAID: list[tuple[str, list[StepDelta], list[StepDelta]]] = [
 class Said:
     """A store's channel that says what it is given to say."""
 
-    def __init__(self, deltas: list[StepDelta]) -> None:
+    def __init__(self, deltas: list[Delta]) -> None:
         self.texts = [f"e1 {each.step_id} {each.seq} {each.data}" for each in deltas]
 
     async def listen(self) -> AsyncIterator[str]:
@@ -36,7 +37,7 @@ class Said:
 
 
 @pytest.mark.parametrize(("reason", "said", "heard"), SAID, ids=[row[0] for row in SAID])
-def test_a_piece_is_heard_once(reason: str, said: list[StepDelta], heard: list[StepDelta]) -> None:
+def test_a_piece_is_heard_once(reason: str, said: list[Delta], heard: list[Delta]) -> None:
     """By each who listens, whatever the channel repeats."""
 
     async def scenario() -> None:

@@ -12,8 +12,8 @@ from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
 import rebuno
-from rebuno.journal.records import EventRow, StepRow
 from rebuno.policy import compile_text
+from rebuno.types import Event, Step
 from tests.llm.provider import Provider
 from tests.sdk.support import OPEN, Crash
 
@@ -52,8 +52,8 @@ class Played:
     first: Any
     second: Any
     ended: rebuno.Execution
-    steps: list[StepRow]
-    events: list[EventRow]
+    steps: list[Step]
+    events: list[Event]
 
 
 def twice(call: Callable[[Clients], Awaitable[Any]], provider: Provider, bundle: str = OPEN, **options: Any) -> Played:

@@ -60,7 +60,7 @@ def test_a_recorded_call_is_not_made_again(call: Call, compressed: bool) -> None
     assert len(stub.requests) == 1
     (step,) = played.steps
     assert (step.kind, step.target, step.status) == ("llm_call", stub.requests[0].body["model"], "succeeded")
-    assert identity.parse(step.args) == stub.requests[0].body
+    assert step.args == stub.requests[0].body
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -137,7 +137,7 @@ def test_a_call_in_a_tool_belongs_to_the_tool() -> None:
 
         played = once(lambda: ask())
     tool, call = sorted(played.steps, key=lambda step: step.kind, reverse=True)
-    assert (played.first, call.parent_id) == ("chat-1", tool.step_id)
+    assert (played.first, call.parent_step_id) == ("chat-1", tool.step_id)
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ def test_a_subagent_needs_a_tool_and_a_served_kernel(call: Any, said: str) -> No
         async with rebuno.open(":memory:", policy=rebuno.PERMISSIVE) as kernel:
             return await kernel.run(handler)
 
-    assert said in asyncio.run(whole()).failure_reason
+    assert said in (asyncio.run(whole()).failure_reason or "")
 
 
 # ---------------------------------------------------------------- what is left behind

@@ -179,8 +179,8 @@ def test_an_output_that_is_no_json_fails_the_execution(output: object, says: str
 
     ended = outcome(handler)
     assert ended.status == "failed"
-    assert ended.failure_reason.startswith("agent_error: NotJSON: ")
-    assert says in ended.failure_reason
+    assert (ended.failure_reason or "").startswith("agent_error: NotJSON: ")
+    assert says in (ended.failure_reason or "")
 
 
 def test_what_a_handler_does_to_its_input_stays_with_it() -> None:

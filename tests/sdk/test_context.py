@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.model.identity import parse
 from tests.sdk.support import OPEN, Crash, outcome, play
 
 ASK = OPEN + 'rule ask { require approval for tool "ask" or local "ask" }\n'
@@ -29,7 +28,7 @@ def fast() -> str:
 
 def statuses(steps: list[Any]) -> dict[str, str]:
     """The steps by target."""
-    return {step.target: step.status.value for step in steps}
+    return {step.target: step.status for step in steps}
 
 
 # ---------------------------------------------------------------- cancelled by the handler
@@ -63,7 +62,7 @@ def test_a_body_that_the_handler_times_out_is_recorded_as_cancelled(idempotency:
         ended = await kernel.run(handler, id="run")
         assert (ended.output, ended.replayed) == ("late fast", 2)
         wait, _ = await kernel.operator.steps(ended.id)
-        assert (wait.status, parse(wait.error or "")["reason"]) == ("failed", "cancelled")
+        assert (wait.status, wait.error["reason"]) == ("failed", "cancelled")
 
     play(scenario)
     assert started == [1]
@@ -149,7 +148,7 @@ def test_a_cancelled_run_records_nothing_and_can_be_resumed_at_once(
         (row,) = await kernel.operator.executions()
         assert (row.status, row.holder) == ("running", None)
         steps = await kernel.operator.steps(row.id)
-        assert {step.status.value for step in steps[1:]} <= {"executing"}
+        assert {step.status for step in steps[1:]} <= {"executing"}
         ended = await kernel.run(handler, id="run")
         assert (ended.status, ended.output, ended.attempt) == ("completed", "fast", 2)
 
@@ -352,7 +351,7 @@ def test_whatever_a_handler_makes_of_blocked_the_run_is_blocked(handler: Callabl
 
     async def scenario(kernel: rebuno.Kernel) -> None:
         ended = await kernel.run(handler, id="run")
-        assert (ended.status, ended.output, ended.failure_reason) == ("blocked", None, "")
+        assert (ended.status, ended.output, ended.failure_reason) == ("blocked", None, None)
         assert [question.target for question in ended.approvals] == ["ask"]
         assert statuses(await kernel.operator.steps(ended.id)) == {"ask": "awaiting_approval"}
 

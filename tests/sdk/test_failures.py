@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.journal.records import EventRow
 from rebuno.kernel import verify_execution
 from rebuno.model import identity, raised
 from rebuno.model.raised import KEY, MOST_BYTES
@@ -72,8 +71,9 @@ def ended(kernel: str, handler: Callable[..., Any]) -> tuple[dict[str, Any] | No
             again = await opened.run(handler, {"order": {}}, id="run")
             assert run.failure == again.failure
             assert (await opened.operator.verify("run")).fault == ""
-            events: list[EventRow] = await opened.operator.events(run.id)
-            found.extend((run.failure, run.failure_reason, [{"type": e.type, **e.payload} for e in events]))
+            events = await opened.operator.events(run.id)
+            failure = run.failure.model_dump() if run.failure else None
+            found.extend((failure, run.failure_reason, [{"type": e.type, **e.payload} for e in events]))
 
     async def served(on: Served) -> None:
         async with on.agent("shop", handler):
@@ -142,7 +142,7 @@ def test_what_a_handler_gets_of_a_failure_is_what_it_was(kernel: str) -> None:
             assert (await opened.run(catches, {"order": {}}, id="run")).status == "completed"
             step = (await opened.operator.steps((await opened.operator.execution("run")).id))[0]
             assert step.error is not None
-            seen.append(identity.parse(step.error))
+            seen.append(step.error)
 
     async def served(on: Served) -> None:
         async with on.agent("shop", catches):

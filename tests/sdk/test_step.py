@@ -106,8 +106,8 @@ def test_an_argument_that_is_no_json_stops_the_call(value: object, says: str) ->
             await rebuno.step("value", lambda value: ran.append(value), {"value": value})
 
         ended = await kernel.run(handler)
-        assert ended.failure_reason.startswith("agent_error: NotJSON: ")
-        assert says.format("args.value") in ended.failure_reason
+        assert (ended.failure_reason or "").startswith("agent_error: NotJSON: ")
+        assert says.format("args.value") in (ended.failure_reason or "")
         assert await kernel.operator.steps(ended.id) == []
 
     ran: list[object] = []
@@ -136,7 +136,7 @@ def test_a_malformed_call_records_nothing(call: Callable[[], Any], says: str) ->
             await call()
 
         ended = await kernel.run(handler)
-        assert ended.failure_reason.startswith(f"agent_error: {says}")
+        assert (ended.failure_reason or "").startswith(f"agent_error: {says}")
         assert await kernel.operator.steps(ended.id) == []
 
     play(scenario)
@@ -193,7 +193,7 @@ def test_the_body_gets_its_args_as_keywords() -> None:
 def test_a_signature_that_does_not_fit_is_a_failed_step() -> None:
     """It happens in the body, so it is recorded like any other failure."""
     ended = outcome(lambda: rebuno.step("s", fail, {"txt": "x"}))
-    assert ended.failure_reason.startswith("tool_error: s: fail() got an unexpected keyword argument 'txt'")
+    assert (ended.failure_reason or "").startswith("tool_error: s: fail() got an unexpected keyword argument 'txt'")
 
 
 def test_a_plain_function_that_raises_stop_iteration_fails() -> None:
@@ -370,9 +370,11 @@ def test_a_step_from_a_thread_of_ones_own_is_refused() -> None:
         await asyncio.get_running_loop().run_in_executor(None, asyncio.run, outside())
 
     ended = outcome(pool)
-    assert ended.failure_reason.startswith("agent_error: RuntimeError: step(`now`) was called outside an execution")
+    assert (ended.failure_reason or "").startswith(
+        "agent_error: RuntimeError: step(`now`) was called outside an execution"
+    )
     ended = outcome(lambda: rebuno.step("outer", lambda: asyncio.run(outside())))
-    assert "from another event loop than its handler's" in ended.failure_reason
+    assert "from another event loop than its handler's" in (ended.failure_reason or "")
 
 
 def test_a_step_inside_a_body_belongs_to_it() -> None:
@@ -388,7 +390,7 @@ def test_a_step_inside_a_body_belongs_to_it() -> None:
         ended = await kernel.run(handler)
         assert ended.output == ["inner", "beside"]
         rows = {step.step_id: step for step in await kernel.operator.steps(ended.id)}
-        parents = [(row.target, rows[row.parent_id].target if row.parent_id else "") for row in rows.values()]
+        parents = [(row.target, rows[row.parent_step_id].target if row.parent_step_id else "") for row in rows.values()]
         assert parents == [("outer", ""), ("n", "outer"), ("n", "")]
 
     play(scenario)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.model.identity import parse
 from tests.sdk.support import OPEN, outcome, play, seen_twice
 
 _fresh = count()
@@ -43,7 +42,7 @@ def test_whatever_can_be_called_with_the_arguments_will_do(invoke: Callable[...,
         ended = await kernel.run(lambda: rebuno.wrap_tool(target, invoke)(a=1, b=[2]), agent="agent")
         assert ended.output == 2
         (step,) = await kernel.operator.steps(ended.id)
-        assert (step.kind, step.target, parse(step.args)) == ("tool_call", target, {"a": 1, "b": [2]})
+        assert (step.kind, step.target, step.args) == ("tool_call", target, {"a": 1, "b": [2]})
 
     play(scenario)
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx2
+import jsonschema  # type: ignore[import-untyped]
 
 from rebuno.journal.opening import open_store
 from rebuno.kernel import Settings
 from rebuno.sdk import signing
-from rebuno.server.app import assemble
+from rebuno.server.app import assemble, document
 from rebuno.server.routes import Server
 from rebuno.server.run import bound, serve
 from rebuno.server.webhooks import AllowList
@@ -22,6 +23,15 @@ TOKEN: Final = "a-token-for-operators"
 BEARER: Final = {"Authorization": f"Bearer {TOKEN}"}
 SECRET: Final = "an-agents-secret"
 QUICK: Final = Settings(poll=0.02, sweep=0.05)
+
+
+_DOCUMENT: Final = json.loads(document())
+
+
+def fits(model: str, said: object) -> None:
+    """An answer has what the OpenAPI document says of a model, and no field more."""
+    schema = {"$ref": f"#/components/schemas/{model}", "components": _DOCUMENT["components"]}
+    jsonschema.validate(said, schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER)
 
 
 @dataclass(slots=True)

@@ -8,8 +8,7 @@ import pytest
 
 from rebuno.kernel import Serving
 from rebuno.server import metrics, operators
-from rebuno.server.wire.operating import AgentOut, ApprovalOut, KeyOut, TestedOut
-from tests.server.support import SECRET, Running, agent, inbox, only, play, until
+from tests.server.support import SECRET, Running, agent, fits, inbox, only, play, until
 
 BUNDLE = 'bundle b\ndefault deny\nrule look {\n  allow tool "look"\n}\nrule write {\n  allow tool "write"\n}\n'
 ASKING = """bundle b
@@ -35,7 +34,7 @@ def test_an_agent_is_registered_changed_and_forgotten() -> None:
             changed = {"id": "agent", "webhook_url": one.inbox.url, "secret": SECRET, "lease_timeout_seconds": 60}
             await server.post("/v0/agents", changed, status=201)
             shown = await server.get("/v0/agents/agent")
-            AgentOut.model_validate(shown)
+            fits("Agent", shown)
             assert (shown["lease_timeout_seconds"], shown["policy_bundle"]) == (60, BUNDLE)
             assert (shown["description"], shown["input_schema"]) == ("pays", schema)
             assert "output_schema" not in shown
@@ -101,7 +100,7 @@ def test_a_policy_is_tested_with_cases() -> None:
                 {"target": "pay", "expect": "allow", "expect_rule": "pay"},
             ]
             tested = await server.post("/v0/policies/agent/test", {"cases": cases})
-            TestedOut.model_validate(tested)
+            fits("TestedOut", tested)
             first, second = tested["results"]
             assert (first["name"], first["decision"], first["rule_id"], first["pass"]) == (
                 "looks",
@@ -153,7 +152,7 @@ def test_an_approval_needs_everybody_whom_the_rule_names() -> None:
             await one.said("POST", f"/v0/executions/{begun['id']}/suspend")
             path = f"/v0/approvals/{asked['approval_id']}"
             shown = await server.get(path)
-            ApprovalOut.model_validate(shown)
+            fits("Approval", shown)
             assert (shown["status"], shown["quorum"], shown["approvers"]) == ("pending", 2, ["ann", "ben"])
             assert shown["timeout_at"].endswith("Z")
             await server.post(f"{path}/grant", {"decided_by": "eve"}, status=403)
@@ -166,7 +165,7 @@ def test_an_approval_needs_everybody_whom_the_rule_names() -> None:
             await server.post(f"{path}/deny", {"decided_by": "ben", "rationale": "too much"}, status=204)
             assert await server.get("/v0/approvals") == []
             [denied] = await server.get("/v0/approvals", params={"status": "denied"})
-            ApprovalOut.model_validate(denied)
+            fits("Approval", denied)
             assert (denied["rationale"], denied["decided_by"]) == ("too much", "ben")
             await one.take()
             again = await one.submit(begun["id"], "pay", {"eur": 1})
@@ -182,7 +181,7 @@ def test_a_keys_name_is_who_answers() -> None:
         bundle = 'bundle b\ndefault deny\nrule pay {\n  require approval for tool "pay"\n  because "money"\n}\n'
         async with agent(server, bundle=bundle) as one:
             key = await server.post("/v0/api-keys", {"name": "desk", "scopes": ["approvals:write"]}, status=201)
-            KeyOut.model_validate(key)
+            fits("NewApiKey", key)
             begun = await server.post("/v0/executions", {"agent_id": "agent"}, status=201)
             await one.take()
             asked = await one.submit(begun["id"], "pay")

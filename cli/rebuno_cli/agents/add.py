@@ -30,9 +30,11 @@ def add(
     signs = secret or os.environ.get("REBUNO_AGENT_SECRET", "")
     if not signs:
         raise ValidationError("the agent has no secret; set REBUNO_AGENT_SECRET or give `--secret TEXT`")
-    made = connection.work(db, url, lambda desk: desk.put_agent(agent, webhook_url=webhook, secret=signs, lease=lease))
+    made = connection.work(
+        db, url, lambda backend: backend.put_agent(agent, webhook_url=webhook, secret=signs, lease=lease)
+    )
     show(
         as_json,
-        lambda: agents.agent_json(made),
+        lambda: made.model_dump(mode="json"),
         lambda: f"agent {agents.named(made)} is told of executions at {agents.place(made)}",
     )

@@ -15,5 +15,5 @@ def get(agent: str, db: str | None, url: str | None, as_json: bool) -> None:
     from rebuno_cli.render import agents
     from rebuno_cli.render.show import show
 
-    found = connection.work(db, url, lambda desk: desk.agent(agent))
-    show(as_json, lambda: agents.agent_json(found), lambda: agents.agent(found))
+    found = connection.work(db, url, lambda backend: backend.agent(agent))
+    show(as_json, lambda: found.model_dump(mode="json"), lambda: agents.agent(found))

@@ -14,5 +14,5 @@ def ls(db: str | None, url: str | None, as_json: bool) -> None:
     from rebuno_cli.render import agents
     from rebuno_cli.render.show import show
 
-    found = connection.work(db, url, lambda desk: desk.agents())
-    show(as_json, lambda: {"agents": [agents.agent_json(agent) for agent in found]}, lambda: agents.agents(found))
+    found = connection.work(db, url, lambda backend: backend.agents())
+    show(as_json, lambda: {"agents": [agent.model_dump(mode="json") for agent in found]}, lambda: agents.agents(found))

@@ -16,5 +16,5 @@ def rm(agent: str, force: bool, db: str | None, url: str | None, as_json: bool) 
     from rebuno_cli.render.escape import escape
     from rebuno_cli.render.show import show
 
-    connection.work(db, url, lambda desk: desk.delete_agent(agent, force=force))
+    connection.work(db, url, lambda backend: backend.delete_agent(agent, force=force))
     show(as_json, lambda: {"id": agent}, lambda: f"agent {escape(agent)} is forgotten")

@@ -8,9 +8,9 @@ import click
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import ApprovalRow, StepRow
     from rebuno.kernel import Panel
-    from rebuno_cli.backend import Desk
+    from rebuno.types import Approval
+    from rebuno_cli.backend import Backend
 
 
 @click.command("get")
@@ -23,9 +23,9 @@ def get(approval_id: str, db: str | None, url: str | None, as_json: bool) -> Non
     from rebuno_cli.render import approvals
     from rebuno_cli.render.show import show
 
-    async def look(desk: "Desk") -> "tuple[ApprovalRow, StepRow | None, Sequence[Panel], float]":
-        row, step = await desk.approval(approval_id)
-        return row, step, await desk.panels(row), desk.now()
+    async def look(backend: "Backend") -> "tuple[Approval, Sequence[Panel], float]":
+        row = await backend.approval(approval_id)
+        return row, await backend.panels(row), backend.now()
 
-    row, step, panels, now = connection.work(db, url, look)
-    show(as_json, lambda: approvals.approval_json(row, step), lambda: approvals.approval(row, step, panels, now))
+    row, panels, now = connection.work(db, url, look)
+    show(as_json, lambda: approvals.approval_json(row), lambda: approvals.approval(row, panels, now))

@@ -9,7 +9,8 @@ from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno_cli.backend import Desk, Question
+    from rebuno.types import Approval
+    from rebuno_cli.backend import Backend
 
 _STATES = ("pending", "granted", "denied", "expired", "withdrawn")
 
@@ -28,13 +29,13 @@ def ls(status: str, execution: str | None, db: str | None, url: str | None, as_j
     if status not in (*_STATES, "all"):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(_STATES)}, all")
 
-    async def look(desk: "Desk") -> "tuple[Sequence[Question], float]":
-        found = await desk.approvals(status=None if status == "all" else status, execution=execution)
-        return found, desk.now()
+    async def look(backend: "Backend") -> "tuple[Sequence[Approval], float]":
+        found = await backend.approvals(status=None if status == "all" else status, execution=execution)
+        return found, backend.now()
 
     rows, now = connection.work(db, url, look)
     show(
         as_json,
-        lambda: {"approvals": [approvals.approval_json(row, step) for row, step in rows]},
+        lambda: {"approvals": [approvals.approval_json(row) for row in rows]},
         lambda: approvals.approvals(rows, now),
     )

@@ -16,8 +16,7 @@ def cancel(ref: str, reason: str | None, db: str | None, url: str | None, as_jso
 
     A handler that runs is stopped within 10 seconds. Exit code 4 where the execution has ended already.
     """
-    from rebuno_cli.render import records
     from rebuno_cli.render.show import show
 
-    ended = connection.work(db, url, lambda desk: desk.cancel(ref, reason=reason))
-    show(as_json, lambda: records.execution_json(ended), lambda: f"execution {ended.id} cancelled")
+    ended = connection.work(db, url, lambda backend: backend.cancel(ref, reason=reason))
+    show(as_json, lambda: ended.model_dump(mode="json"), lambda: f"execution {ended.id} cancelled")

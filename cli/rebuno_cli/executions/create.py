@@ -27,10 +27,14 @@ def create(
     as_json: bool,
 ) -> None:
     """Begin an execution; its agent is told of it by the server, at once or as soon as one runs."""
-    from rebuno_cli.backend import Wanted
-    from rebuno_cli.render import records
     from rebuno_cli.render.show import show
 
-    wanted = Wanted(agent, files.json_value(input, "the input"), session, key, parent, on_behalf_of)
-    made = connection.work(db, url, lambda desk: desk.create(wanted))
-    show(as_json, lambda: records.execution_json(made), lambda: f"execution {made.id} {made.status}")
+    value = files.json_value(input, "the input")
+    made = connection.work(
+        db,
+        url,
+        lambda backend: backend.create(
+            agent, value, session=session, key=key, parent=parent, on_behalf_of=on_behalf_of
+        ),
+    )
+    show(as_json, lambda: made.model_dump(mode="json"), lambda: f"execution {made.id} {made.status}")

@@ -8,8 +8,8 @@ import click
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import EventRow, StepRow
-    from rebuno_cli.backend import Desk
+    from rebuno.types import Event, Step
+    from rebuno_cli.backend import Backend
 
 
 @click.command("events")
@@ -30,13 +30,13 @@ def events(ref: str, after: int, db: str | None, url: str | None, as_json: bool)
     from rebuno_cli.render import events
     from rebuno_cli.render.show import show
 
-    async def look(desk: "Desk") -> "tuple[Sequence[EventRow], Sequence[StepRow]]":
-        row = await desk.execution(ref)
-        return await desk.events(row.id, after=after), await desk.steps(row.id)
+    async def look(backend: "Backend") -> "tuple[Sequence[Event], Sequence[Step]]":
+        row = await backend.execution(ref)
+        return await backend.events(row.id, after=after), await backend.steps(row.id)
 
     found, steps = connection.work(db, url, look)
     show(
         as_json,
-        lambda: {"events": [events.event_json(event) for event in found]},
+        lambda: {"events": [event.model_dump(mode="json") for event in found]},
         lambda: events.events(found, {step.step_id: step for step in steps}),
     )

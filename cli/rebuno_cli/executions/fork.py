@@ -7,7 +7,7 @@ import click
 from rebuno_cli import ages, connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import ExecutionRow
+    from rebuno.types import Execution
 
 _key = click.option("--id", "key", metavar="NAME", help="Your own id for the new execution; it needs none.")
 _keep_policy = click.option(
@@ -45,10 +45,12 @@ def fork(
     every at_most_once step that runs anew needs an approval. It is judged by the policy of today, and its steps have
     the places in limits that they had; a server asks for the scope policies:write where it is to keep the policy.
     """
-    from rebuno_cli.backend import Fork
-
-    wanted = Fork(at, key, session, keep_policy, _after(deadline))
-    made = connection.work(db, url, lambda desk: desk.fork(ref, wanted))
+    ends = _after(deadline)
+    made = connection.work(
+        db,
+        url,
+        lambda backend: backend.fork(ref, at_seq=at, key=key, session=session, keep_policy=keep_policy, deadline=ends),
+    )
     _show(made, as_json)
 
 
@@ -74,11 +76,10 @@ def _after(deadline: str | None) -> float | None:
     return None if deadline is None else ages.seconds("--deadline", deadline)
 
 
-def _show(made: "ExecutionRow", as_json: bool) -> None:
-    from rebuno_cli.render import records
+def _show(made: "Execution", as_json: bool) -> None:
     from rebuno_cli.render.show import show
 
     said = [f"execution {made.id} forked from {made.forked_from} at event {made.fork_seq}"]
-    if not made.served:
+    if made.served is False:
         said.append("run its handler with that id to go on")
-    show(as_json, lambda: records.execution_json(made), lambda: said)
+    show(as_json, lambda: made.model_dump(mode="json"), lambda: said)

@@ -9,8 +9,8 @@ from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import ExecutionRow
-    from rebuno_cli.backend import Desk
+    from rebuno.types import Execution
+    from rebuno_cli.backend import Backend
 
 
 @click.command("ls")
@@ -32,9 +32,9 @@ def ls(status: str | None, agent: str | None, limit: int, db: str | None, url: s
     if status is not None and status not in set(ExecutionStatus):
         raise ValidationError(f"`--status {status}` is no state; one of {', '.join(ExecutionStatus)}")
 
-    async def look(desk: "Desk") -> "tuple[Sequence[ExecutionRow], Sequence[str]]":
-        found = await desk.executions(agent_id=agent, status=status, limit=limit)
-        return found, await desk.changed_files(found)
+    async def look(backend: "Backend") -> "tuple[Sequence[Execution], Sequence[str]]":
+        found = await backend.executions(agent_id=agent, status=status, limit=limit)
+        return found, await backend.changed_files(found)
 
     rows, changed = connection.work(db, url, look)
     noted = [
@@ -42,6 +42,6 @@ def ls(status: str | None, agent: str | None, limit: int, db: str | None, url: s
     ]
     show(
         as_json,
-        lambda: {"executions": [records.execution_json(row) for row in rows], "changed_files": list(changed)},
+        lambda: {"executions": [row.model_dump(mode="json") for row in rows], "changed_files": list(changed)},
         lambda: [*records.executions(rows), *noted],
     )

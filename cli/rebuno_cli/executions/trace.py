@@ -15,5 +15,5 @@ def trace(ref: str, db: str | None, url: str | None, as_json: bool) -> None:
     from rebuno_cli.render import timeline
     from rebuno_cli.render.show import show
 
-    told = connection.work(db, url, lambda desk: desk.story(ref))
+    told = connection.work(db, url, lambda backend: backend.story(ref))
     show(as_json, lambda: told.to_json(), lambda: timeline.story(told))

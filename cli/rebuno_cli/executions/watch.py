@@ -7,8 +7,8 @@ import click
 from rebuno_cli import connection, failures, options
 
 if TYPE_CHECKING:
-    from rebuno.journal.records import ExecutionRow, StepRow
-    from rebuno_cli.backend import Desk
+    from rebuno.types import Execution, Step
+    from rebuno_cli.backend import Backend
 
 
 _ENDED: Final = ("step.succeeded", "step.failed")
@@ -36,24 +36,24 @@ def watch(ref: str, every: float, db: str | None, url: str | None, as_json: bool
 
     from rebuno_cli.render.following import Follower
 
-    async def follow(desk: "Desk") -> "ExecutionRow":
-        row = await desk.execution(ref)
-        seen, head = 0, b""
-        steps: dict[str, StepRow] = {}
+    async def follow(backend: "Backend") -> "Execution":
+        row = await backend.execution(ref)
+        seen, head = 0, ""
+        steps: dict[str, Step] = {}
         with Follower(row, as_json=as_json) as shown:
             while True:
-                new = await desk.events(row.id, after=seen)
+                new = await backend.events(row.id, after=seen)
                 ids = {event.payload.get("step_id") for event in new} - {None}
                 # What has ended is read again, for its result.
                 if not ids <= steps.keys() or any(event.type in _ENDED for event in new):
-                    steps = {step.step_id: step for step in await desk.steps(row.id)}
+                    steps = {step.step_id: step for step in await backend.steps(row.id)}
                 for event in new:
                     shown.event(event, steps)
                     seen, head = event.event_seq, event.hash
                 # INVARIANT: the log was read after the row, so that what ended it has been shown.
                 if row.status.terminal:
                     return row
-                row = await desk.again(row.id)
+                row = await backend.again(row.id)
                 if row.head_hash == head:
                     shown.state(row, steps.values())
                     await asyncio.sleep(every)

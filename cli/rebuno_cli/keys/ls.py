@@ -14,5 +14,5 @@ def ls(db: str | None, url: str | None, as_json: bool) -> None:
     from rebuno_cli.render import keys
     from rebuno_cli.render.show import show
 
-    found = connection.work(db, url, lambda desk: desk.keys())
-    show(as_json, lambda: {"keys": [keys.key_json(key) for key in found]}, lambda: keys.keys(found))
+    found = connection.work(db, url, lambda backend: backend.keys())
+    show(as_json, lambda: {"keys": [key.model_dump(mode="json") for key in found]}, lambda: keys.keys(found))

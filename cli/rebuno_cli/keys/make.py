@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @options.as_json
 def create(name: str, scope: tuple[str, ...], db: str | None, url: str | None, as_json: bool) -> None:
     """Make an API key, and print its token, which is told this once."""
-    _show(connection.work(db, url, lambda desk: desk.create_key(name, scope)), as_json)
+    _show(connection.work(db, url, lambda backend: backend.create_key(name, scope)), as_json)
 
 
 @click.command("rotate")
@@ -30,11 +30,10 @@ def create(name: str, scope: tuple[str, ...], db: str | None, url: str | None, a
 @options.as_json
 def rotate(ref: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Give a key a new token; the old one is good no more. Exit code 4 where the key is revoked."""
-    _show(connection.work(db, url, lambda desk: desk.rotate_key(ref)), as_json)
+    _show(connection.work(db, url, lambda backend: backend.rotate_key(ref)), as_json)
 
 
 def _show(made: "NewApiKey", as_json: bool) -> None:
-    from rebuno_cli.render import keys
     from rebuno_cli.render.show import show
 
-    show(as_json, lambda: keys.new_json(made), lambda: [f"key {made.id}", made.token])
+    show(as_json, lambda: made.model_dump(mode="json"), lambda: [f"key {made.id}", made.token])

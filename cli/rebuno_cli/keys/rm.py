@@ -14,5 +14,5 @@ def rm(ref: str, db: str | None, url: str | None, as_json: bool) -> None:
     """Revoke an API key."""
     from rebuno_cli.render.show import show
 
-    gone = connection.work(db, url, lambda desk: desk.revoke_key(ref))
+    gone = connection.work(db, url, lambda backend: backend.revoke_key(ref))
     show(as_json, lambda: {"id": gone.id}, lambda: f"key {gone.id} is revoked")

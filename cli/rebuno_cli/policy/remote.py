@@ -9,7 +9,7 @@ from rebuno_cli import connection
 if TYPE_CHECKING:
     from rebuno.policy import Case
     from rebuno.types import Tested
-    from rebuno_cli.backend import Desk
+    from rebuno_cli.backend import Backend
 
 
 def test(path: str, agent: str, executions: Sequence[str], db: str | None, url: str | None, *, as_json: bool) -> int:
@@ -30,8 +30,8 @@ def test(path: str, agent: str, executions: Sequence[str], db: str | None, url: 
     cases = [_said(case) for case in read_cases(read_source(suite.cases)).cases] if suite.cases is not None else []
     text = inline_bundle(suite.path)
 
-    async def ask(desk: "Desk") -> "Tested":
-        return await desk.test_policy(agent, bundle=text, cases=cases, execution_ids=executions)
+    async def ask(backend: "Backend") -> "Tested":
+        return await backend.test_policy(agent, bundle=text, cases=cases, execution_ids=executions)
 
     result = connection.work(db, url, ask)
     show(as_json, lambda: tested.tested_json(result), lambda: tested.tested(result))

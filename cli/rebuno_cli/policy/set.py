@@ -21,7 +21,7 @@ def put(agent: str, bundle: str, db: str | None, url: str | None, as_json: bool)
     from rebuno_cli.render.show import show
 
     text = inline_bundle(bundle)
-    connection.work(db, url, lambda desk: desk.set_policy(agent, text))
+    connection.work(db, url, lambda backend: backend.set_policy(agent, text))
     show(
         as_json,
         lambda: {"agent_id": agent, "text": text},

@@ -1,7 +1,6 @@
 """Shows the agents of a server."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -9,7 +8,7 @@ from rich.text import Text
 from rebuno.types import Agent
 from rebuno_cli.render.escape import escape, value
 from rebuno_cli.render.layout import Rows, fields
-from rebuno_cli.render.records import exact, moment, span
+from rebuno_cli.render.records import moment, span
 
 
 def agents(rows: Sequence[Agent]) -> Iterator[RenderableType]:
@@ -39,27 +38,13 @@ def agent(row: Agent) -> Iterator[RenderableType]:
         ("webhook", place(row)),
         ("lease", span(row.lease_timeout_seconds) if row.lease_timeout_seconds else ""),
         ("since", moment(row.registered_at)),
-        ("says", escape(row.description or "", 1000)),
+        ("says", escape(row.description, 1000)),
         ("takes", value(row.input_schema, None) if row.input_schema is not None else ""),
         ("gives", value(row.output_schema, None) if row.output_schema is not None else ""),
         ("policy", "none of its own" if row.policy_bundle is None else ""),
     )
     for line in (row.policy_bundle or "").splitlines():
         yield Text("  " + escape(line, None))
-
-
-def agent_json(row: Agent) -> dict[str, Any]:
-    """One agent as JSON data."""
-    return {
-        "id": row.id,
-        "webhook_url": row.webhook_url,
-        "policy_bundle": row.policy_bundle,
-        "registered_at": exact(row.registered_at),
-        "lease_timeout_seconds": row.lease_timeout_seconds,
-        "description": row.description,
-        "input_schema": row.input_schema,
-        "output_schema": row.output_schema,
-    }
 
 
 def named(row: Agent) -> str:

@@ -17,12 +17,15 @@ _BLANK: Final = frozenset(
 ) | frozenset(range(0xE0100, 0xE01F0))
 
 
-def escape(text: str, limit: int | None = LIMIT) -> str:
+def escape(text: str | None, limit: int | None = LIMIT) -> str:
     """`text` on one line: what cannot be seen, or would move or hide other text, appears as `\\n`, `\\t`, `\\uXXXX` or
     `\\UXXXXXXXX`.
 
-    At most `limit` characters of it (None: all), followed by the number of those left out.
+    At most `limit` characters of it (None: all), followed by the number of those left out. Nothing where there is no
+    text (None).
     """
+    if text is None:
+        return ""
     left_out = 0 if limit is None else max(0, len(text) - limit)
     kept = text[: len(text) - left_out]
     if not (kept.isascii() and kept.isprintable()):

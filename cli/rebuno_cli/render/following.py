@@ -7,8 +7,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.status import Status
 
-from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.model.step import StepStatus
+from rebuno.types import Event, Execution, Step
 from rebuno_cli.render import console, events, output
 from rebuno_cli.render.escape import escape
 
@@ -17,7 +17,7 @@ class Follower:
     """Shows what comes, until it is left. The last line is there on a terminal only; with `as_json` each event is one
     line of JSON."""
 
-    def __init__(self, row: ExecutionRow, *, as_json: bool) -> None:
+    def __init__(self, row: Execution, *, as_json: bool) -> None:
         self._as_json = as_json
         self._waits = ""
         self._status: Status | None = None
@@ -35,17 +35,17 @@ class Follower:
         if self._status is not None:
             self._status.stop()
 
-    def event(self, row: EventRow, steps: Mapping[str, StepRow]) -> None:
+    def event(self, row: Event, steps: Mapping[str, Step]) -> None:
         """One more event."""
         if self._as_json:
-            output.write_json(events.event_json(row), indent=None)
+            output.write_json(row.model_dump(mode="json"), indent=None)
             return
         console.write([events.line(row, steps)])
 
-    def state(self, row: ExecutionRow, steps: Iterable[StepRow]) -> None:
+    def state(self, row: Execution, steps: Iterable[Step]) -> None:
         """How it stands while nothing new comes."""
         if self._status is None:
             return
-        ran = [step for step in steps if step.status is StepStatus.EXECUTING]
+        ran = [step for step in steps if step.status == StepStatus.EXECUTING]
         runs = ", ".join(escape(step.target, 40) for step in ran[:3])
         self._status.update(f"{row.status}{': ' if runs else ''}{runs}")

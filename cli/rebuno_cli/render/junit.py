@@ -34,7 +34,7 @@ def _suite(one: SuiteResult) -> Element:
         SubElement(idle, "skipped", {"message": "there is no case file beside it"})
     else:
         for result in one.report.results:
-            suite.append(_case(result, path, escape(one.checked.cases_path or "", None)))
+            suite.append(_case(result, path, escape(one.checked.cases_path, None)))
     for kind, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(kind, str(sum(1 for _ in suite.iter(tag))))
     return suite

@@ -1,17 +1,17 @@
 """Shows what a step was asked and what came of it, in a few words: results, a model's answer, an exception."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+import os
+from collections.abc import Iterator
+from typing import Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.journal.records import StepRow
 from rebuno.model import identity
 from rebuno.model.dialogue import answered
 from rebuno.model.dialogue import asked as last_message
-from rebuno.model.raised import place
 from rebuno.model.step import Kind
+from rebuno.types import Failure, Step
 from rebuno_cli.render.escape import escape, stored
 from rebuno_cli.render.layout import hanging
 
@@ -34,27 +34,26 @@ def returned(kind: str, result: str | None, limit: int = _RESULT) -> str:
     return f'"{escape(answer, limit)}"' if answer else stored(result, limit)
 
 
-def outcome(step: StepRow, limit: int = _RESULT) -> str:
+def outcome(step: Step, limit: int = _RESULT) -> str:
     """What a recorded step came to: its result, why it failed or was denied, the tokens that it used."""
-    if step.error is not None:
-        error = identity.parse(step.error)
+    if (error := step.error) is not None:
         message = error.get("message") or error.get("reason") if isinstance(error, dict) else None
-        return escape(message, _ERROR) if isinstance(message, str) else stored(step.error, _ERROR)
-    said = returned(step.kind.value, step.result, limit)
+        return escape(message, _ERROR) if isinstance(message, str) else stored(step.raw("error"), _ERROR)
+    said = returned(step.kind, step.raw("result") if step.status == "succeeded" else None, limit)
     if step.input_tokens is not None:
         said += f" ({step.input_tokens:,} and {step.output_tokens or 0:,} tokens)"
-    return said or escape(step.reason if step.status == "denied" else "")
+    return said or escape((step.reason or "") if step.status == "denied" else "")
 
 
-def raised(data: Mapping[str, Any] | None, margin: int) -> Iterator[RenderableType]:
+def raised(failure: Failure | None, margin: int) -> Iterator[RenderableType]:
     """An exception with the lines of code that it came through, the newest last."""
-    if data is None:
+    if failure is None:
         return
-    where = f" at {escape(place(dict(data)))}" if place(dict(data)) else ""
-    message = f": {escape(data['message'], _ERROR)}" if data["message"] else ""
-    yield hanging("", Text(f"{escape(data['type'])}{where}{message}", "red"), margin=margin)
-    for frame in data["traceback"]:
-        said = f"{escape(frame['file'], 300)}:{frame.get('line', 0)} in {escape(frame.get('function', ''))}"
+    where = f" at {escape(os.path.basename(failure.file))}:{failure.line}" if failure.file else ""
+    message = f": {escape(failure.message, _ERROR)}" if failure.message else ""
+    yield hanging("", Text(f"{escape(failure.type)}{where}{message}", "red"), margin=margin)
+    for frame in failure.traceback or ():
+        said = f"{escape(frame.file, 300)}:{frame.line or 0} in {escape(frame.function or '')}"
         yield hanging("", Text(said, "dim"), margin=margin + 2)
-        if frame["source"]:
-            yield hanging("", Text(escape(frame["source"]), "dim"), margin=margin + 4)
+        if frame.source:
+            yield hanging("", Text(escape(frame.source), "dim"), margin=margin + 4)

@@ -1,12 +1,11 @@
 """Shows the story of an execution, attempt by attempt, inner steps under the step that ran them."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.journal.records import ExecutionRow
 from rebuno.kernel import (
     ApprovalView,
     AttemptView,
@@ -18,6 +17,7 @@ from rebuno.kernel import (
     Timeline,
 )
 from rebuno.model.step import Kind
+from rebuno.types import Execution, Failure
 from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import hanging
@@ -46,7 +46,7 @@ def story(told: Timeline) -> Iterator[RenderableType]:
     """The whole story. A step stands under the attempt that submitted it first."""
     execution = told.execution
     head = Text(f"execution {execution.id}", "bold")
-    named = f" `{escape(execution.key)}`" if execution.key is not None else ""
+    named = f" `{escape(execution.idempotency_key)}`" if execution.idempotency_key is not None else ""
     head.append(f"{named} of agent {escape(execution.agent_id)}: ", "not bold")
     head.append(execution.status.value, STATUS_STYLE[execution.status.value])
     yield head
@@ -57,7 +57,7 @@ def story(told: Timeline) -> Iterator[RenderableType]:
         yield Text("taken over" if execution.forked_from else "before any attempt", "bold")
     for step in early:
         yield from _step(step, 1)
-    digest = execution.digest
+    digest = execution.digest or ""
     for run in told.runs:
         yield Text()
         yield _run(run)
@@ -72,15 +72,16 @@ def story(told: Timeline) -> Iterator[RenderableType]:
             yield from _parted(run.divergence)
     yield Text()
     yield _end(told)
-    yield from outcomes.raised(told.raised, 2)
+    yield from outcomes.raised(_failure(told.raised), 2)
 
 
-def _apart(execution: ExecutionRow) -> Iterator[RenderableType]:
+def _apart(execution: Execution) -> Iterator[RenderableType]:
     """What sets an execution apart from most."""
     if execution.forked_from:
         yield Text(f"a fork of {escape(execution.forked_from)} at its event {execution.fork_seq}", "dim")
     if execution.pinned:
-        yield Text(f"judged to its end by the policy of its start, {escape(execution.digest[:12])}", "dim")
+        digest = (execution.digest or "")[:12]
+        yield Text(f"judged to its end by the policy of its start, {escape(digest)}", "dim")
 
 
 def _parted(divergence: Divergence) -> Iterator[RenderableType]:
@@ -129,7 +130,7 @@ def _step(step: StepView, depth: int) -> Iterator[RenderableType]:
         decided += f", because {escape(step.reason)}"
     for said in (decided, *map(_counted, step.limits), *_used(step), *map(_asked, step.asked), *_again(step)):
         yield hanging("", Text(said, "dim"), margin=margin + 2)
-    yield from outcomes.raised(step.raised, margin + 2)
+    yield from outcomes.raised(_failure(step.raised), margin + 2)
     for inner in step.inner:
         yield from _step(inner, depth + 1)
 
@@ -188,12 +189,16 @@ def _attempts(numbers: tuple[int, ...]) -> str:
     return f"attempt{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
+def _failure(data: dict[str, Any] | None) -> Failure | None:
+    return None if data is None else raised_view(data)
+
+
 def _end(told: Timeline) -> Text:
     execution = told.execution
     line = Text("end: " if execution.status.terminal else "so far: ", "bold")
     line.append(execution.status.value, STATUS_STYLE[execution.status.value])
     if execution.failure_reason:
         line.append(f", {escape(execution.failure_reason, 1000)}", "default")
-    if execution.output is not None:
-        line.append(f", output {stored(execution.output)}", "default")
+    if execution.status == "completed":
+        line.append(f", output {stored(execution.raw('output'))}", "default")
     return line

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from rebuno import types
 from rebuno.journal.records import ApprovalRow
 from rebuno.kernel.core.names import folded
 from rebuno.model.decision import Decision
@@ -86,12 +87,12 @@ def agreed(panels: Iterable[Panel], names: Collection[str]) -> bool:
     return all(len({folded(name) for name in names if panel.seats(name)}) >= panel.quorum for panel in panels)
 
 
-def granters(approval: ApprovalRow) -> tuple[str, ...]:
+def granters(approval: ApprovalRow | types.Approval) -> tuple[str, ...]:
     """Who has granted so far."""
     if approval.votes:
         return tuple(vote.decided_by for vote in approval.votes if vote.decision == GRANT)
     # What an earlier version recorded has no votes.
-    return (approval.decided_by,) if approval.status == "granted" else ()
+    return (approval.decided_by or "",) if approval.status == "granted" else ()
 
 
 def _asks_only_over(obligation: Obligation) -> bool:

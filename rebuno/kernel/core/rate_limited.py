@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from rebuno import types
 from rebuno.journal.records import EventRow
 
 _SAID: Final = ("step_id", "step_type", "target", "bundle", "rule_id", "reason")
@@ -45,7 +46,7 @@ class RateLimitedStep:
             "bundle": self.bundle,
             "rule_id": self.rule_id,
             "reason": self.reason,
-            "parked": self.parked,
+            "waits": self.parked,
             "times": self.times,
         }
 
@@ -56,7 +57,7 @@ class Refusals:
     def __init__(self) -> None:
         self._seen: dict[RateLimitedStep, int] = {}
 
-    def read(self, event: EventRow, attempt: int) -> None:
+    def read(self, event: EventRow | types.Event, attempt: int) -> None:
         """Takes in a `step.rate_limited`; raises `KeyError` where it was damaged."""
         step_id, kind, target, bundle, rule_id, reason = (str(event.payload[key]) for key in _SAID)
         one = RateLimitedStep(attempt, step_id, kind, target, bundle, rule_id, reason, parked="until" in event.payload)
@@ -67,7 +68,7 @@ class Refusals:
         return tuple(replace(one, times=times) for one, times in self._seen.items())
 
 
-def counted(event: EventRow) -> tuple[CountedLimit, ...]:
+def counted(event: EventRow | types.Event) -> tuple[CountedLimit, ...]:
     """The limits that the first event of a step names; raises `KeyError` or `TypeError` where it was damaged."""
     return tuple(
         CountedLimit(str(one["bundle"]), str(one["rule_id"]), str(one["scope"]))

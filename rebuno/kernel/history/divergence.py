@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from rebuno import types
 from rebuno.journal.records import EventRow
 
 
@@ -32,14 +33,14 @@ class Divergence:
     def to_json(self) -> dict[str, Any]:
         """The divergence as JSON data."""
         return {
-            "fresh": [step.to_json() for step in self.fresh],
-            "fresh_count": self.fresh_count,
-            "unvisited": [step.to_json() for step in self.unvisited],
-            "unvisited_count": self.unvisited_count,
+            "new_steps": [step.to_json() for step in self.fresh],
+            "new_count": self.fresh_count,
+            "missing_steps": [step.to_json() for step in self.unvisited],
+            "missing_count": self.unvisited_count,
         }
 
 
-def divergence_of(event: EventRow) -> Divergence:
+def divergence_of(event: EventRow | types.Event) -> Divergence:
     """What an `execution.diverged` says; raises `KeyError`, `ValueError` or `TypeError` where it was damaged."""
     said = event.payload
     return Divergence(

@@ -40,13 +40,18 @@ def decode(kind: type[T], data: object) -> T:
         UnfitError: a field is missing, unknown, or of another type.
     """
     if not isinstance(data, dict):
-        raise UnfitError(f"a {kind.__name__} is no object")
+        raise UnfitError(f"a {_named(kind)} is no object")
     row: Any = kind
     hints, required = _shape(row)
     for name in (*(required - data.keys()), *(data.keys() - hints.keys())):
         what = "lacks" if name in required else "has the unknown field"
-        raise UnfitError(f"a {kind.__name__} {what} `{name}`")
-    return kind(**{name: _decoded(hints[name], value, f"{kind.__name__}.{name}") for name, value in data.items()})
+        raise UnfitError(f"a {_named(kind)} {what} `{name}`")
+    return kind(**{name: _decoded(hints[name], value, f"{_named(kind)}.{name}") for name, value in data.items()})
+
+
+def _named(kind: type) -> str:
+    # A file says nothing of rows.
+    return kind.__name__.removesuffix("Row")
 
 
 @cache

@@ -62,13 +62,13 @@ class Replayed:
         return {
             "execution_id": self.execution_id,
             "same": self.same,
-            "steps": self.steps,
-            "visited": self.visited,
-            "came": None if self.came is None else self.came.to_json(),
-            "instead_of": None if self.instead_of is None else self.instead_of.to_json(),
-            "unvisited": [step.to_json() for step in self.unvisited],
-            "ended": self.ended,
-            "recorded": self.recorded,
+            "recorded_steps": self.steps,
+            "replayed_steps": self.visited,
+            "unexpected_step": None if self.came is None else self.came.to_json(),
+            "expected_step": None if self.instead_of is None else self.instead_of.to_json(),
+            "missing_steps": [step.to_json() for step in self.unvisited],
+            "end": self.ended or None,
+            "recorded_end": self.recorded or None,
         }
 
 

@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from rebuno.errors import StoreCorrupt
-from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
+from rebuno.journal import records
 from rebuno.journal.store import Store
+from rebuno.kernel import views
 from rebuno.kernel.core.quorum import granters
 from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep, Refusals, counted
 from rebuno.kernel.history.divergence import Divergence, divergence_of
@@ -16,6 +17,7 @@ from rebuno.model.clock import from_rfc3339
 from rebuno.model.dataclass import dataclass
 from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus
+from rebuno.types import Approval, Event, Execution, Step
 
 T = TypeVar("T")
 
@@ -40,7 +42,7 @@ class StepOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalView:
-    """A question to a person about a step; `status` and `scope` as in `rebuno.journal.records.ApprovalRow`. `granted_by`
+    """A question to a person about a step; `status` and `scope` as in `rebuno.types.Approval`. `granted_by`
     are all who granted; with `covers` the question was about another step, and its grant covers this one too."""
 
     approval_id: str
@@ -92,28 +94,29 @@ class StepView:
             "args": identity.parse(self.args),
             "decision": self.verdict,
             "rule_id": self.rule_id,
-            "reason": self.reason,
-            "went": self.went.value,
-            "why": self.why,
-            "submitted_in": self.submitted,
-            "ran_in": list(self.ran),
-            "replayed_in": list(self.replayed),
-            "seconds": self.seconds,
+            "reason": self.reason or None,
+            "outcome": self.went.value,
+            "message": self.why or None,
+            "submitted_attempt": self.submitted or None,
+            "executed_attempts": list(self.ran),
+            "replayed_attempts": list(self.replayed),
+            "duration_seconds": self.seconds,
             "approvals": [
                 {
                     "id": a.approval_id,
                     "cause": a.cause,
                     "status": a.status,
-                    "decided_by": a.decided_by,
-                    "rationale": a.rationale,
+                    "decided_by": a.decided_by or None,
+                    "rationale": a.rationale or None,
                     "scope": a.scope,
                     "granted_by": list(a.granted_by),
-                    "covers": a.covers,
+                    "of_other_step": a.covers,
                 }
                 for a in self.asked
             ],
             "limits": [one.to_json() for one in self.limits],
-            "tokens": list(self.tokens) if self.tokens is not None else None,
+            "input_tokens": self.tokens[0] if self.tokens is not None else None,
+            "output_tokens": self.tokens[1] if self.tokens is not None else None,
             "result": None if self.result is None else identity.parse(self.result),
             "error": None if self.error is None else identity.parse(self.error),
             "failure": self.raised,
@@ -147,13 +150,13 @@ class AttemptView:
         return {
             "attempt": self.number,
             "host": self.host,
-            "pid": self.pid,
+            "pid": self.pid or None,
             "started_at": self.started_at,
-            "ended": self.ended,
-            "ended_at": self.ended_at,
-            "replayed": self.replayed,
-            "digest": self.digest,
-            "diverged": None if self.divergence is None else self.divergence.to_json(),
+            "status": self.ended,
+            "ended_at": self.ended_at or None,
+            "replayed_steps": self.replayed,
+            "digest": self.digest or None,
+            "divergence": None if self.divergence is None else self.divergence.to_json(),
         }
 
 
@@ -163,28 +166,28 @@ class Timeline:
     submission; `kept_out` is what limits kept from being recorded, `raised` what is kept of the exception that the
     handler ended with."""
 
-    execution: ExecutionRow
+    execution: Execution
     runs: tuple[AttemptView, ...]
     steps: tuple[StepView, ...]
     kept_out: tuple[RateLimitedStep, ...] = ()
     raised: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """`{"execution_id", "agent_id", "key", "status", "failure_reason", "pinned", "forked_from", "fork_seq",
-        "attempts": […], "steps": […], "kept_out": […], "failure"}`."""
+        """`{"execution_id", "agent_id", "idempotency_key", "status", "failure_reason", "pinned", "forked_from",
+        "fork_seq", "attempts": […], "steps": […], "rate_limited": […], "failure"}`."""
         execution = self.execution
         return {
             "execution_id": execution.id,
             "agent_id": execution.agent_id,
-            "key": execution.key,
+            "idempotency_key": execution.idempotency_key,
             "status": execution.status.value,
             "failure_reason": execution.failure_reason,
             "pinned": execution.pinned,
-            "forked_from": execution.forked_from or None,
+            "forked_from": execution.forked_from,
             "fork_seq": execution.fork_seq,
             "attempts": [run.to_json() for run in self.runs],
             "steps": [step.to_json() for step in self.steps],
-            "kept_out": [one.to_json() for one in self.kept_out],
+            "rate_limited": [one.to_json() for one in self.kept_out],
             "failure": self.raised,
         }
 
@@ -196,31 +199,33 @@ async def tell(store: Store, execution_id: str) -> Timeline:
         NotFoundError: there is no such execution.
         StoreError: also where the log was damaged, so that it tells no story.
     """
-    execution = await store.execution(execution_id)
-    events: list[EventRow] = []
-    while page := await store.events(execution.id, after=events[-1].event_seq if events else 0, limit=_PAGE):
-        events += page
-    steps: list[StepRow] = []
-    while rows := await store.steps(execution.id, after=steps[-1].decided_seq if steps else 0, limit=_PAGE):
-        steps += rows
-    approvals = await store.approvals(execution_id=execution.id)
-    alive = execution.holder is not None and await store.alive(execution)
+    row = await store.execution(execution_id)
+    events: list[Event] = []
+    while page := await store.events(row.id, after=events[-1].event_seq if events else 0, limit=_PAGE):
+        events += map(views.event, page)
+    rows: list[records.StepRow] = []
+    while more := await store.steps(row.id, after=rows[-1].decided_seq if rows else 0, limit=_PAGE):
+        rows += more
+    about = {step.step_id: step for step in rows}
+    asked = await store.approvals(execution_id=row.id)
+    approvals = [views.approval(one, about.get(one.step_id)) for one in asked]
+    alive = row.holder is not None and await store.alive(row)
     try:
-        return compose(execution, events, steps, approvals, alive=alive)
+        return compose(views.execution(row), events, map(views.step, rows), approvals, alive=alive)
     except (KeyError, ValueError, TypeError) as error:
         why = f"an event has no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
-        raise StoreCorrupt(f"the log of execution `{execution.id}` is damaged: {why}; restore a copy") from error
+        raise StoreCorrupt(f"the log of execution `{row.id}` is damaged: {why}; restore a copy") from error
 
 
 def compose(
-    execution: ExecutionRow,
-    events: Iterable[EventRow],
-    steps: Iterable[StepRow],
-    approvals: Iterable[ApprovalRow],
+    execution: Execution,
+    events: Iterable[Event],
+    steps: Iterable[Step],
+    approvals: Iterable[Approval],
     *,
     alive: bool = False,
 ) -> Timeline:
-    """The story that these rows tell; `events` and `steps` in the order of the log. `alive` says that the process of
+    """The story that these tell; `events` and `steps` in the order of the log. `alive` says that the process of
     the newest attempt lives."""
     log = _Log()
     for event in events:
@@ -234,37 +239,37 @@ def compose(
     for a in questions.values():
         asked.setdefault(a.step_id, []).append(_asked(a))
     for row in rows.values():
-        covering = questions.get(row.approval_id)
+        covering = questions.get(row.approval_id or "")
         if covering is not None and covering.step_id != row.step_id:
             asked.setdefault(row.step_id, []).append(replace(_asked(covering), covers=True))
     live = log.current if alive else None
-    inside: dict[str, list[StepRow]] = {}
+    inside: dict[str, list[Step]] = {}
     for row in rows.values():
-        inside.setdefault(row.parent_id, []).append(row)
+        inside.setdefault(row.parent_step_id or "", []).append(row)
 
-    def told(row: StepRow) -> StepView:
+    def told(row: Step) -> StepView:
         mark = log.marks.get(row.step_id, _Mark())
         went, why = _went(row, live)
         return StepView(
             step_id=row.step_id,
-            kind=row.kind.value,
+            kind=row.kind,
             target=row.target,
-            args=row.args,
-            verdict=row.verdict,
-            rule_id=row.rule_id,
-            reason=row.reason,
+            args=row.raw("args"),
+            verdict=row.decision or "",
+            rule_id=row.rule_id or "",
+            reason=row.reason or "",
             went=went,
             why=why,
             submitted=mark.submitted,
             ran=tuple(mark.ran),
             replayed=tuple(number for number, known in replays.items() if row.step_id in known),
-            seconds=row.completed_at - row.started_at if row.started_seq and row.outcome_seq else None,
+            seconds=_seconds(row),
             asked=tuple(asked.get(row.step_id, ())),
             inner=tuple(told(inner) for inner in inside.get(row.step_id, ())),
             limits=mark.limits,
             tokens=(row.input_tokens, row.output_tokens or 0) if row.input_tokens is not None else None,
-            result=row.result,
-            error=row.error,
+            result=None if row.result is None and row.status != StepStatus.SUCCEEDED else row.raw("result"),
+            error=None if row.error is None else row.raw("error"),
             raised=mark.raised,
         )
 
@@ -272,8 +277,16 @@ def compose(
     return Timeline(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised)
 
 
-def _asked(a: ApprovalRow) -> ApprovalView:
-    return ApprovalView(a.id, a.cause, a.status, a.decided_by, a.rationale, a.scope, granters(a))
+def _asked(a: Approval) -> ApprovalView:
+    decided_by, rationale = a.decided_by or "", a.rationale or ""
+    return ApprovalView(a.id, a.cause or "policy", a.status, decided_by, rationale, a.scope, granters(a))
+
+
+def _seconds(step: Step) -> float | None:
+    """How long a body took; None where it did not run, or has not ended."""
+    if not step.started_seq or not step.outcome_seq or step.started_at is None or step.completed_at is None:
+        return None
+    return (step.completed_at - step.started_at).total_seconds()
 
 
 @dataclass(slots=True)
@@ -297,7 +310,7 @@ class _Log:
         self.refusals = Refusals()
         self.raised: dict[str, Any] | None = None
 
-    def read(self, event: EventRow) -> None:
+    def read(self, event: Event) -> None:
         family, _, what = event.type.partition(".")
         if family == "execution":
             self._execution(event, what)
@@ -312,7 +325,7 @@ class _Log:
                 mark.settled = self.current
                 mark.raised = checked(event.payload.get("raised"))
 
-    def _execution(self, event: EventRow, what: str) -> None:
+    def _execution(self, event: Event, what: str) -> None:
         if what == "failed":
             self.raised = checked(event.payload.get("raised"))
         run = self.runs.get(self.current)
@@ -339,7 +352,7 @@ class _Log:
             self.runs[run.number] = replace(run, ended="cut off")
 
 
-def _said_of(event: EventRow, key: str, kind: type[T]) -> T:
+def _said_of(event: Event, key: str, kind: type[T]) -> T:
     """What an event's payload holds under `key`; raises where it was damaged."""
     found = event.payload[key]
     if not isinstance(found, kind):
@@ -347,7 +360,7 @@ def _said_of(event: EventRow, key: str, kind: type[T]) -> T:
     return found
 
 
-def _replayed(number: int, log: _Log, rows: dict[str, StepRow]) -> frozenset[str]:
+def _replayed(number: int, log: _Log, rows: dict[str, Step]) -> frozenset[str]:
     """The steps that attempt `number` answered from the journal, if the log can tell: a replay writes no event, so only
     a count that takes in every known outcome says which."""
     count = log.runs[number].replayed
@@ -357,11 +370,11 @@ def _replayed(number: int, log: _Log, rows: dict[str, StepRow]) -> frozenset[str
         if step_id in rows and (0 < mark.settled < number or (mark.settled == number and number not in mark.ran))
     }
     # The steps inside a step whose outcome was known were not submitted again.
-    outermost = frozenset(step_id for step_id in known if rows[step_id].parent_id not in known)
+    outermost = frozenset(step_id for step_id in known if rows[step_id].parent_step_id not in known)
     return outermost if count == len(outermost) else frozenset()
 
 
-def _went(row: StepRow, live: int | None) -> tuple[StepOutcome, str]:
+def _went(row: Step, live: int | None) -> tuple[StepOutcome, str]:
     match row.status:
         case StepStatus.SUCCEEDED:
             return StepOutcome.SUCCEEDED, ""
@@ -370,20 +383,20 @@ def _went(row: StepRow, live: int | None) -> tuple[StepOutcome, str]:
             went = {"indeterminate": StepOutcome.INDETERMINATE, "policy_revoked": StepOutcome.REVOKED}
             return went.get(_said(error, "reason"), StepOutcome.FAILED), _said(error, "message", "reason")
         case StepStatus.DENIED:
-            return StepOutcome.DENIED, _said(_error(row), "reason") or row.reason
+            return StepOutcome.DENIED, _said(_error(row), "reason") or row.reason or ""
         case StepStatus.CANCELLED:
             return StepOutcome.CANCELLED, ""
         case StepStatus.PROPOSED | StepStatus.AWAITING:
             return StepOutcome.WAITS, ""
         case StepStatus.ALLOWED:
             return StepOutcome.GRANTED, ""
-        case StepStatus.EXECUTING:
+        case _:
             return (StepOutcome.RUNNING if row.attempt == live else StepOutcome.CUT_OFF), ""
 
 
-def _error(row: StepRow) -> dict[str, Any]:
-    error = identity.parse(row.error) if row.error else {}
-    return error if isinstance(error, dict) else {"message": row.error}
+def _error(row: Step) -> dict[str, Any]:
+    error = row.error
+    return error if isinstance(error, dict) else {"message": "" if error is None else row.raw("error")}
 
 
 def _said(error: dict[str, Any], *keys: str) -> str:

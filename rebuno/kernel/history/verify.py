@@ -34,11 +34,11 @@ class Verified:
         """The check as JSON data."""
         return {
             "execution_id": self.execution_id,
-            "sound": not self.fault,
-            "fault": self.fault,
+            "valid": not self.fault,
+            "fault": self.fault or None,
             "events": self.head_seq,
             "steps": self.steps,
-            "head": self.head_hash,
+            "head_hash": self.head_hash,
         }
 
 

@@ -10,9 +10,10 @@ from rebuno.journal.records import Lease, StepRow
 from rebuno.kernel.served import report, submit
 from rebuno.kernel.served.replica import Dispatched, Replica
 from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
-from rebuno.kernel.served.streams import StepDelta, check_length
+from rebuno.kernel.served.streams import check_length
 from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.model.step import StepStatus
+from rebuno.types import Delta
 
 logger: Final = logging.getLogger("rebuno")
 
@@ -99,7 +100,7 @@ class Agents(Replica):
         """Ends the execution as failed; `raised` is as `rebuno.model.raised` tells it. Raises as `complete`."""
         await self._finish(agent_id, execution_id, dispatch, reason=reason, raised=raised)
 
-    async def publish(self, agent_id: str, execution_id: str, dispatch: Dispatched, delta: StepDelta) -> None:
+    async def publish(self, agent_id: str, execution_id: str, dispatch: Dispatched, delta: Delta) -> None:
         """Hands a piece of output to whoever listens. Raises as `complete_step`; `Terminated` where the execution has
         ended, `ValidationError` where the piece is too long."""
         check_length(delta)

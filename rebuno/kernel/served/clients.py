@@ -2,37 +2,27 @@
 
 import asyncio
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from rebuno import types
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import EventRow, ExecutionRow, StepRow
-from rebuno.kernel.core import inheritance
+from rebuno.kernel import views
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.history import event_payloads
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
-from rebuno.kernel.lifecycle.close import failure
+from rebuno.kernel.operator import shown
 from rebuno.kernel.served import create
 from rebuno.kernel.served.create import CreateRequest, check_name
 from rebuno.kernel.served.replica import Replica
-from rebuno.kernel.served.streams import StepDelta
-from rebuno.kernel.served.subagents import awaited
 from rebuno.model.execution import ExecutionStatus
+from rebuno.types import Delta
 
 # The reason of an execution that a client cancelled.
 CLIENT_CANCELLED: Final = "client_cancelled"
 MOST_EXECUTIONS: Final = 200
 MOST_EVENTS: Final = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class WaitsFor:
-    """What a blocked execution waits for: `type` is `approval` or `execution` (a subagent), `id` its id."""
-
-    type: str
-    id: str
-    step_id: str
 
 
 class Clients(Replica):
@@ -95,15 +85,9 @@ class Clients(Replica):
         )
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
-    async def blocked_on(self, execution: ExecutionRow) -> list[WaitsFor]:
-        """What a blocked execution waits for; nothing of another one."""
-        if execution.status is not ExecutionStatus.BLOCKED:
-            return []
-        asked = await self._store.approvals(execution_id=execution.id, status="pending")
-        children = await awaited(self._store, execution.id)
-        return [WaitsFor("approval", one.id, one.step_id) for one in asked] + [
-            WaitsFor("execution", one.id, one.spawned_step_id) for one in children
-        ]
+    async def shown(self, execution: ExecutionRow) -> types.Execution:
+        """An execution as clients are shown it: with its session, what it waits for, and what its handler raised."""
+        return await shown(self._store, execution)
 
     async def events(self, execution_id: str, *, after: int = 0, limit: int = 100) -> list[EventRow]:
         """A page of events, at most 1000; else `NotFoundError`."""
@@ -113,9 +97,9 @@ class Clients(Replica):
             await self._store.execution(execution_id)
         return found
 
-    async def payload(self, event: EventRow) -> str:
-        """The payload of an event as the protocol documents it, as JSON text."""
-        return await event_payloads.payload(self._store, event)
+    async def documented(self, event: EventRow) -> types.Event:
+        """An event with its payload as the protocol documents it."""
+        return views.event(event, await event_payloads.payload(self._store, event))
 
     async def steps(self, execution_id: str, *, terminal: bool = False) -> list[StepRow]:
         """Every step in the order of decisions, or only those that have ended; else `NotFoundError`."""
@@ -151,14 +135,6 @@ class Clients(Replica):
     async def cancel(self, execution_id: str) -> None:
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""
         await self._follow_up.ended(await cancel(self._store, execution_id, reason=CLIENT_CANCELLED))
-
-    async def session_of(self, execution: ExecutionRow) -> str:
-        """The session of an execution; that of a fork which has none of its own is the one of its source."""
-        return await inheritance.session_of(self._store, execution)
-
-    async def failure(self, execution: ExecutionRow) -> dict[str, Any] | None:
-        """What is kept of the exception that its handler ended with, as `rebuno.model.raised` tells it."""
-        return await failure(self._store, execution)
 
     async def fork(
         self,
@@ -210,6 +186,6 @@ class Clients(Replica):
         """The number of its newest event."""
         return (await self._store.execution(execution_id)).head_seq
 
-    def listen(self, execution_id: str) -> AbstractContextManager["asyncio.Queue[StepDelta]"]:
+    def listen(self, execution_id: str) -> AbstractContextManager["asyncio.Queue[Delta]"]:
         """What the execution's steps publish while the context is open; a slow listener loses the oldest."""
         return self._streams.listen(execution_id)

@@ -19,9 +19,10 @@ from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
 from rebuno.kernel.lifecycle.execution import judge_waiting
 from rebuno.kernel.lifecycle.sweep import sweep
+from rebuno.kernel.lifecycle.waiting import awaited
 from rebuno.kernel.served.create import begin_pending
 from rebuno.kernel.served.observer import Observer
-from rebuno.kernel.served.subagents import PARENT_TERMINAL, awaited, cancel_all, tell_parent
+from rebuno.kernel.served.subagents import PARENT_TERMINAL, cancel_all, tell_parent
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy import Policy
 

@@ -8,13 +8,13 @@ from typing import Final
 from rebuno.errors import ConflictError
 from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts
 from rebuno.kernel.lifecycle import votes
+from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
-from rebuno.kernel.served.clients import Clients, WaitsFor
+from rebuno.kernel.served.clients import Clients
 from rebuno.kernel.served.dispatcher import Send, Settings
 from rebuno.kernel.served.observer import Observer, Webhook
 from rebuno.kernel.served.replica import Dispatched
 from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
-from rebuno.kernel.served.streams import StepDelta
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy import Policy
 
@@ -26,8 +26,6 @@ __all__ = [
     "Send",
     "Serving",
     "Settings",
-    "StepDelta",
-    "WaitsFor",
     "Webhook",
 ]
 
@@ -45,12 +43,12 @@ class Serving(Clients, Agents):
         after: str | None = None,
         limit: int = sys.maxsize,
     ) -> Sequence[ApprovalRow]:
-        """Questions, oldest first; None: in every state. As `Operator.approvals`."""
-        return await self._operator.approvals(status=status, execution_id=execution_id, after=after, limit=limit)
+        """Questions, oldest first; None: in every state. As `rebuno.kernel.operator.questions`."""
+        return await questions(self._store, status=status, execution_id=execution_id, after=after, limit=limit)
 
     async def approval(self, approval_id: str) -> ApprovalRow:
         """One question, else `NotFoundError`."""
-        return await self._operator.approval(approval_id)
+        return await question(self._store, approval_id)
 
     async def resolve(
         self,

@@ -9,7 +9,6 @@ from typing import Final
 from rebuno.errors import ForbiddenError
 from rebuno.journal.records import ExecutionRow, Lease
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.operator import Operator
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.kernel.served.dispatcher import Dispatcher, Send, Settings
 from rebuno.kernel.served.follow_up import FollowUp
@@ -57,7 +56,6 @@ class Replica:
         self._policies = Policies(store, layers, permits=permissive)
         self._registry = Registry(store)
         self._streams = Streams(store)
-        self._operator = Operator(store)
         self._readiness = Readiness(store)
         self._follow_up = FollowUp(store, self._wake, self._observer)
         self._dispatcher = Dispatcher(

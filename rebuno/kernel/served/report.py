@@ -10,8 +10,9 @@ from rebuno.journal.records import ExecutionWrite, StepRow, StepWrite
 from rebuno.kernel.core import events
 from rebuno.kernel.core.heavy import read
 from rebuno.kernel.lifecycle.execution import end
+from rebuno.kernel.lifecycle.waiting import awaited
 from rebuno.kernel.served.attempt import ServedAttempt
-from rebuno.kernel.served.subagents import awaited, tell_parent
+from rebuno.kernel.served.subagents import tell_parent
 from rebuno.model import usage
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Kind, StepStatus

@@ -3,25 +3,16 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from rebuno.errors import ValidationError
 from rebuno.journal.served import ServedStore
+from rebuno.types import StepDelta
 
 # Of a piece, in bytes.
 LONGEST: Final = 7000
 # A listener that is so many pieces behind loses the oldest.
 _MOST_WAITING: Final = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class StepDelta:
-    """A piece of a step's output on its way; `data` is any text, `seq` counts from 0."""
-
-    step_id: str
-    seq: int
-    data: str
 
 
 class Streams:
@@ -57,7 +48,7 @@ class Streams:
             execution_id, step_id, seq, data = text.split(" ", 3)
             if execution_id not in self._listening:
                 continue
-            delta = StepDelta(step_id, int(seq), data)
+            delta = StepDelta(step_id=step_id, seq=int(seq), data=data)
             newest = self._newest.setdefault(execution_id, {})
             # A store that lost its answer says it a second time.
             if newest.get(step_id) == delta:

@@ -14,6 +14,7 @@ from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.transact import PATIENCE, lease_of
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
+from rebuno.kernel.lifecycle.waiting import awaited
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
@@ -81,17 +82,6 @@ async def _waits(store: ServedStore, parent: ExecutionRow, *, besides: Execution
     if await store.approvals(execution_id=parent.id, status="pending", limit=1):
         return True
     return any(child.id != besides.id for child in await awaited(store, parent.id))
-
-
-async def awaited(store: ServedStore, execution_id: str) -> list[ExecutionRow]:
-    """The subagents whose steps still run: of what the execution waits for."""
-    found = []
-    for child in await store.children(execution_id):
-        with suppress(NotFoundError):
-            step = await store.step(child.spawned_step_id)
-            if step.status is StepStatus.EXECUTING:
-                found.append(child)
-    return found
 
 
 async def cancel_all(store: ServedStore, children: Sequence[ExecutionRow]) -> list[ExecutionRow]:

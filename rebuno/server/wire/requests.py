@@ -46,7 +46,7 @@ class Nothing(Body):
     """No body, or an empty object."""
 
 
-class SpawnedBy(Body):
+class SpawningStep(Body):
     """The step whose subagent an execution is."""
 
     execution_id: Id
@@ -61,7 +61,7 @@ class CreateExecution(Body):
     session: str | None = None
     parent_execution_id: OptionalId | None = None
     idempotency_key: str | None = None
-    spawned_by: SpawnedBy | None = None
+    spawned_by: SpawningStep | None = None
     on_behalf_of: str | None = None
 
 
@@ -170,7 +170,7 @@ class TestPolicy(Body):
     executions: Executions | None = None
 
 
-class Vote(Body):
+class Resolution(Body):
     """A person's answer. Without `decided_by` it is the key's own; `scope` is what a grant covers."""
 
     decided_by: str | None = None

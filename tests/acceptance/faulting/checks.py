@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rebuno.journal.chain import verify
-from rebuno.journal.records import ExecutionRow, StepRow
 from rebuno.kernel import Operator
-from rebuno.model import identity
+from rebuno.types import Execution, Step
 from tests.acceptance.faulting.agent import ONCE, wanted
 from tests.acceptance.faulting.proxy import Fault
+from tests.rows import rows
 
 MOST: Final = 100_000
 PROMISES: Final = ("double_runs", "at_most_once_doubles", "lost", "duplicates", "failed_by_us", "hung")
@@ -59,7 +59,7 @@ async def look_through(operator: Operator, ledger: Iterable[str], count: Count) 
     """Counts what is left of all executions of a store. The line to it must be sound."""
     rows = await operator.executions(limit=MOST)
     count.executions += len(rows)
-    begun = Counter(identity.parse(row.input)["n"] for row in rows if not row.forked_from)
+    begun = Counter(row.input["n"] for row in rows if not row.forked_from)
     for n, times in begun.items():
         if times > 1 or n not in count.asked:
             count.breaks("duplicates", f"the execution {n} was begun {times} times")
@@ -73,23 +73,23 @@ async def look_through(operator: Operator, ledger: Iterable[str], count: Count) 
     found = {row.id: row for row in rows}
     for execution_id, (status, output) in count.acknowledged.items():
         row = found.get(execution_id)
-        there = None if row is None else (row.status.value, None if row.output is None else identity.parse(row.output))
+        there = None if row is None else (row.status.value, row.output)
         if there != (status, output) and not (status == "begun" and row is not None):
             count.breaks("lost", f"{execution_id} was told to be {status} with {output}, and is {there}")
     for row in rows:
         await _look_at(operator, row, notes[row.id], count)
 
 
-async def _look_at(operator: Operator, row: ExecutionRow, notes: list[tuple[str, int, str, str]], count: Count) -> None:
-    chain, steps = verify(await operator.events(row.id)), await operator.steps(row.id)
-    if chain.fault or chain.hash != row.head_hash:
+async def _look_at(operator: Operator, row: Execution, notes: list[tuple[str, int, str, str]], count: Count) -> None:
+    chain, steps = verify(rows(await operator.events(row.id))), await operator.steps(row.id)
+    if chain.fault or chain.hash.hex() != row.head_hash:
         count.breaks("lost", f"{row.id} has a broken log: {chain.fault or 'its head is another one'}")
     if row.status == "failed":
         count.breaks("failed_by_us", f"{row.id} failed: {row.failure_reason}")
     elif row.status == "completed":
-        expected = wanted(int(identity.parse(row.input)["n"]))
+        expected = wanted(int(row.input["n"]))
         unknown = {_args(step)["n"] for step in steps if step.error is not None}
-        if identity.parse(row.output or "null") != [None if value in unknown else value for value in expected]:
+        if row.output != [None if value in unknown else value for value in expected]:
             count.breaks("lost", f"{row.id} has the output {row.output}")
     else:
         count.breaks("hung", f"{row.id} is {row.status.value}")
@@ -102,15 +102,15 @@ async def _look_at(operator: Operator, row: ExecutionRow, notes: list[tuple[str,
             count.breaks("double_runs", f"{row.id} ran {step.target}({_args(step)['n']}) after it had succeeded")
 
 
-def _args(step: StepRow) -> dict[str, int]:
-    args: dict[str, int] = identity.parse(step.args)
+def _args(step: Step) -> dict[str, int]:
+    args: dict[str, int] = step.args
     return args
 
 
-def _ran_again(step: StepRow, notes: list[tuple[str, int, str, str]]) -> bool:
+def _ran_again(step: Step, notes: list[tuple[str, int, str, str]]) -> bool:
     """Whether a body of the step began after the one that is recorded had ended. One that another attempt began before
     has none: its lease was lost, and what is recorded is the other's."""
-    value, run = identity.parse(step.result or "null")
+    value, run = step.result
     # Of what a fork copied there is nothing.
     ended = next((i for i, (_, _, name, at) in enumerate(notes) if name == run and at == "end"), len(notes))
     return any((target, n, at) == (step.target, value, "start") for target, n, _, at in notes[ended:])

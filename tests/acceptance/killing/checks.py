@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rebuno.journal.chain import verify
-from rebuno.journal.records import EventRow, StepRow
-from rebuno.model import identity
+from rebuno.types import Event, Step
 from tests.acceptance.killing import program
 from tests.acceptance.killing.program import ABREAST, ASK, CHOOSE, INSIDE, LAST, OUTER, ROW, SLOW, WAYS
 from tests.acceptance.killing.trail import Trail, effect, unknown
+from tests.rows import rows
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Count:
         figures = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "said"}
         return figures | {"points": dict(sorted(self.points.items()))}
 
-    def on_the_way(self, trail: Trail, before: Sequence[EventRow]) -> None:
+    def on_the_way(self, trail: Trail, before: Sequence[Event]) -> None:
         """Counts what must hold after each kill; `before` are the events that were seen after the one before."""
         self.gaps += gaps(trail, before)
         self.broken_chains += broken_chain(trail)
@@ -77,10 +77,10 @@ def at_most_once_doubles(trail: Trail) -> int:
     return sum(times > 1 for i, times in begun.items() if WAYS[i].once)
 
 
-def gaps(trail: Trail, before: Sequence[EventRow]) -> int:
+def gaps(trail: Trail, before: Sequence[Event]) -> int:
     """1 where the numbers of the events are not 1, 2, 3… to the head, where an event that was there is gone or another
     one, or where a body ran of which the log knows no attempt; else 0."""
-    head = trail.execution.head_seq if trail.execution is not None else 0
+    head = (trail.execution.head_seq or 0) if trail.execution is not None else 0
     whole = [event.event_seq for event in trail.events] == list(range(1, head + 1))
     kept = list(trail.events[: len(before)]) == list(before)
     known = all(trail.first_start(mark.pid) is not None for mark in trail.begun())
@@ -91,8 +91,8 @@ def broken_chain(trail: Trail) -> int:
     """1 where a hash of an event, an outcome or the head is not the one that it must be; else 0."""
     if trail.execution is None:
         return 0
-    chain = verify(trail.events)
-    return 1 if chain.fault or trail.fault or chain.hash != trail.execution.head_hash else 0
+    chain = verify(rows(trail.events))
+    return 1 if chain.fault or trail.fault or chain.hash.hex() != trail.execution.head_hash else 0
 
 
 def wrong_output(trail: Trail) -> int:
@@ -104,10 +104,10 @@ def wrong_output(trail: Trail) -> int:
         return 1
     if len(steps) < len(trail.steps) or not all(_backed(trail, i, step) for i, step in steps.items()):
         return 1
-    return 0 if identity.parse(execution.output or "null") == expected(trail.start, steps) else 1
+    return 0 if execution.output == expected(trail.start, steps) else 1
 
 
-def _backed(trail: Trail, i: int, step: StepRow) -> bool:
+def _backed(trail: Trail, i: int, step: Step) -> bool:
     """Whether what is recorded of a step is what its body, or the provider, says."""
     if step.status != "succeeded":
         return WAYS[i].once and unknown(step)
@@ -117,11 +117,11 @@ def _backed(trail: Trail, i: int, step: StepRow) -> bool:
     return answered is not None and answered.i == i
 
 
-def _body(step: StepRow) -> str:
-    return str(identity.parse(step.result or "null")["body"])
+def _body(step: Step) -> str:
+    return str(step.result["body"])
 
 
-def expected(start: int, steps: dict[int, StepRow]) -> dict[str, Any]:
+def expected(start: int, steps: dict[int, Step]) -> dict[str, Any]:
     """The output that the recorded outcomes demand: the agent's arithmetic, told which steps were left without one."""
 
     def tried(i: int, acc: int) -> int:
@@ -141,4 +141,4 @@ def expected(start: int, steps: dict[int, StepRow]) -> dict[str, Any]:
     acc = (tried(SLOW, acc) + tried(ASK, acc)) % program.PRIME
     for i in LAST:
         acc = tried(i, acc)
-    return {"acc": acc, "chosen": identity.parse(steps[CHOOSE].result or "null")}
+    return {"acc": acc, "chosen": steps[CHOOSE].result}

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 import rebuno
-from rebuno.journal.records import EventRow
 from rebuno.kernel import Operator
+from rebuno.types import Event
 from tests.acceptance.killing import points
 from tests.acceptance.killing.agent import UNUSABLE, live
 from tests.acceptance.killing.aims import TICK, Aim, Watch, When, choose
@@ -61,7 +61,7 @@ class Killer:
         self._rounds = 0
         # How many requests came in before this round's.
         self._asked = 0
-        self._seen: dict[str, tuple[EventRow, ...]] = {}
+        self._seen: dict[str, tuple[Event, ...]] = {}
         self._made = multiprocessing.get_context("forkserver")
         self._made.set_forkserver_preload([live.__module__, *_LATE, *(["rebuno.journal.postgres"] if server else [])])
 

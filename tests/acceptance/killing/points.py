@@ -1,6 +1,6 @@
 """Tells where a kill fell, from what it left in the journal, the notes and the provider's requests."""
 
-from rebuno.journal.records import StepRow
+from rebuno.types import Step
 from tests.acceptance.killing.program import OUTER, WAYS, Way
 from tests.acceptance.killing.trail import Trail, effect
 
@@ -56,6 +56,6 @@ def _waiting(trail: Trail) -> str:
 _TURNS = ("approval.requested", "approval.granted", "execution.started")
 
 
-def _runs(trail: Trail, step: StepRow) -> bool:
+def _runs(trail: Trail, step: Step) -> bool:
     """Whether the attempt that was killed had started the step and not settled it."""
     return trail.execution is not None and step.status == "executing" and step.attempt == trail.execution.attempt

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import rebuno
-from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.kernel import Operator
-from rebuno.model import identity
 from rebuno.model.step import Kind
+from rebuno.types import Event, Execution, Step
 from tests.llm.provider import Request
 
 
@@ -30,9 +29,9 @@ class Trail:
 
     run: str
     start: int
-    execution: ExecutionRow | None
-    steps: tuple[StepRow, ...]
-    events: tuple[EventRow, ...]
+    execution: Execution | None
+    steps: tuple[Step, ...]
+    events: tuple[Event, ...]
     marks: tuple[Mark, ...]
     asked: dict[int, Mark]
     fault: str
@@ -52,15 +51,15 @@ class Trail:
         return next(pids, None)
 
 
-def effect(step: StepRow) -> int:
+def effect(step: Step) -> int:
     """The number of a step's effect."""
-    args = identity.parse(step.args)
-    return int(args["i"]) if step.kind is not Kind.LLM else int(args["messages"][0]["content"].split()[1])
+    args = step.args
+    return int(args["i"]) if step.kind != Kind.LLM else int(args["messages"][0]["content"].split()[1])
 
 
-def unknown(step: StepRow) -> bool:
+def unknown(step: Step) -> bool:
     """Whether nobody knows how the step ended."""
-    return step.error is not None and identity.parse(step.error).get("reason") == "indeterminate"
+    return step.error is not None and step.error.get("reason") == "indeterminate"
 
 
 async def follow(
