@@ -23,7 +23,7 @@ from rebuno.journal.opening import open_store
 from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.replay import recorded
-from rebuno.kernel.core.submit import Told, start
+from rebuno.kernel.core.submit import start
 from rebuno.kernel.kernel import Kernel as Core
 from rebuno.kernel.lifecycle import execution as executions
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED
@@ -33,7 +33,7 @@ from rebuno.kernel.operator import Operator
 from rebuno.kernel.served.create import check_deadline, check_name
 from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Submission
+from rebuno.model.answer import Answer, OnAnswer, Submission
 from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.source import read
@@ -70,8 +70,8 @@ class _Direct:
         self._attempt = attempt
         self.recorded = partial(recorded, attempt)
 
-    def start(self, submission: Submission, told: Told) -> bool:
-        return start(self._attempt, submission, told)
+    def start(self, submission: Submission, on_answer: OnAnswer) -> bool:
+        return start(self._attempt, submission, on_answer)
 
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any
 
@@ -21,15 +21,16 @@ from rebuno.journal.records import (
     Step,
     StepWrite,
 )
+from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
+from rebuno.kernel.core.effects import Identified, Need, Routed
 from rebuno.kernel.core.recorded_steps import Recorded
 from rebuno.model import identity
-from rebuno.model.answer import Said
-from rebuno.model.decision import Decision
+from rebuno.model.answer import Said, Say
 from rebuno.model.step import Idempotency
 from rebuno.policy.matcher.dependencies import LooksBack
-from rebuno.policy.matcher.facts import History
+from rebuno.policy.matcher.facts import Facts, History
 from rebuno.policy.matcher.policy import Policy
 
 # Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
@@ -91,7 +92,6 @@ class Attempt:
         self._counts: dict[tuple[str, str, str, str], int] = {}
         # Whether steps were counted by their ids alone.
         self._in_order = False
-        self._judged: dict[str, Decision] = {}
         self._basis = Basis()
         self._stale = False
         self._writes = 0
@@ -111,6 +111,7 @@ class Attempt:
             base=self._base,
             digest=self.policy.digest,
             visited=visited,
+            weight=len(self.execution.input),
         )
 
     @property
@@ -137,11 +138,6 @@ class Attempt:
     def past(self) -> History:
         """The same for anyone who decides at once, also while another thread looks at it."""
         return self.history if self.deciding is None else History(self.history.evidence)
-
-    @property
-    def weight(self) -> int:
-        """The characters of the input, and of what earlier steps were given and gave, as JSON."""
-        return len(self.execution.input) + self.recorded.weight
 
     # ------------------------------------------------------------ identity
 
@@ -184,27 +180,44 @@ class Attempt:
             self.replayed += 1
         return value
 
-    def uncount(self, scope: str, kind: str, target: str, args_hash: str, occurrence: int) -> None:
+    def uncount(self, step: Identified) -> None:
         """Takes back a submission that was not recorded: the next identical one gets its number."""
-        heappush(self._freed.setdefault((scope, kind, target, args_hash), []), occurrence)
+        key = (step.scope, step.kind.value, step.target, step.args_hash)
+        heappush(self._freed.setdefault(key, []), step.occurrence)
 
     # ------------------------------------------------------------ judging
 
-    def today(self, step: Step) -> Decision:
-        """What today's bundle says about a recorded step, on the facts of its first submission."""
-        if step.step_id not in self._judged:
-            self._judged[step.step_id] = facts.today(
-                self.policy,
-                step,
-                agent=self.execution.agent_id,
-                input=self.input,
-                past=self.past,
-                parent=self.parent,
-            )
-        return self._judged[step.step_id]
+    def first_facts(self, step: Identified, past: History | None = None, now: float | None = None) -> Facts:
+        """What the policy looks at where a step is new: all that is known now, or else this `past` and `now`."""
+        return Facts(
+            step.kind,
+            step.target,
+            identity.reread(step.args),
+            agent=self.execution.agent_id,
+            input=self.input,
+            history=self.recorded.history if past is None else past,
+            now=self.store.now() if now is None else now,
+            parent=self.parent,
+        )
 
-    async def known(self, step_id: str) -> Step | None:
-        """What the journal knows of a step; unless that is how it ended, all that it knows has been read by then."""
+    def facts(self, known: Step) -> Facts:
+        """What the policy looks at where a step is recorded: what was known at its first submission."""
+        agent, input, parent = self.execution.agent_id, self.input, self.parent
+        return facts.of_known(known, agent=agent, input=input, past=self.past, parent=parent)
+
+    def find(self, step_id: str) -> "Step | PageNeeded | None":
+        """What the journal knows of a step, None where it is new; a Need where more must be read to say so: unless that
+        is how the step ended, all that the journal knows."""
+        recorded = self.recorded
+        step = recorded.steps.get(step_id)
+        complete = recorded.at_end and not recorded.ahead
+        if self._stale or not (complete or (step is not None and step.status.terminal)):
+            return PageNeeded(step_id)
+        # One of which the texts were not kept, or hold no JSON: the store says what is wrong with its row.
+        return step if step is None or (step.args and is_sound(step)) else PageNeeded(step_id)
+
+    async def read(self, step_id: str) -> None:
+        """Returns once `find` can say what the journal knows of a step."""
         while True:
             await self.current()
             recorded = self.recorded
@@ -212,7 +225,7 @@ class Attempt:
             if step is None or not step.status.terminal:
                 await recorded.all()
             if recorded is self.recorded and not self._stale:
-                return step
+                return
 
     async def all_known(self) -> None:
         """Returns once this memory holds the whole log, with what other processes have added to it."""
@@ -224,8 +237,6 @@ class Attempt:
     def visit(self, step_id: str) -> None:
         """The handler has the answer to a recorded step."""
         self.recorded.visit(step_id)
-        if self._judged:
-            self._judged.pop(step_id, None)
 
     def knows(self, step_id: str) -> bool:
         """Whether this attempt has come to a recorded step, or recorded it itself."""
@@ -242,6 +253,10 @@ class Attempt:
                 return True
             parent_id = parent.parent_id
         return False
+
+    def child_of(self, step: Identified) -> Need | None:
+        """A Need where a subagent of a started step must be looked up; an execution in this process has none."""
+        return None
 
     def pending(self) -> list[Approval]:
         """The questions that nobody has answered yet."""
@@ -268,9 +283,25 @@ class Attempt:
         return lease.poison is None and not lease.lost and not self.ended and not self._stale
 
     def at_end(self) -> bool:
-        """Whether nothing that was recorded before this attempt is left for the handler to come to."""
-        recorded = self.recorded
-        return recorded.complete and not recorded.unvisited
+        """Whether it is `undisturbed`, and nothing that was recorded before it is left for the handler to come to."""
+        recorded, lease = self.recorded, self.lease
+        if recorded.unvisited or recorded.ahead or not recorded.at_end:
+            return False
+        return lease.poison is None and not lease.lost and not self.ended and not self._stale
+
+    def append(self, routed: Routed) -> Commit | None:
+        """Hands over what an answer rests on; None where that is recorded already, or is kept back."""
+        answer, effects = routed.answer, routed.effects
+        if answer.say is Say.BLOCKED:
+            self.blocked = True
+        if effects is None:
+            return None
+        if answer.say is Say.PROCEED:
+            self.start(effects.steps[0].step)
+        if effects.held:
+            self.hold(effects.events[0], effects.steps[0].step)
+            return None
+        return self.write(effects.events, steps=effects.steps, approvals=effects.approvals, judged=True)
 
     def write(
         self,
@@ -284,7 +315,7 @@ class Attempt:
     ) -> Commit:
         """Hands a change to the store and to this memory. A `judged` change rests on the log as this attempt knows it,
         and fails with `Stale` where another process has added to it."""
-        if judged:
+        if self._held and judged:
             self.release_held()
         elif self._held:
             events, steps = self._with_held(tuple(events), tuple(steps))
@@ -388,7 +419,6 @@ class Attempt:
             if execution.status.terminal:
                 self.ended = True
             self.execution, self.head, self.recorded = execution, execution.head_seq, recorded
-            self._judged.clear()
             self._basis = Basis()
             self._stale = False
         finally:
@@ -421,3 +451,14 @@ class Attempt:
     def unknown_twin(self, kind: str, target: str, args_hash: str) -> bool:
         """Whether an `at_most_once` step of this very content started once and nobody knows how it ended."""
         return (kind, target, args_hash) in self.recorded.unknown
+
+
+@dataclass(slots=True)
+class PageNeeded(Need):
+    """Not enough of the log was read to say what it knows of a step."""
+
+    step_id: str
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Reads as many pages as that takes."""
+        await attempt.read(self.step_id)

@@ -51,12 +51,18 @@ def of_step(step: Step) -> list[Evidence]:
     return [start, ended(step, step.outcome_seq, start.args, result)]
 
 
-def today(policy: Policy, step: Step, *, agent: str, input: object, past: History, parent: str) -> Decision:
+def standing(policy: Policy, step: Step) -> Decision | None:
+    """The recorded decision about a step, which stands where it was made under this very bundle; else None."""
+    if step.digest != policy.digest:
+        return None
+    return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
+
+
+def current_decision(policy: Policy, step: Step, *, agent: str, input: object, past: History, parent: str) -> Decision:
     """What today's bundle says about a recorded step: what was recorded, where that was this very bundle; else what it
     says about the facts of the step's first submission."""
-    if step.digest == policy.digest:
-        return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
-    return policy.decide(of_known(step, agent=agent, input=input, past=past, parent=parent))
+    found = standing(policy, step)
+    return found or policy.decide(of_known(step, agent=agent, input=input, past=past, parent=parent))
 
 
 def of_known(step: Step, *, agent: str, input: object, past: History, parent: str = "") -> Facts:

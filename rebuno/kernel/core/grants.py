@@ -1,19 +1,16 @@
 """Which grant lets a step go ahead: its own, or one that was given for more than one step."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
 from rebuno.journal.records import Approval, Step
-from rebuno.kernel.core import facts
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.divergence import guard
 from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.quorum import GRANT_LASTS, Terms, agreed, granters, terms
-from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.obligation import Obligation
-from rebuno.policy.matcher.facts import Facts
 
 # What the kernel asks about besides, it asks about an allowed step too.
 _ALLOWED: Final = Decision(Verdict.ALLOW, "")
@@ -34,15 +31,8 @@ class GrantScope(StrEnum):
         return min(self, other, key=order.index)
 
 
-def covering(
-    attempt: Attempt,
-    step: Identified | Step,
-    decision: Decision,
-    over: Collection[Obligation] = (),
-    layers: Collection[Decision] = (),
-) -> Approval | None:
-    """The grant that covers this step too, though it was given for another one. `decision` asks, `over` is as in `ask`.
-    `layers` is what the policy's layers say, where that is known.
+def covering(attempt: Attempt, step: Identified | Step, decision: Decision) -> Approval | None:
+    """The grant that covers this step too, though it was given for another one. `decision` asks.
 
     Where rules of several layers ask about the step, or the kernel itself, none does: a grant answers for one rule, and
     no other's question is passed over.
@@ -50,12 +40,13 @@ def covering(
     wider = [grant for grant in attempt.approvals.values() if _covers(attempt, grant, step, decision)]
     if not wider:
         return None
-    asks = {
-        (rule.bundle, rule.rule_id) for rule in layers or _layers(attempt, step) if rule.verdict is Verdict.APPROVAL
-    }
-    asks |= {(rule.bundle, rule.rule_id) for rule in over}
-    if isinstance(step, Identified) and (kernels := guard(attempt, step, _ALLOWED)).verdict is Verdict.APPROVAL:
-        asks.add((decision.bundle, kernels.rule_id))
+    over: tuple[Obligation, ...] = ()
+    asks = {(rule.bundle, rule.rule_id) for rule in _layers(attempt, step) if rule.verdict is Verdict.APPROVAL}
+    if isinstance(step, Identified):
+        over = step.turn.asks if step.turn is not None else ()
+        asks |= {(rule.bundle, rule.rule_id) for rule in over}
+        if (kernels := guard(attempt, step, _ALLOWED)).verdict is Verdict.APPROVAL:
+            asks.add((decision.bundle, kernels.rule_id))
     if asks - {(decision.bundle, decision.rule_id)}:
         return None
     wanted = terms(decision, over)
@@ -93,19 +84,12 @@ def _good(attempt: Attempt, grant: Approval, wanted: Terms, *, lasts: float | No
     return grant.status == "granted" and fresh and agreed(wanted.panels, granters(grant))
 
 
-def _layers(attempt: Attempt, step: Identified | Step) -> list[Decision]:
-    agent, input, parent = attempt.execution.agent_id, attempt.input, attempt.parent
+def _layers(attempt: Attempt, step: Identified | Step) -> Iterable[Decision]:
+    """What the layers of today's policy say about a step."""
     if isinstance(step, Step):
-        looked_at = facts.of_known(step, agent=agent, input=input, past=attempt.past, parent=parent)
+        looked_at = attempt.facts(step)
+    elif step.foreseen is not None and step.foreseen.holds(attempt):
+        return step.foreseen.layers
     else:
-        looked_at = Facts(
-            step.kind,
-            step.target,
-            identity.parse(step.args),
-            agent=agent,
-            input=input,
-            history=attempt.past,
-            now=attempt.store.now(),
-            parent=parent,
-        )
+        looked_at = attempt.first_facts(step, attempt.past)
     return [layer.decide(looked_at) for layer in attempt.policy.layers]

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final, TypeVar
 
+from rebuno.journal.records import Step
 from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.effects import Identified
-from rebuno.model import identity
+from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model.decision import Decision, Verdict
 from rebuno.policy.matcher import read_ahead as ahead
-from rebuno.policy.matcher.facts import Facts, History
+from rebuno.policy.matcher.facts import History
 from rebuno.policy.matcher.policy import Policy
 
 T = TypeVar("T")
@@ -58,17 +58,53 @@ async def beside(work: Callable[[], T], *, long: bool = False) -> T:
     return await asyncio.get_running_loop().run_in_executor(_worker(long=long), work)
 
 
+@dataclass(slots=True)
+class TextNeeded(Need):
+    """The long texts of a recorded step must be read before a decision about it."""
+
+    step: Identified
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Reads them beside the event loop, so that a decision soon after takes no time for them."""
+        if readers := ahead.readers(attempt.policy):
+            await beside(partial(ahead.read, readers, self.step.args))
+        self.step.read_ahead = True
+
+
+@dataclass(slots=True)
+class ForesightNeeded(Need):
+    """The decision about a new step takes long, or must wait for one that does."""
+
+    step: Identified
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Has it made beside the event loop."""
+        self.step.foreseen = await foresee(attempt, self.step)
+        # INVARIANT: what was decided before an await is decided again, so that it rests on the end of the log.
+        await attempt.current()
+
+
 def is_heavy(attempt: Attempt, args: str) -> bool:
     """Whether a decision about these arguments (canonical JSON) may take long."""
-    if len(args) <= LONG and attempt.weight <= LONG_PAST:
+    if len(args) <= LONG and attempt.recorded.weight <= LONG_PAST:
         return False
     return len(args) > LONG_FOR_ALL or ahead.reads(attempt.policy)
 
 
-async def read_ahead(attempt: Attempt, args: str) -> None:
-    """Reads the long texts among the arguments, so that a decision soon after takes no time for them."""
-    if readers := ahead.readers(attempt.policy):
-        await beside(partial(ahead.read, readers, args))
+def text_of(attempt: Attempt, step: Identified, known: Step) -> TextNeeded | None:
+    """What must be read before a decision about a recorded step; None where nothing is, or its outcome stands."""
+    if len(step.args) <= LONG or step.read_ahead or (known.status.terminal and known.digest == attempt.policy.digest):
+        return None
+    return TextNeeded(step)
+
+
+def foreseen(attempt: Attempt, step: Identified) -> Decision | ForesightNeeded | None:
+    """The decision that was made beside the event loop, where it still holds. None where it takes no time to make."""
+    if step.foreseen is not None and step.foreseen.holds(attempt):
+        return step.foreseen.decision
+    if attempt.deciding is not None or is_heavy(attempt, step.args):
+        return ForesightNeeded(step)
+    return None
 
 
 async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:
@@ -81,17 +117,12 @@ async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:
         await asyncio.wait((attempt.deciding,))
     if not is_heavy(attempt, step.args):
         return None
-    execution, policy, history = attempt.execution, attempt.policy, attempt.history
+    policy, history = attempt.policy, attempt.history
     count, now = len(history.evidence), attempt.store.now()
-    agent, input, parent = execution.agent_id, attempt.input, attempt.parent
-
-    long = max(len(step.args), attempt.weight) > LONG_FOR_ALL
+    long = max(len(step.args), attempt.recorded.weight) > LONG_FOR_ALL
 
     def work() -> Foreseen:
-        args = identity.reread(step.args)
-        facts = Facts(
-            step.kind, step.target, args, agent=agent, input=input, history=history, now=now, parent=parent
-        )  # fmt: skip
+        facts = attempt.first_facts(step, history, now)
         decision = policy.decide(facts)
         asks = decision.verdict is Verdict.APPROVAL
         layers = tuple([layer.decide(facts) for layer in policy.layers]) if asks else ()

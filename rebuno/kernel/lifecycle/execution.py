@@ -22,11 +22,11 @@ from rebuno.journal.records import (
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as words
 from rebuno.kernel.core import facts
+from rebuno.kernel.core.ask import withdraw
 from rebuno.kernel.core.attempt import Attempt, load
 from rebuno.kernel.core.divergence import diverged
 from rebuno.kernel.core.effects import Changes
 from rebuno.kernel.core.origins import began_by
-from rebuno.kernel.core.settle import withdraw
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.votes import expire
@@ -233,7 +233,7 @@ def judge_waiting(
         if question.status != "pending":
             continue
         step = steps[question.step_id]
-        today = facts.today(policy, step, agent=execution.agent_id, input=input, past=past, parent=parent)
+        today = facts.current_decision(policy, step, agent=execution.agent_id, input=input, past=past, parent=parent)
         if question.cause == "policy" and today.verdict is Verdict.DENY:
             changes.add(*withdraw(question, step, today))
         elif question.cause == "revoked" and today.verdict is not Verdict.DENY:

@@ -13,12 +13,12 @@ from rebuno.journal.records import Approval, ApprovalWrite, Execution, Execution
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as words
 from rebuno.kernel.core import transact
+from rebuno.kernel.core.ask import refuse
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.effects import Changes
 from rebuno.kernel.core.grants import GrantScope
 from rebuno.kernel.core.names import check_name, folded
 from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
-from rebuno.kernel.core.settle import refuse
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.dispatch import resumed

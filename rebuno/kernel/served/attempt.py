@@ -13,8 +13,10 @@ from rebuno.errors import LeaseSuperseded, Stale, Terminated
 from rebuno.journal.records import Approval, Basis, Dispatch, Execution, Lease, Step
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import NEWEST, Attempt
+from rebuno.kernel.core.effects import Identified, Need
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.recorded_steps import Recorded
+from rebuno.kernel.served.subagents import tell_parent
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from rebuno.policy.matcher.dependencies import LooksBack
@@ -49,8 +51,19 @@ class _Recorded(Recorded):
         approvals: Iterable[Approval],
         looks_back: LooksBack,
         digest: str,
+        weight: int,
     ) -> None:
-        super().__init__(store, execution_id, attempt, approvals, looks_back, base=NEWEST, digest=digest, visited=set())
+        super().__init__(
+            store,
+            execution_id,
+            attempt,
+            approvals,
+            looks_back,
+            base=NEWEST,
+            digest=digest,
+            visited=set(),
+            weight=weight,
+        )
         self.came: list[Came] = []
 
     def _take_step(self, step: Step) -> None:
@@ -99,8 +112,10 @@ class ServedAttempt(Attempt):
         return attempt
 
     def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> _Recorded:
-        digest = self.policy.digest
-        return _Recorded(self.served, self.execution.id, self.lease.attempt, approvals, self._looks_back, digest)
+        number, weight = self.lease.attempt, len(self.execution.input)
+        return _Recorded(
+            self.served, self.execution.id, number, approvals, self._looks_back, self.policy.digest, weight
+        )
 
     def outdated(self) -> None:
         """What is known here may be less than what the store knows."""
@@ -146,7 +161,6 @@ class ServedAttempt(Attempt):
             await self.reload()
             return
         self.execution, self.head, self.recorded, self.dispatch = again, again.head_seq, recorded, dispatch
-        self._judged.clear()
         self._freed.clear()
         self._basis = Basis()
         self._stale = False
@@ -177,6 +191,10 @@ class ServedAttempt(Attempt):
             self.execution.status is ExecutionStatus.BLOCKED or self.dispatch is None or self.dispatch.id != mine
         )
 
+    def child_of(self, step: Identified) -> Need | None:
+        """A Need where a subagent of a started step must be looked up."""
+        return ChildNeeded(self.served, step)
+
     async def renew(self, seconds: float) -> None:
         """Renews the lease, unless that was done a moment ago or it is over."""
         now = self.store.now()
@@ -201,3 +219,19 @@ def check_owner(execution: Execution, lease: Lease) -> None:
         raise Terminated(f"execution `{execution.id}` has ended: it is {execution.status.value}")
     if execution.holder is None or (execution.attempt, execution.holder.owner) != (lease.attempt, lease.owner):
         raise LeaseSuperseded
+
+
+@dataclass(slots=True)
+class ChildNeeded(Need):
+    """A step was started, and may wait for a subagent."""
+
+    store: ServedStore
+    step: Identified
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Looks the subagent up. Where it has ended its parent is told, and then `Stale` is raised."""
+        child = await self.store.child(self.step.step_id)
+        if child is not None and child.status.terminal:
+            await tell_parent(self.store, child)
+            raise Stale("the subagent has ended")
+        self.step.child_runs = child is not None
