@@ -33,7 +33,7 @@ from rebuno.kernel.operator import Operator
 from rebuno.kernel.served.create import check_deadline, check_name
 from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
-from rebuno.model.answer import Answer, OnAnswer, Submission
+from rebuno.model.answer import Answer, Said, Submission
 from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.source import read
@@ -68,16 +68,15 @@ class _Direct:
     def __init__(self, core: Core, attempt: Attempt) -> None:
         self._core = core
         self._attempt = attempt
-        self.recorded = partial(recorded, attempt)
+        self.start = partial(start, attempt)
+        self.succeed = partial(core.succeed, attempt)
 
-    def start(self, submission: Submission, on_answer: OnAnswer) -> bool:
-        return start(self._attempt, submission, on_answer)
+    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
+        # At the end of the log there is nothing to replay.
+        return None if self._attempt.at_end() else recorded(self._attempt, said)
 
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)
-
-    async def succeed(self, step_id: str, result: str, value: object) -> None:
-        await self._core.succeed(self._attempt, step_id, result, value)
 
     async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
         await self._core.fail(self._attempt, step_id, error, wait=wait, raised=raised)

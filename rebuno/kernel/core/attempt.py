@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any
 
-from rebuno.errors import LeaseSuperseded, Stale, StoreError, Terminated
+from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreError, Terminated
 from rebuno.journal.records import (
     Approval,
     ApprovalWrite,
@@ -28,7 +28,7 @@ from rebuno.kernel.core.effects import Identified, Need, Routed
 from rebuno.kernel.core.recorded_steps import Recorded
 from rebuno.model import identity
 from rebuno.model.answer import Said, Say
-from rebuno.model.step import Idempotency
+from rebuno.model.step import Idempotency, StepStatus
 from rebuno.policy.matcher.dependencies import LooksBack
 from rebuno.policy.matcher.facts import Facts, History
 from rebuno.policy.matcher.policy import Policy
@@ -71,6 +71,8 @@ class Attempt:
         # The execution that began this one; anyone who makes an attempt of a fork looks it up.
         self.parent = execution.spawned_execution_id or execution.forked_from
         self._looks_back = LooksBack(policy)
+        # Whether the policy may ask about any step.
+        self._is_asked_about = bool(self._looks_back)
         self._base = execution.head_seq
         self.recorded = self._reading(approvals, set())
         # The first steps that this attempt has added to the log, and how many there are.
@@ -330,12 +332,16 @@ class Attempt:
             lease=self.lease,
             deferred=deferred,
         )
+        fresh = [c.step for c in batch.steps if c.decided is not None and not self.knows(c.step.step_id)]
         # First: a batch that is refused at once (no JSON, a closed store) leaves this memory as it was.
         self.store.write(batch)
         self.head += len(batch.events)
         self._writes += 1
+        self.fresh_count += len(fresh)
+        for step in fresh[: MOST_FRESH - len(self.fresh)]:
+            self.fresh[step.step_id] = step
         for change in batch.steps:
-            self._put(change)
+            self.recorded.put(change.step)
         for question in batch.approvals:
             self.recorded.put_approval(question.approval)
         self._in_flight[batch.committed] = batch
@@ -351,14 +357,10 @@ class Attempt:
         change = StepWrite(step, decided=position, started=position)
         self._held.append((event, change))
         self._writes += 1
-        self._put(change)
-
-    def _put(self, change: StepWrite) -> None:
-        step = change.step
-        if change.decided is not None and not self.knows(step.step_id):
-            self.fresh_count += 1
-            if len(self.fresh) < MOST_FRESH:
-                self.fresh[step.step_id] = step
+        # It is new: only a new step is kept back.
+        self.fresh_count += 1
+        if len(self.fresh) < MOST_FRESH:
+            self.fresh[step.step_id] = step
         self.recorded.put(step)
 
     def release_held(self) -> None:
@@ -424,16 +426,32 @@ class Attempt:
         finally:
             self._rereading = None
 
+    def running(self, step_id: str) -> Step:
+        """The step whose body runs in this attempt; else `NotFoundError`. Also raises as `check`."""
+        self.check()
+        step = self.recorded.steps.get(step_id)
+        if step is None or step_id not in self.bodies:
+            raise NotFoundError(f"the step `{step_id}` is not running in this attempt")
+        return step
+
+    def end_body(self, row: Step, event: NewEvent, value: object, *, deferred: bool) -> Commit:
+        """Writes how a body ended; `value` is what the result of a success reads as. The commit of a `deferred` outcome
+        may come later than its answer."""
+        self.bodies.discard(row.step_id)
+        if row.status is StepStatus.SUCCEEDED:
+            self.succeeded(row, value)
+        return self.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
+
     def start(self, step: Step) -> None:
         """A body of this attempt is about to run: from now on its step may have done something."""
         self.bodies.add(step.step_id)
-        if self._looks_back.about(step.kind, step.target):
+        if self._is_asked_about and self._looks_back.about(step.kind, step.target):
             self.history.append(facts.started(step, NEWEST))
 
     def succeeded(self, step: Step, value: object) -> None:
         """Adds a success of this attempt, with the result as a JSON value, to the evidence."""
         self.recorded.weight += len(step.args) + len(step.result or "")
-        if self._looks_back.about(step.kind, step.target):
+        if self._is_asked_about and self._looks_back.about(step.kind, step.target):
             self.history.append(facts.ended(step, NEWEST, identity.parse(step.args), value))
 
     def forget(self) -> None:

@@ -6,7 +6,7 @@ from rebuno.errors import ValidationError
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Need
 from rebuno.kernel.core.identify import identified_as
-from rebuno.kernel.core.submit import decide
+from rebuno.kernel.core.submit import route_row
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Said, Say
 from rebuno.model.step import StepStatus
@@ -54,7 +54,7 @@ def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     # Arguments that are not the same are damaged, or were not kept: then the row is read again.
     if known is None or known.args != args or known.status not in _ENDED:
         return None
-    routed = decide(attempt, identified_as(known), known)
+    routed = route_row(attempt, identified_as(known), known)
     if isinstance(routed, Need) or routed.effects is not None or routed.answer.say is not Say.REPLAY:
         return None
     answer = _read(known.result) if known.status is StepStatus.SUCCEEDED else routed.answer

@@ -40,7 +40,8 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
                 attempt.check()
                 continue
             try:
-                await append(attempt, step, routed, heeds_cancel=wait)  # on the disk before anybody hears of it
+                # On the disk before anybody hears of it.
+                await append(attempt, step, routed, heeds_cancel=wait)
             except Stale:
                 continue  # the log has grown: look and decide again
             if wait and routed.answer.due is not None:
@@ -59,10 +60,10 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
 def route(attempt: Attempt, step: Identified) -> Routed | Need:
     """What a step comes to on the log as it is known; a Need where more must be known. It reads and writes nothing."""
     known = attempt.find(step.step_id)
-    return known if isinstance(known, Need) else decide(attempt, step, known)
+    return known if isinstance(known, Need) else route_row(attempt, step, known)
 
 
-def decide(attempt: Attempt, step: Identified, known: Step | None) -> Routed | Need:
+def route_row(attempt: Attempt, step: Identified, known: Step | None) -> Routed | Need:
     """`route` of a step whose row is at hand (None: the journal does not know it)."""
     looked_at = facts_of(attempt, step, known)
     if isinstance(looked_at, Need):
@@ -111,12 +112,9 @@ def _committed(attempt: Attempt, step: Identified, answer: Answer, on_answer: On
     error = committed.exception()
     if error is None:
         attempt.recorded.visited.add(step.step_id)
-        on_answer(answer)
-        return
-    attempt.bodies.discard(step.step_id)
-    if isinstance(error, Stale):
-        # INVARIANT: it is counted anew with nothing awaited, so that no identical call overtakes it.
-        attempt.uncount(step)
-        on_answer(None)
     else:
-        on_answer(error)
+        attempt.bodies.discard(step.step_id)
+        if isinstance(error, Stale):
+            # INVARIANT: it is counted anew with nothing awaited, so that no identical call overtakes it.
+            attempt.uncount(step)
+    on_answer(answer if error is None else None if isinstance(error, Stale) else error)

@@ -16,7 +16,7 @@ from rebuno.kernel.core import limits
 from rebuno.kernel.core.divergence import OthersNeeded, instead_of
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.identify import identified_as, identify
-from rebuno.kernel.core.submit import decide, route
+from rebuno.kernel.core.submit import route, route_row
 from rebuno.kernel.lifecycle.dispatch import discarded, queued
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.model import identity
@@ -116,7 +116,7 @@ class _Request:
         if known.status is StepStatus.ALLOWED:
             return Answer(Say.BLOCKED, step_id, approval_id=known.approval_id, rule_id=known.rule_id)
         step = identified_as(known)
-        while isinstance(routed := decide(attempt, step, known), Need):
+        while isinstance(routed := route_row(attempt, step, known), Need):
             await routed.meet(attempt)
         if routed.effects is not None:
             await self._write(routed, step_id)
