@@ -201,14 +201,14 @@ def _retry_refused(attempt: Attempt) -> Decision:
 
 
 def _again(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
-    """safe: again, **proceed**; at most once: `failed(indeterminate)`, replay that"""
+    """safe: again, **proceed**; at most once: `failed(indeterminate)`, **replay** that"""
     if known.idempotency is Idempotency.ONCE:
         return _indeterminate(known)
     return _executing(attempt, known, today)
 
 
 def _again_if_granted(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
-    """at most once: as above; safe: good grant → **proceed**, else ask, **blocked**"""
+    """at most once: **replay** as for allow; safe: good grant → **proceed**, else ask, **blocked**"""
     if known.idempotency is Idempotency.ONCE:
         return _indeterminate(known)
     return _granted_or_ask(attempt, known, today)
