@@ -1,14 +1,13 @@
 """Ends an execution from outside, whoever runs it."""
 
 import sys
-from itertools import count
 from typing import Final
 
 from rebuno.errors import ConflictError, Stale, Terminated
-from rebuno.journal.records import Batch, Execution, ExecutionWrite, Step
+from rebuno.journal.records import Execution, ExecutionWrite, Step
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
-from rebuno.kernel.core.transact import PATIENCE, fence
+from rebuno.kernel.core.transact import PATIENCE, fence, transact, write
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.dispatch import discarded
 from rebuno.model.execution import ExecutionStatus
@@ -28,7 +27,9 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
     """
     unsettled: dict[str, Step] = {}
     seen = 0
-    for tried in count():
+
+    async def one_try(tried: int) -> None:
+        nonlocal unsettled, seen
         if tried >= PATIENCE:
             await fence(store, await store.execution(execution_id))
         execution = await store.execution(execution_id)
@@ -46,18 +47,8 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
         if execution.served:
             changes.add(discarded(await store.dispatch(execution_id)))
         changes.add((events.execution("cancelled", attempt=execution.attempt, reason=reason),))
-        batch = Batch(
-            execution_id,
-            tuple(changes.events),
-            tuple(changes.steps),
-            tuple(changes.approvals),
-            ExecutionWrite(ExecutionStatus.CANCELLED, failure_reason=reason, attempt=execution.attempt),
-            base=execution.head_seq,
-        )
-        store.write(batch)
-        try:
-            await batch.committed
-        except (Stale, Terminated):
-            continue
-        break
+        row = ExecutionWrite(ExecutionStatus.CANCELLED, failure_reason=reason, attempt=execution.attempt)
+        await write(store, execution_id, changes, row, base=execution.head_seq)
+
+    await transact(one_try, retried=(Stale, Terminated))
     return await store.execution(execution_id)

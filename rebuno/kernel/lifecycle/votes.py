@@ -5,10 +5,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
-from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, StoreCorrupt, Terminated, ValidationError
+from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, StoreCorrupt, Terminated, ValidationError
 from rebuno.journal.records import Approval, ApprovalWrite, Execution, ExecutionWrite, Step, StepWrite, Vote
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as words
@@ -57,7 +56,8 @@ async def resolve(
     """
     vote = Vote(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
     wanted = _scope(scope)
-    for tried in count():
+
+    async def one_try(tried: int) -> None:
         question = await store.approval(approval_id)
         _check_open(question)
         # INVARIANT: the row of the execution is read before what the vote rests on, so that a later change is `Stale`.
@@ -71,17 +71,18 @@ async def resolve(
         _check_open(question)
         if overdue(question, store.now()):
             await expire(store, execution.id)
-            continue
+            raise Stale("the question has expired")
         panels = await panels_of(store, question)
         _check_vote(question, panels, vote, wanted)
         answered = _voted(question, panels, vote, wanted)
         approvals[approval_id] = answered
-        changes, write = await _changes(store, execution, approvals, answered, vote)
-        try:
-            if await transact.answer(store, execution, approvals.values(), changes, write, tried=tried):
-                break
-        except Terminated:
-            raise ConflictError(f"the execution of the approval `{approval_id}` has ended") from None
+        changes, row = await _changes(store, execution, approvals, answered, vote)
+        await transact.answer(store, execution, approvals.values(), changes, row, tried=tried)
+
+    try:
+        await transact.transact(one_try)
+    except Terminated:
+        raise ConflictError(f"the execution of the approval `{approval_id}` has ended") from None
     return await store.approval(approval_id)
 
 
@@ -92,8 +93,8 @@ def overdue(question: Approval, now: float) -> bool:
 
 async def expire(store: Store, execution_id: str) -> int:
     """Ends the overdue questions of one execution, which may run again if it waited for nothing else; how many."""
-    late: list[Approval] = []
-    for tried in count():
+
+    async def one_try(tried: int) -> int:
         execution = await store.execution(execution_id)
         if execution.status.terminal:
             return 0
@@ -111,17 +112,18 @@ async def expire(store: Store, execution_id: str) -> int:
                 ends = True
             else:
                 _refuse(changes, await store.step(expired.step_id), TIMEOUT)
-        write: ExecutionWrite | None
+        row: ExecutionWrite | None
         if ends:
-            write = await _end(store, execution, approvals, changes, REVOKED)
+            row = await _end(store, execution, approvals, changes, REVOKED)
         else:
-            write = _resume(execution, approvals, changes)
-        try:
-            if await transact.answer(store, execution, approvals.values(), changes, write, tried=tried):
-                break
-        except Terminated:
-            return 0
-    return len(late)
+            row = _resume(execution, approvals, changes)
+        await transact.answer(store, execution, approvals.values(), changes, row, tried=tried)
+        return len(late)
+
+    try:
+        return await transact.transact(one_try)
+    except Terminated:
+        return 0
 
 
 async def expire_due(store: Store) -> int:

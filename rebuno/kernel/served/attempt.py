@@ -4,10 +4,9 @@ to it."""
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 from rebuno.errors import LeaseSuperseded, Stale, Terminated
 from rebuno.journal.records import Approval, Basis, Dispatch, Execution, Lease, Step
@@ -16,6 +15,7 @@ from rebuno.kernel.core.attempt import NEWEST, Attempt
 from rebuno.kernel.core.effects import Identified, Need
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.recorded_steps import Recorded
+from rebuno.kernel.core.transact import transact
 from rebuno.kernel.served.subagents import tell_parent
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
@@ -26,6 +26,7 @@ from rebuno.policy.matcher.policy import Policy
 _RENEWED: float = 1.0
 
 Counted = tuple[str, str, str, str]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +122,24 @@ class ServedAttempt(Attempt):
         """What is known here may be less than what the store knows."""
         self._stale = True
 
-    @contextmanager
-    def trying(self) -> Iterator[None]:
-        """What is done in it rests on the log as it is known; where that has grown, or it is cut off, all is read again
-        before the next try."""
-        done = False
-        try:
-            yield
-            done = True
-        except Stale:
-            pass
-        finally:
-            if not done:
-                self.outdated()
+    async def transact(self, one_try: Callable[[], Awaitable[T]]) -> T:
+        """What `one_try` comes to, one at a time here. It rests on the log as it is known; where that has grown, or it
+        is cut off, all is read again before the next try. Raises as `check`, and what `one_try` does."""
+
+        async def current(_: int) -> T:
+            await self.current()
+            self.check()
+            done = False
+            try:
+                result = await one_try()
+                done = True
+                return result
+            finally:
+                if not done:
+                    self.outdated()
+
+        async with self.lock:
+            return await transact(current)
 
     async def current(self) -> None:
         """Returns once this memory holds what others have added to the log."""

@@ -1,14 +1,17 @@
 """How a served execution begins: for a client, in a session, or as the subagent of a step."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 import uuid_utils
 
 from rebuno.errors import ConflictError, NotFoundError, Stale, Terminated, ValidationError
-from rebuno.journal.records import Batch, Copied, Execution, ExecutionWrite, NewEvent
+from rebuno.journal.records import Copied, Execution, ExecutionWrite, NewEvent
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as words
+from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.transact import write
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
@@ -145,14 +148,11 @@ async def begin_pending(store: ServedStore, execution: Execution) -> bool:
     last = await store.session(execution.agent_id, execution.session, live=False)
     continues = last.id if last is not None else execution.continues
     told, dispatch = queued(execution)
-    write = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=dispatch, continues=continues)
-    batch = Batch(execution.id, (told,), execution=write, base=execution.head_seq)
-    store.write(batch)
-    try:
-        await batch.committed
-    except (Stale, Terminated):
-        return False
-    return True
+    row = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=dispatch, continues=continues)
+    with suppress(Stale, Terminated):
+        await write(store, execution.id, Changes([told]), row, base=execution.head_seq)
+        return True
+    return False
 
 
 def check_name(what: str, text: str) -> None:

@@ -43,18 +43,11 @@ async def submit(
     # Also what has no number needs one to be known again, where the store had to be asked twice.
     request = _Request(attempt, submission, number or -random.getrandbits(62), judged)
     while True:
-        others: OthersNeeded | None = None
-        async with attempt.lock:
-            await attempt.current()
-            attempt.check()
-            with attempt.trying():
-                answer = await request.answer()
-                if isinstance(answer, Answer):
-                    return answer
-                others = answer
-        if others is not None:
-            await _others_first(attempt, others.step)
-            request.others_came = True
+        answer = await attempt.transact(request.answer)
+        if isinstance(answer, Answer):
+            return answer
+        await _others_first(attempt, answer.step)
+        request.others_came = True
 
 
 async def _others_first(attempt: ServedAttempt, step: Identified) -> None:
