@@ -27,13 +27,13 @@ from rebuno.kernel.core.submit import start
 from rebuno.kernel.kernel import Kernel as Core
 from rebuno.kernel.lifecycle import execution as executions
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED
-from rebuno.kernel.lifecycle.changed_files import Watch
+from rebuno.kernel.lifecycle.changed_files import ChangedFiles
 from rebuno.kernel.lifecycle.sweep import keep_sweeping
 from rebuno.kernel.operator import Operator
 from rebuno.kernel.served.create import check_deadline, check_name
 from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Said, Submission
+from rebuno.model.answer import Answer, CallKey, Submission
 from rebuno.policy.compile import compile_policy, permissive
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.source import read
@@ -71,9 +71,9 @@ class _Direct:
         self.start = partial(start, attempt)
         self.succeed = partial(core.succeed, attempt)
 
-    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
+    def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
         # At the end of the log there is nothing to replay.
-        return None if self._attempt.at_end() else recorded(self._attempt, said)
+        return None if self._attempt.at_end() else recorded(self._attempt, call_key)
 
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)
@@ -95,7 +95,7 @@ class Kernel:
         self._stops: dict[str, asyncio.Future[None]] = {}
         self._runs: set[asyncio.Future[None]] = set()
         self._closing = False
-        self._files = Watch(policy)
+        self._files = ChangedFiles(policy)
         self._core = Core(store, policy, strict=strict)
         self._executor = ThreadPoolExecutor(BODY_THREADS, thread_name_prefix="rebuno-body")
 

@@ -13,7 +13,7 @@ from rebuno.errors import Blocked
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.history import archive
 from rebuno.kernel.history.archive import Recording
-from rebuno.kernel.history.replay_check import Rehearsal, Replayed, completed, failed
+from rebuno.kernel.history.replay_check import ReplayCheck, Replayed, completed, failed
 from rebuno.model import identity
 from rebuno.model.clock import Clock, FixedClock
 from rebuno.model.decision import Decision, Verdict
@@ -110,21 +110,21 @@ async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:
         ValidationError: the handler does not take the recorded input.
     """
     execution = recording.execution
-    rehearsal = Rehearsal(recording)
+    check = ReplayCheck(recording)
     executor = ThreadPoolExecutor(BODY_THREADS, thread_name_prefix="rebuno-replay")
     context = ExecutionContext(
-        rehearsal,
+        check,
         executor,
         execution_id=execution.id,
         agent_id=execution.agent_id,
         input=identity.parse(execution.input),
     )
     task = asyncio.create_task(context.run(bind(handler, identity.parse(execution.input))))
-    stopped = asyncio.create_task(rehearsal.stopped.wait())
+    stopped = asyncio.create_task(check.stopped.wait())
     try:
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        await rehearsal.others_first()
-        ended = _end(task) if task.done() and not rehearsal.stopped.is_set() else ""
+        await check.others_first()
+        ended = _end(task) if task.done() and not check.stopped.is_set() else ""
     finally:
         stopped.cancel()
         context.end()
@@ -132,7 +132,7 @@ async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:
         await asyncio.wait({task, stopped})
         await context.settle()
         executor.shutdown(wait=False, cancel_futures=True)
-    return rehearsal.replayed(waits=context.blocked, ended=ended)
+    return check.replayed(waits=context.blocked, ended=ended)
 
 
 def _end(task: "asyncio.Task[Any]") -> str:

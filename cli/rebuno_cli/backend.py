@@ -8,7 +8,7 @@ from rebuno.journal.records import Approval, Event, Execution, Step
 
 if TYPE_CHECKING:
     from rebuno.kernel.core.quorum import Panel
-    from rebuno.kernel.history.timeline import Story
+    from rebuno.kernel.history.timeline import Timeline
     from rebuno.types import Agent, ApiKey, NewApiKey, Tested
 
 # A question with the step that it is about, as far as that is known.
@@ -84,7 +84,7 @@ class Desk(Protocol):
         """Its log, from the event after this number on."""
         ...
 
-    async def story(self, ref: str) -> "Story":
+    async def story(self, ref: str) -> "Timeline":
         """What happened in it."""
         ...
 

@@ -8,7 +8,7 @@ from rebuno import types
 from rebuno.errors import NotFoundError, ValidationError
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.kernel.core.quorum import Panel
-from rebuno.kernel.history.timeline import Story, compose
+from rebuno.kernel.history.timeline import Timeline, compose
 from rebuno.sdk.client import Client
 from rebuno_cli import received
 from rebuno_cli.backend import Fork, Question, Waiting, Wanted
@@ -66,7 +66,7 @@ class RemoteDesk:
                 return found
             after = page[-1].event_seq
 
-    async def story(self, ref: str) -> Story:
+    async def story(self, ref: str) -> Timeline:
         said = await self._find(ref)
         log = await self.events(said.id)
         steps = received.steps(await self._client.list_steps(said.id), log)

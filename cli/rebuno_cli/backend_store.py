@@ -20,7 +20,7 @@ from rebuno_cli.ids import beginning, only
 if TYPE_CHECKING:
     from rebuno import types
     from rebuno.kernel.core.quorum import Panel
-    from rebuno.kernel.history.timeline import Story
+    from rebuno.kernel.history.timeline import Timeline
     from rebuno.kernel.served.kernel import Serving
     from rebuno_cli.backend import Fork, Question, Waiting, Wanted
 
@@ -78,7 +78,7 @@ class LocalDesk:
     async def _documented(self, event: Event) -> Any:
         return identity.parse(await event_payloads.payload(self._store, event))
 
-    async def story(self, ref: str) -> "Story":
+    async def story(self, ref: str) -> "Timeline":
         return await self._operator.story(ref)
 
     async def changed_files(self, executions: Sequence[Execution]) -> list[str]:

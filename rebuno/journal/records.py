@@ -370,7 +370,7 @@ class Commit(asyncio.Future[int]):
     _told: tuple[Callable[["Commit"], None], ...] = ()
     _listener: asyncio.Future[int] | None = None
 
-    def heard(self) -> asyncio.Future[int]:
+    def wait(self) -> asyncio.Future[int]:
         """What one waiter may await, and be cancelled meanwhile: set together with the commit, while a shield would be
         a turn of the event loop later."""
         if self._listener is not None or self.done():

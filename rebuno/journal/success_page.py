@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.model.answer import Said
+from rebuno.model.answer import CallKey
 
 # What stands between two lines, and how many there are of each step.
 END: Final = "\n"
 LINES: Final = 7
 
 # The id of a step, what was said of it, its number among identical ones in digits, and its result.
-Success = tuple[str, Said, str, str]
+Success = tuple[str, CallKey, str, str]
 
 
 @dataclass(slots=True)

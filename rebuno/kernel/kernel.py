@@ -91,7 +91,7 @@ class Kernel:
     async def _heard(self, attempt: Attempt, row: Step, committed: Commit) -> None:
         """Waits for the commit of an outcome, which goes on whatever becomes of the caller."""
         try:
-            await committed.heard()
+            await committed.wait()
         except Stale:
             # Somebody settled the step meanwhile. What the log has grown by is no affair of the handler's.
             found = await attempt.store.step(row.step_id)

@@ -12,7 +12,7 @@ from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.history import archive
 from rebuno.kernel.history.recorded_facts import began_since, judged
-from rebuno.kernel.history.timeline import Story, tell
+from rebuno.kernel.history.timeline import Timeline, tell
 from rebuno.kernel.history.verify import Verified, check
 from rebuno.kernel.lifecycle import fork, votes
 from rebuno.kernel.lifecycle.cancel import cancel
@@ -220,7 +220,7 @@ class Operator:
         seconds ended executions are kept (None: for ever)."""
         return await sweep(self._store, retention=retention)
 
-    async def story(self, ref: str) -> Story:
+    async def story(self, ref: str) -> Timeline:
         """The story of one execution. Raises as `execution` does."""
         execution = await self.execution(ref)
         return await tell(self._store, execution.id)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Say(StrEnum):
+class AnswerKind(StrEnum):
     """The answers; the values are those of the wire, where `parked` is `blocked` without an approval."""
 
     PROCEED = "proceed"
@@ -21,7 +21,7 @@ class Say(StrEnum):
 
 # What a step is known by, but for the number of equal ones before it: the id of the step in whose body it is submitted
 # (or none), its kind, its target and its arguments as canonical JSON.
-Said = tuple[str, str, str, str]
+CallKey = tuple[str, str, str, str]
 
 
 # Made for every step, and a frozen one takes four times as long to make.
@@ -31,7 +31,7 @@ class Answer:
     and `rate_limited`. An answer that was not recorded has no `step_id`. `due` is when a parked step tries again, in
     seconds since 1970."""
 
-    say: Say
+    kind: AnswerKind
     step_id: str = ""
     result: str | None = None
     error: str | None = None

@@ -35,22 +35,22 @@ class Call:
         "body",
         "context",
         "ended",
-        "heard",
         "left",
         "over",
         "running",
         "scope",
         "submission",
         "task",
+        "waiter",
     )
 
     def __init__(
-        self, submission: Submission, body: Callable[[], Any], scope: Scope, heard: asyncio.Future[Answer]
+        self, submission: Submission, body: Callable[[], Any], scope: Scope, waiter: asyncio.Future[Answer]
     ) -> None:
         self.submission = submission
         self.body = body
         self.scope = scope
-        self.heard = heard
+        self.waiter = waiter
         # What the body sees: the contextvars of the call.
         self.context = contextvars.copy_context()
         self.answer: Answer | None = None

@@ -24,7 +24,7 @@ from rebuno.errors import (
     text_of,
 )
 from rebuno.model import identity, raised
-from rebuno.model.answer import Answer, Say, Submission, Unheard
+from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
 from rebuno.sdk.arguments import all_detached
 from rebuno.sdk.calls import Call, Scope
 from rebuno.sdk.transport import Served, Transport
@@ -190,11 +190,11 @@ class ExecutionContext:
             # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
             body = partial(body, **all_detached(args))
         call = Call(submission, body, scope, self._loop.create_future())
-        if self._starting or not self._transport.start(submission, partial(self._told, call)):
+        if self._starting or not self._transport.start(submission, partial(self._on_answer, call)):
             self._submit(call)
         self._under_way.add(call)
         try:
-            answer = await call.heard
+            answer = await call.waiter
         except asyncio.CancelledError:
             # Once: a second cancellation would interrupt what the body does to clean up.
             if not self.settling:
@@ -213,7 +213,7 @@ class ExecutionContext:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({call.ended})
 
-    def _told(self, call: Call, said: Answer | BaseException | None) -> None:
+    def _on_answer(self, call: Call, said: Answer | BaseException | None) -> None:
         if call.left and not call.over:
             self._leave(call, said if isinstance(said, Answer) else None)
         elif call.over:
@@ -226,8 +226,8 @@ class ExecutionContext:
             self._begin(call, said)
         else:
             self._end(call)
-            if not call.heard.done():
-                call.heard.set_exception(said)
+            if not call.waiter.done():
+                call.waiter.set_exception(said)
 
     def _submit(self, call: Call) -> None:
         self._starting.add(call)
@@ -249,7 +249,7 @@ class ExecutionContext:
 
     def _leave(self, call: Call, answer: Answer | None) -> None:
         """The caller is gone before the body began: it never does, and the step ends as cancelled."""
-        if answer is None or answer.say is not Say.PROCEED:
+        if answer is None or answer.kind is not AnswerKind.PROCEED:
             if answer is not None:
                 self._transport.release(answer.step_id)
             self._end(call)
@@ -272,7 +272,7 @@ class ExecutionContext:
         elif call.once and not call.over and not self._ending:
             call.left = True
             self._starting.add(call)
-            call.heard.cancel()
+            call.waiter.cancel()
             if call.answer is not None:
                 self._leave(call, call.answer)
             elif call.task is not None:
@@ -282,28 +282,28 @@ class ExecutionContext:
             if call.answer is not None:
                 self._transport.release(call.answer.step_id)
             self._end(call)
-            call.heard.cancel()
+            call.waiter.cancel()
 
     async def _carry(self, call: Call) -> None:
         """Gets the answer for the one who waits, if it still does."""
         call.running = True
         self._starting.discard(call)
-        heard = call.heard
+        waiter = call.waiter
         try:
             answer = call.answer or await self._submitted(call)
             # What comes back of a body is read like a replay, always.
-            if answer.say is Say.PROCEED:
+            if answer.kind is AnswerKind.PROCEED:
                 answer = await self._body(call, answer.step_id, Scope(self, answer.step_id, call.scope))
-            elif answer.say is not Say.REPLAY:
+            elif answer.kind is not AnswerKind.REPLAY:
                 raise self._refused(call.scope, answer)
         except asyncio.CancelledError:
-            heard.cancel()
+            waiter.cancel()
             raise
         except BaseException as error:
             # Where the caller is gone, its error has been recorded all the same; of a task that is collected after the
             # end of its loop nobody hears.
-            if not heard.done() and not self._loop.is_closed():
-                heard.set_exception(error)
+            if not waiter.done() and not self._loop.is_closed():
+                waiter.set_exception(error)
             if not isinstance(error, Exception):
                 if call.task is not None:
                     # It is told to whoever waits, and need not be told of the task besides.
@@ -311,8 +311,8 @@ class ExecutionContext:
                 raise
         else:
             # Now: what is told when the task is done is told a turn of the event loop later.
-            if not heard.done():
-                heard.set_result(answer)
+            if not waiter.done():
+                waiter.set_result(answer)
         finally:
             self._end(call)
 
@@ -327,12 +327,12 @@ class ExecutionContext:
             raise
 
     def _refused(self, scope: Scope, answer: Answer) -> Exception:
-        match answer.say:
-            case Say.DENIED:
+        match answer.kind:
+            case AnswerKind.DENIED:
                 return PolicyError(answer.reason, rule_id=answer.rule_id, step_id=answer.step_id)
-            case Say.RATE_LIMITED:
+            case AnswerKind.RATE_LIMITED:
                 return RateLimited(answer.reason, rule_id=answer.rule_id)
-            case Say.EXECUTION_TERMINAL:
+            case AnswerKind.EXECUTION_TERMINAL:
                 return Terminated()
             case _:
                 return self._block(scope, answer)
@@ -378,7 +378,7 @@ class ExecutionContext:
         except StoreError as error:
             said = f"{error}; the body of the step `{target}` has run, and how it ended could not be recorded"
             raise type(error)(said, path=error.path) from error
-        return settled or Answer(Say.REPLAY, step_id, result=text)
+        return settled or Answer(AnswerKind.REPLAY, step_id, result=text)
 
     async def _failed(self, target: str, step_id: str, error: BaseException) -> Answer:
         """Records a body's exception, and raises the one that the handler gets instead, now as on every replay; what is
@@ -429,7 +429,7 @@ class ExecutionContext:
                     await self._stirred.wait()
                 async with self._suspending:
                     if self.blocked or await served.suspend():
-                        raise self._block(scope, Answer(Say.BLOCKED, scope.step_id))
+                        raise self._block(scope, Answer(AnswerKind.BLOCKED, scope.step_id))
                 if (answer := await served.outcome(scope.step_id)) is not None:
                     return await _read("subagent", answer)
                 # The child has ended, and its parent's step is told in a moment.

@@ -5,7 +5,7 @@ from typing import Any
 
 from rebuno.errors import RebunoError, Terminated, ValidationError
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Said, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, CallKey, Submission
 from rebuno.model.raised import KEY as RAISED
 from rebuno.sdk.deltas import Deltas
 from rebuno.sdk.link import Line
@@ -33,11 +33,11 @@ class HTTPTransport:
 
     # ------------------------------------------------------------ steps
 
-    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
+    def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
         """Nothing: what is recorded is known to the kernel alone."""
         return None
 
-    def start(self, submission: Submission, told: object) -> bool:
+    def start(self, submission: Submission, on_answer: object) -> bool:
         """Never: every answer takes a request."""
         return False
 
@@ -154,10 +154,10 @@ def _answer(said: Any) -> Answer:
         case "replay":
             return _replay(said, step_id)
         case "blocked" if not _text(said, "approval_id") and _text(said, "reason"):
-            return Answer(Say.PARKED, step_id, reason=_text(said, "reason"))
-        case _ if decision in set(Say):
+            return Answer(AnswerKind.PARKED, step_id, reason=_text(said, "reason"))
+        case _ if decision in set(AnswerKind):
             return Answer(
-                Say(decision),
+                AnswerKind(decision),
                 step_id,
                 reason=_text(said, "reason"),
                 rule_id=_text(said, "rule_id"),
@@ -173,8 +173,8 @@ def _replay(said: dict[str, Any], step_id: str) -> Answer:
         if isinstance(error, dict):
             # An earlier kernel keeps it with the error.
             error = {key: value for key, value in error.items() if key != RAISED}
-        return Answer(Say.REPLAY, step_id, error=identity.canonical(error))
-    return Answer(Say.REPLAY, step_id, result=identity.canonical(said.get("result")))
+        return Answer(AnswerKind.REPLAY, step_id, error=identity.canonical(error))
+    return Answer(AnswerKind.REPLAY, step_id, result=identity.canonical(said.get("result")))
 
 
 def _text(said: Any, key: str) -> str:

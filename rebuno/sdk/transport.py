@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from rebuno.model.answer import Answer, Said, Submission
+from rebuno.model.answer import Answer, CallKey, Submission
 
 
 class Transport(Protocol):
     """One attempt's connection to its kernel. Every method may raise a `RebunoError` that ends the attempt."""
 
-    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
+    def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
         """What a step has recorded, if it has ended and that is known here without asking: what its result reads as, or
         the answer that tells its failure. Counted as `submit` counts it; else None, and nothing is counted."""
         ...
 
-    def start(self, submission: Submission, told: Callable[[Answer | BaseException | None], None]) -> bool:
-        """Submits a step at once, and counts it, where nothing has to be awaited before it is recorded. `told` is
+    def start(self, submission: Submission, on_answer: Callable[[Answer | BaseException | None], None]) -> bool:
+        """Submits a step at once, and counts it, where nothing has to be awaited before it is recorded. `on_answer` is
         called once that is done, with the answer; or with the error that it failed with; or with None, where `submit`
         must be asked. False, and nothing is counted, where it must be asked anyway."""
         ...

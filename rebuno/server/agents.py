@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 
 from rebuno.errors import ForbiddenError, ValidationError
-from rebuno.kernel.served.kernel import Delta
+from rebuno.kernel.served.kernel import StepDelta
 from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, Submission
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said
@@ -35,7 +35,7 @@ async def submit(call: Call) -> Response:
     )
     call.server.metrics.answered(asked.kind, answer)
     if call.told is not None:
-        more = {"step_id": answer.step_id, "decision": answer.say.value, "rule_id": answer.rule_id}
+        more = {"step_id": answer.step_id, "decision": answer.kind.value, "rule_id": answer.rule_id}
         call.told |= {f"rebuno.{name}": value for name, value in more.items()}
     _follow(call, submission, answer)
     return said(answers.decision(answer))
@@ -77,7 +77,7 @@ async def fail_step(call: Call) -> Response:
 async def publish(call: Call) -> Response:
     """Hand on a piece of a step's output"""
     body = call.body(requests.DeltaBody)
-    delta = Delta(call.step_id, body.seq, body.data)
+    delta = StepDelta(call.step_id, body.seq, body.data)
     await call.serving.publish(call.caller.agent_id, call.id, call.dispatch(), delta)
     return nothing()
 
@@ -135,11 +135,11 @@ def _follow(call: Call, submission: Submission, answer: Answer) -> None:
             "agent_id": call.caller.agent_id,
             "kind": submission.kind,
             "target": submission.target,
-            "decision": answer.say.value,
+            "decision": answer.kind.value,
             "rule_id": answer.rule_id,
             "reason": answer.reason,
         }
-        decisions.debug("%s %s", answer.say.value, submission.target, extra=more)
+        decisions.debug("%s %s", answer.kind.value, submission.target, extra=more)
 
 
 # The busiest first: routes are tried in their order.

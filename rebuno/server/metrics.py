@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rebuno.errors import StoreError
 from rebuno.journal.records import Approval, Counts, Execution, Step
 from rebuno.kernel.served.kernel import Observer, Serving, Webhook
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Kind, StepStatus
 
@@ -121,13 +121,13 @@ class Metrics(Observer):
 
     def answered(self, kind: str, answer: Answer) -> None:
         """A submission of this kind has its answer."""
-        self._decisions.labels(answer.say.value, answer.rule_id).inc()
+        self._decisions.labels(answer.kind.value, answer.rule_id).inc()
         self._submitted[kind].inc()
-        hit = answer.say is Say.REPLAY
+        hit = answer.kind is AnswerKind.REPLAY
         self._replay["true" if hit else "false"].inc()
         if hit:
             self._replays.inc()
-        if answer.say in (Say.RATE_LIMITED, Say.PARKED) and answer.reason in _LIMITED:
+        if answer.kind in (AnswerKind.RATE_LIMITED, AnswerKind.PARKED) and answer.reason in _LIMITED:
             self._limits[_LIMITED[answer.reason]].inc()
 
     def requested(self, method: str, route: str, status: int, seconds: float) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rebuno.kernel.core.rate_limited import Counted
+from rebuno.kernel.core.rate_limited import CountedLimit
 from rebuno.kernel.history.timeline import tell
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno_cli.render import console, timeline
 from tests.embedded.support import in_loop
 from tests.kernel.support import bench
@@ -18,11 +18,11 @@ async def test_the_story_tells_what_limits_did(capsys: pytest.CaptureFixture[str
     async with bench() as b:
         waits = limited("1 per 1h for each agent else wait up to 2h")
         await b.begin(waits)
-        assert await says(b, 2) == [Say.PROCEED, Say.PARKED]
+        assert await says(b, 2) == [AnswerKind.PROCEED, AnswerKind.PARKED]
         await b.begin(limited("1 per 1h for each agent"))
-        assert [(await act(b, 1)).say for _ in range(2)] == [Say.RATE_LIMITED] * 2
+        assert [(await act(b, 1)).kind for _ in range(2)] == [AnswerKind.RATE_LIMITED] * 2
         told = await tell(b.store, b.attempt.execution.id)
-        assert [step.limits for step in told.steps] == [(Counted("b", "r", "agent"),)]
+        assert [step.limits for step in told.steps] == [(CountedLimit("b", "r", "agent"),)]
         kept_out = [(one.attempt, one.target, one.rule_id, one.parked, one.times) for one in told.kept_out]
         assert kept_out == [(1, "act", "r", True, 1), (2, "act", "r", False, 2)]
         console.write(timeline.story(told))

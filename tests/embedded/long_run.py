@@ -13,7 +13,7 @@ from pathlib import Path
 import rebuno
 from rebuno.journal.records import Copied, Execution, Step
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.execution import ExecutionStatus
@@ -33,7 +33,7 @@ async def made(path: Path, count: int, *, execution_id: str = "long") -> None:
     store = await SQLiteStore.open(path)
     decision = Decision(Verdict.ALLOW, "all", bundle="b", digest=POLICY.digest)
     run = Execution(execution_id, "agent", "run", ExecutionStatus.RUNNING, "null", POLICY.digest, attempt=1)
-    events, steps = [words.created(run)], []
+    events, steps = [new_event.created(run)], []
     for n in range(count):
         args = identity.canonical({"n": n, "text": TEXT})
         hashed = identity.args_hash(args)
@@ -61,9 +61,9 @@ async def made(path: Path, count: int, *, execution_id: str = "long") -> None:
             started_at=1.0,
             completed_at=1.0,
         )
-        events.append(words.executing(step, decision, first=True))
+        events.append(new_event.executing(step, decision, first=True))
         step = replace(step, status=StepStatus.SUCCEEDED, result=args)
-        events.append(words.succeeded(step))
+        events.append(new_event.succeeded(step))
         steps.append(step)
     await store.create(run, events, Copied(tuple(steps)))
     await store.close()

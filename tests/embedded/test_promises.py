@@ -62,7 +62,7 @@ def test_an_unknown_outcome_is_not_retried_from_another_body() -> None:
             assert isinstance(b.attempt, Attempt)
             outer = await b.submit(target="outer")
             inner = await b.submit(target="pay", idempotency="at_most_once", parent=outer.step_id)
-            assert (inner.say, inner.rule_id) == ("denied", "__indeterminate_retry")
+            assert (inner.kind, inner.rule_id) == ("denied", "__indeterminate_retry")
 
     asyncio.run(scenario())
 

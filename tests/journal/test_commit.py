@@ -14,14 +14,14 @@ def test_who_stops_waiting_changes_nothing_for_others() -> None:
 
     async def body() -> None:
         commit = Batch("e1", ()).committed
-        first, second = commit.heard(), commit.heard()
+        first, second = commit.wait(), commit.wait()
         first.cancel()
         assert not commit.done()
         settle([(commit, 7, None)])
         assert await commit == 7
         assert await second == 7
         assert first.cancelled()
-        assert await commit.heard() == 7, "who comes late hears of it too"
+        assert await commit.wait() == 7, "who comes late hears of it too"
 
     asyncio.run(body())
 
@@ -33,7 +33,7 @@ def test_a_waiter_wakes_with_the_commit() -> None:
         commit = Batch("e1", ()).committed
         told: list[str] = []
         commit.add_done_callback(lambda _: told.append("the attempt"))
-        heard = commit.heard()
+        heard = commit.wait()
         heard.add_done_callback(lambda _: told.append("the waiter"))
         settle([(commit, 7, None)])
         assert heard.done()
@@ -68,7 +68,7 @@ def test_an_error_reaches_the_waiter() -> None:
 
     async def body() -> None:
         commit = Batch("e1", ()).committed
-        heard, error = commit.heard(), Stale("somebody was faster")
+        heard, error = commit.wait(), Stale("somebody was faster")
         settle([(commit, None, error)])
         with pytest.raises(Stale) as raised:
             await heard

@@ -200,7 +200,7 @@ async def test_a_fault_in_what_a_commit_tells_keeps_nobody_waiting(complaints: l
         heard: list[Commit] = []
         first.tell(fails)
         first.tell(heard.append)
-        listening = first.heard()
+        listening = first.wait()
         wakeups.settle([(first, 1, error), (second, 2, None)])
         assert heard == [first]
         assert listening.done()

@@ -18,7 +18,7 @@ from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import execution, votes
 from rebuno.kernel.lifecycle.fork import fork, retry_point
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_text
 from rebuno.policy.matcher.policy import Policy
@@ -269,7 +269,7 @@ async def embedded(opener: Opener) -> Any:
 class Life:
     """What one execution's runs came to: the answers of its last one, and the steps whose bodies ran."""
 
-    said: list[Say] = field(default_factory=list)
+    said: list[AnswerKind] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
 
 
@@ -304,19 +304,19 @@ async def _handle(driver: Driver, program: list[Call], life: Life) -> bool:
     """One attempt; whether it ended the execution."""
     for call in program:
         answer = await driver.submit(call)
-        life.said.append(answer.say)
+        life.said.append(answer.kind)
         driver.clock.advance(0.01)
         reason = ""
-        match answer.say:
-            case Say.PROCEED:
+        match answer.kind:
+            case AnswerKind.PROCEED:
                 life.ran.append(answer.step_id)
                 await driver.done(answer, call)
                 reason = f"tool_error: {call.target}: no" if call.fails else ""
-            case Say.REPLAY:
+            case AnswerKind.REPLAY:
                 reason = f"tool_error: {call.target}: no" if answer.error is not None else ""
-            case Say.DENIED:
+            case AnswerKind.DENIED:
                 reason = f"policy_denied: {answer.reason}"
-            case Say.RATE_LIMITED:
+            case AnswerKind.RATE_LIMITED:
                 reason = answer.reason
             case _:
                 await driver.suspend()

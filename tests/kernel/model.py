@@ -173,9 +173,9 @@ class Model:
             self.counts[scope, call.target, call.n] = occurrence + 1
             if step_id in self.unvisited:
                 self.unvisited.remove(step_id)
-        if expected.say == "blocked":
+        if expected.kind == "blocked":
             self.blocked = True
-        if expected.say == "proceed":
+        if expected.kind == "proceed":
             self.bodies.append(step_id)
         return expected
 

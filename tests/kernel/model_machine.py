@@ -241,18 +241,18 @@ class Machine(RuleBasedStateMachine):
         submission = Submission(kind, call.target, call.args, idempotency, call.parent)
         answer = self.runner.run(self.kernel.submit(self.live, submission, wait=False))
         expected = self.model.submit(call)
-        assert answer.say == expected.say, (answer, expected)
+        assert answer.kind == expected.kind, (answer, expected)
         assert answer.step_id == (expected.step.id if expected.step else "")
-        if expected.reason and expected.say != "replay":
+        if expected.reason and expected.kind != "replay":
             assert answer.reason == expected.reason
         if expected.due is not None:
             assert answer.due is not None
             # Those who wait for one place do not all come at once.
             assert -1e-3 < answer.due - self.clock.now() - (expected.due - self.model.now) <= 1.0
         self._compare(answer, expected)
-        if answer.say == "denied":
+        if answer.kind == "denied":
             self.refused.add(answer.step_id)
-        if answer.say == "proceed" and expected.step is not None:
+        if answer.kind == "proceed" and expected.step is not None:
             assert answer.step_id not in self.refused, "what was denied does not run"
             assert answer.step_id not in self.settled, "what has ended does not run again"
             before = self.ran.setdefault(answer.step_id, [])
@@ -261,7 +261,7 @@ class Machine(RuleBasedStateMachine):
 
     def _compare(self, answer: Answer, expected: Expected) -> None:
         step = expected.step
-        if expected.say == "replay" and step is not None:
+        if expected.kind == "replay" and step is not None:
             if step.why == "indeterminate":
                 assert identity.parse(answer.error or "{}")["reason"] == "indeterminate"
             else:
@@ -321,7 +321,7 @@ class Machine(RuleBasedStateMachine):
         except (LeaseSuperseded, Terminated):
             return
         assert attempt.blocked, answer
-        assert answer.say == "execution_blocked"
+        assert answer.kind == "execution_blocked"
 
     # ------------------------------------------------------------ people, and time
 

@@ -79,7 +79,7 @@ class Step:
 class Expected:
     """The answer that is due."""
 
-    say: str
+    kind: str
     step: Step | None = None
     reason: str = ""
     question: Question | None = None

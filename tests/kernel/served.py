@@ -13,7 +13,7 @@ from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.history.timeline import tell
 from rebuno.kernel.history.verify import check
-from rebuno.kernel.served.kernel import Dispatched, Send, Serving, Settings, Settled, Webhook
+from rebuno.kernel.served.kernel import Dispatched, ReportAnswer, Send, Serving, Settings, Webhook
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.clock import FixedClock
@@ -59,14 +59,14 @@ class Run:
         submission = Submission(kind, target, text, idempotency, parent)
         return await self.serving.submit(self.agent, self.id, self.dispatch, submission, number)
 
-    async def done(self, answer: Answer, value: object = "done") -> Settled:
+    async def done(self, answer: Answer, value: object = "done") -> ReportAnswer:
         text = identity.canonical(value)
         return await self.serving.complete_step(self.agent, self.id, self.dispatch, answer.step_id, text)
 
     async def act(self, target: str = "act", args: object = None, value: object = "done") -> Answer:
         """A step whose body runs and gives a value."""
         answer = await self.submit(target, args)
-        assert answer.say == "proceed", answer
+        assert answer.kind == "proceed", answer
         await self.done(answer, value)
         return answer
 

@@ -10,7 +10,7 @@ import pytest
 import rebuno
 from rebuno.errors import ValidationError
 from rebuno.kernel.core import recorded_steps
-from rebuno.kernel.core.recorded_steps import Recorded
+from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import in_loop
 from tests.sdk.support import OPEN, Crash
@@ -25,16 +25,16 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def anew(monkeypatch: pytest.MonkeyPatch) -> list[Recorded]:
+def anew(monkeypatch: pytest.MonkeyPatch) -> list[RecordedSteps]:
     """Fills with what was read anew, as often as that is."""
-    found: list[Recorded] = []
-    whole = Recorded._read_anew
+    found: list[RecordedSteps] = []
+    whole = RecordedSteps._read_anew
 
-    def noted(self: Recorded) -> None:
+    def noted(self: RecordedSteps) -> None:
         found.append(self)
         whole(self)
 
-    monkeypatch.setattr(Recorded, "_read_anew", noted)
+    monkeypatch.setattr(RecordedSteps, "_read_anew", noted)
     return found
 
 
@@ -84,7 +84,7 @@ async def in_order() -> list[Any]:
 
 
 @in_loop
-async def test_the_recorded_order_is_gone_through_as_it_was_read(tmp_path: Path, anew: list[Recorded]) -> None:
+async def test_the_recorded_order_is_gone_through_as_it_was_read(tmp_path: Path, anew: list[RecordedSteps]) -> None:
     """Nothing runs and nothing is read anew, also where the same was submitted before."""
     ended, diverged = await twice(tmp_path, in_order, in_order)
     assert ended.output == [n if n % 3 else 0 for n in range(MANY)]
@@ -92,7 +92,7 @@ async def test_the_recorded_order_is_gone_through_as_it_was_read(tmp_path: Path,
 
 
 @in_loop
-async def test_branches_may_come_in_another_order(tmp_path: Path, anew: list[Recorded]) -> None:
+async def test_branches_may_come_in_another_order(tmp_path: Path, anew: list[RecordedSteps]) -> None:
     """Each has what it had before, from the pages as they were read as far as two of them reach."""
 
     async def branch(name: str, pause: float) -> list[Any]:
@@ -126,7 +126,7 @@ async def test_any_order_at_all_replays(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_what_did_not_come_again_is_told_in_its_order(tmp_path: Path, anew: list[Recorded]) -> None:
+async def test_what_did_not_come_again_is_told_in_its_order(tmp_path: Path, anew: list[RecordedSteps]) -> None:
     """A new step in the middle of a page: the steps behind it are read after all, and are the ones that are missed."""
 
     async def straight() -> None:
@@ -148,7 +148,7 @@ async def test_what_did_not_come_again_is_told_in_its_order(tmp_path: Path, anew
 
 
 @in_loop
-async def test_steps_in_bodies_that_have_ended_are_passed_over(tmp_path: Path, anew: list[Recorded]) -> None:
+async def test_steps_in_bodies_that_have_ended_are_passed_over(tmp_path: Path, anew: list[RecordedSteps]) -> None:
     """They cannot come again, and are no reason to read anything anew."""
 
     async def inner(n: int) -> int:

@@ -9,7 +9,7 @@ from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import Approval
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.lifecycle import execution, votes
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from tests.kernel.support import Bench, bench, policy
 
 
@@ -72,7 +72,7 @@ def test_a_denial_s_rationale_is_the_agent_s_reason(rationale: str, reason: str)
         await b.answer(question.approval_id, granted=False, rationale=rationale)
         await b.begin(policy("ask"))
         answer = await b.submit()
-        assert (answer.say, answer.reason, answer.rule_id) == (Say.DENIED, reason, "ask-act")
+        assert (answer.kind, answer.reason, answer.rule_id) == (AnswerKind.DENIED, reason, "ask-act")
 
     run(scenario)
 
@@ -121,7 +121,7 @@ def test_a_grant_while_the_attempt_runs_does_not_resume_it_twice() -> None:
         await b.answer(question.approval_id, granted=True)
         assert await b.suspend() is None
         await b.begin(policy("ask"))
-        assert (await b.submit()).say is Say.PROCEED
+        assert (await b.submit()).kind is AnswerKind.PROCEED
         assert (await b.events()).count("execution.resumed") == 1
 
     run(scenario)

@@ -3,7 +3,7 @@
 import pytest
 
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.source import Source
@@ -32,20 +32,22 @@ async def used(b: Bench, answer: Answer, *tokens: int) -> None:
 @pytest.mark.parametrize(
     ("otherwise", "say", "status"),
     [
-        ("", Say.DENIED, "denied"),
-        (" else deny", Say.DENIED, "denied"),
-        (" else require approval", Say.BLOCKED, "awaiting_approval"),
+        ("", AnswerKind.DENIED, "denied"),
+        (" else deny", AnswerKind.DENIED, "denied"),
+        (" else require approval", AnswerKind.BLOCKED, "awaiting_approval"),
     ],
 )
 @in_loop
-async def test_what_becomes_of_a_call_over_the_budget(opener: Opener, otherwise: str, say: Say, status: str) -> None:
+async def test_what_becomes_of_a_call_over_the_budget(
+    opener: Opener, otherwise: str, say: AnswerKind, status: str
+) -> None:
     """The calls before it count input and output; at the cap it is refused as the rule says, by the rule's name."""
     async with bench(opener) as b:
         await b.begin(budget(f"budget 100 tokens per execution{otherwise}"))
         await used(b, await call(b, 0), 60, 39)
         await used(b, await call(b, 1), 1, 0)
         answer = await call(b, 2)
-        assert (answer.say, answer.rule_id) == (say, "r")
+        assert (answer.kind, answer.rule_id) == (say, "r")
         row = (await b.store.steps(b.attempt.execution.id))[-1]
         assert (row.status, row.reason, row.rule_id) == (status, "execution_token_budget_exceeded", "r")
 
@@ -62,7 +64,7 @@ async def test_what_a_call_used_stands_in_the_journal(opener: Opener) -> None:
         events = await b.store.events(b.attempt.execution.id)
         said = [event.payload["usage"] for event in events if event.type == "step.succeeded"]
         assert said == [{"input_tokens": 5, "output_tokens": 4}, None]
-        assert (await call(b, 2)).say is Say.PROCEED
+        assert (await call(b, 2)).kind is AnswerKind.PROCEED
 
 
 @in_loop
@@ -73,7 +75,7 @@ async def test_a_call_in_flight_is_not_reserved(opener: Opener) -> None:
         first, second = await call(b, 0), await call(b, 1)
         await used(b, first, 9, 9)
         await used(b, second, 9, 9)
-        assert (await call(b, 2)).say is Say.DENIED
+        assert (await call(b, 2)).kind is AnswerKind.DENIED
 
 
 @in_loop
@@ -84,11 +86,11 @@ async def test_what_earlier_attempts_used_counts(opener: Opener) -> None:
         await b.begin(rules)
         await used(b, await call(b, 0), 9, 0)
         await b.begin(rules)
-        assert (await call(b, 0)).say is Say.REPLAY
+        assert (await call(b, 0)).kind is AnswerKind.REPLAY
         await used(b, await call(b, 1), 9, 0)
         # 18 so far; 27 if the replay had counted again.
         await used(b, await call(b, 2), 2, 0)
-        assert (await call(b, 3)).say is Say.DENIED
+        assert (await call(b, 3)).kind is AnswerKind.DENIED
 
 
 @in_loop
@@ -104,7 +106,11 @@ async def test_a_grant_lets_one_call_pass_and_is_no_new_budget(opener: Opener) -
         assert (question.message, question.rule_id) == ("go on?", "r")
         await b.answer(asked.approval_id, granted=True)
         await b.begin(rules)
-        assert [(await call(b, n)).say for n in (0, 1, 2)] == [Say.REPLAY, Say.PROCEED, Say.BLOCKED]
+        assert [(await call(b, n)).kind for n in (0, 1, 2)] == [
+            AnswerKind.REPLAY,
+            AnswerKind.PROCEED,
+            AnswerKind.BLOCKED,
+        ]
 
 
 @in_loop
@@ -113,9 +119,9 @@ async def test_a_call_over_its_budget_takes_no_place(opener: Opener) -> None:
     async with bench(opener) as b:
         await b.begin(budget("limit 2 per execution budget 5 tokens per execution"))
         await used(b, await call(b, 0), 5, 0)
-        assert (await call(b, 1)).say is Say.DENIED
+        assert (await call(b, 1)).kind is AnswerKind.DENIED
         b.attempt.policy = budget("limit 2 per execution")
-        assert [(await call(b, n)).say for n in (2, 3)] == [Say.PROCEED, Say.RATE_LIMITED]
+        assert [(await call(b, n)).kind for n in (2, 3)] == [AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
 
 
 @in_loop
@@ -130,4 +136,4 @@ async def test_the_strictest_layer_decides_over_the_budget(opener: Opener) -> No
         await used(b, await call(b, 0), 5, 0)
         answer = await call(b, 1)
         row = (await b.store.steps(b.attempt.execution.id))[-1]
-        assert (answer.say, row.bundle) == (Say.DENIED, "b")
+        assert (answer.kind, row.bundle) == (AnswerKind.DENIED, "b")

@@ -15,7 +15,7 @@ from rebuno.kernel.history.verify import check
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.lifecycle.cancel import cancel
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.policy.compile import compile_text
 from tests.kernel.contention import ASK, MOST, Meanwhile, busy
 from tests.kernel.served import LEASE, Scenario, World
@@ -115,7 +115,7 @@ def test_an_attempt_that_blocks_while_it_is_answered_runs_again(play: Play, time
         assert (await b.store.execution(b.attempt.execution.id)).status == "running"
         assert (await b.events()).count("execution.resumed") == 1
         await b.begin(ASK)
-        assert (await b.submit()).say is (Say.PROCEED if granted else Say.DENIED)
+        assert (await b.submit()).kind is (AnswerKind.PROCEED if granted else AnswerKind.DENIED)
         assert (await check(b.store, b.attempt.execution.id)).fault == ""
 
     play(scenario)
@@ -182,8 +182,8 @@ def test_a_served_execution_that_writes_all_the_time_is_answered(serve: Scenario
         assert PATIENCE < meanwhile.times <= MOST
         await run.done(outer)
         again = await w.run()
-        assert (await again.submit("outer")).say is Say.REPLAY
-        assert (await again.submit()).say is Say.PROCEED
+        assert (await again.submit("outer")).kind is AnswerKind.REPLAY
+        assert (await again.submit()).kind is AnswerKind.PROCEED
         assert (await w.until(run)).count("execution.resumed") == 1
 
     serve(scenario)
@@ -207,7 +207,7 @@ def test_of_two_answers_at_once_to_a_busy_execution_one_is_the_last(serve: Scena
         assert meanwhile.times == MOST
         await run.done(outer)
         again = await w.run()
-        assert [(await again.submit("act", {"n": n})).say for n in (1, 2)] == [Say.PROCEED] * 2
+        assert [(await again.submit("act", {"n": n})).kind for n in (1, 2)] == [AnswerKind.PROCEED] * 2
         assert (await w.until(run)).count("execution.resumed") == 1
 
     serve(scenario)
@@ -223,7 +223,7 @@ def test_a_question_that_is_asked_while_the_last_is_answered_is_not_forgotten(se
         async def asks(time: int) -> None:
             await write()
             if time == PATIENCE + 1:
-                assert (await run.submit("both")).say is Say.BLOCKED
+                assert (await run.submit("both")).kind is AnswerKind.BLOCKED
 
         with Meanwhile(asks).on(w.store):
             await w.serving.resolve(first, granted=True, decided_by="ana")
@@ -236,13 +236,13 @@ def test_a_question_that_is_asked_while_the_last_is_answered_is_not_forgotten(se
             if time <= PATIENCE:
                 await again.act("more", {"n": time})
             elif time == PATIENCE + 1:
-                assert (await again.submit("both")).say is Say.BLOCKED
+                assert (await again.submit("both")).kind is AnswerKind.BLOCKED
 
         with Meanwhile(blocks).on(w.store):
             await w.serving.resolve(second.id, granted=False, decided_by="ana")
         await again.done(outer)
         last = await w.run()
-        assert (await last.submit("both")).say is Say.DENIED
+        assert (await last.submit("both")).kind is AnswerKind.DENIED
 
     serve(scenario)
 
@@ -333,7 +333,7 @@ def test_a_served_execution_that_was_taken_and_not_ended_is_the_next_one_s(
         else:
             w.clock.advance(LEASE + 1)
         again = await w.run()
-        assert (await again.submit("outer")).say is Say.PROCEED
-        assert (await again.submit()).say is (Say.PROCEED if blocked else Say.BLOCKED)
+        assert (await again.submit("outer")).kind is AnswerKind.PROCEED
+        assert (await again.submit()).kind is (AnswerKind.PROCEED if blocked else AnswerKind.BLOCKED)
 
     serve(scenario)

@@ -13,7 +13,7 @@ from rebuno.journal.records import Execution, Step
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.transact import PATIENCE
 from rebuno.kernel.served import subagents
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from tests.kernel.contention import MOST, Meanwhile, busy
 from tests.kernel.served import LEASE, Run, Scenario, World
 
@@ -42,7 +42,7 @@ def test_a_new_policy_takes_back_its_questions_from_who_writes_all_the_time(serv
             await other.beat()
         w.clock.advance(LEASE / 2 + 1)
         again = await w.run()
-        assert (await again.submit()).say is Say.DENIED
+        assert (await again.submit()).kind is AnswerKind.DENIED
         assert (await w.until(run)).count("execution.resumed") == 1
 
     serve(scenario)
@@ -65,10 +65,10 @@ def test_a_new_policy_leaves_what_waits_for_another_answer(serve: Scenario) -> N
             await w.serving.set_policy("agent", DENIES)
         await run.done(outer)
         again = await w.run()
-        assert [(await again.submit(target)).say for target in ("outer", "act", "both")] == [
-            Say.REPLAY,
-            Say.DENIED,
-            Say.DENIED,
+        assert [(await again.submit(target)).kind for target in ("outer", "act", "both")] == [
+            AnswerKind.REPLAY,
+            AnswerKind.DENIED,
+            AnswerKind.DENIED,
         ]
         assert (await w.until(run)).count("execution.resumed") == 1
 
@@ -104,7 +104,7 @@ def test_a_parent_that_writes_all_the_time_is_told_of_its_child(serve: Scenario,
             await run.complete()
             return
         again = await w.run()
-        assert (await again.submit("ask")).say is Say.REPLAY
+        assert (await again.submit("ask")).kind is AnswerKind.REPLAY
         assert (await w.until(run)).count("execution.resumed") == 1
 
     serve(scenario)
@@ -181,7 +181,7 @@ def test_a_busy_parent_that_gives_up_while_it_is_told_runs_again(serve: Scenario
             return
         w.clock.advance(LEASE + 1)
         again = await w.run()
-        assert (await again.submit("ask")).say is Say.REPLAY
+        assert (await again.submit("ask")).kind is AnswerKind.REPLAY
         assert (await w.until(run)).count("execution.resumed") == 1
 
     serve(scenario)

@@ -20,7 +20,7 @@ from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import execution
 from rebuno.kernel.operator import Operator
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from tests.kernel.support import KEY, Bench, bench, policy
 
 
@@ -61,7 +61,7 @@ def test_of_a_new_execution_nothing_is_read() -> None:
         for name in ("find", "execution", "steps", "successes", "approvals"):
             noted_read(b, name, asked)
         await b.begin(policy("allow"))
-        assert (await b.submit()).say is Say.PROCEED
+        assert (await b.submit()).kind is AnswerKind.PROCEED
         assert asked == ["find"]
 
     run(scenario)
@@ -235,7 +235,7 @@ def test_an_outcome_belongs_to_a_body_that_runs() -> None:
         done = await b.submit(kind="local")
         await b.succeed(done)
         waiting = await b.submit()
-        for answer in (waiting, done, Answer(Say.PROCEED, "nothing")):
+        for answer in (waiting, done, Answer(AnswerKind.PROCEED, "nothing")):
             with pytest.raises(NotFoundError, match="is not running in this attempt"):
                 await b.succeed(answer)
 
@@ -258,7 +258,7 @@ def test_what_others_write_is_judged_before_the_next_step() -> None:
         answers = await asyncio.gather(
             *(one(n) for n in range(12)), *(operator.grant(q.approval_id, decided_by="ana") for q in questions)
         )
-        assert {a.say for a in answers if isinstance(a, Answer)} == {Say.BLOCKED}
+        assert {a.kind for a in answers if isinstance(a, Answer)} == {AnswerKind.BLOCKED}
         steps = await operator.steps(b.attempt.execution.id)
         assert [s.status.value for s in steps].count("allowed") == 4
         assert verify(await operator.events(b.attempt.execution.id)).fault == ""

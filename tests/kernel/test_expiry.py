@@ -14,7 +14,7 @@ from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.store import Store
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import Operator
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.clock import FixedClock, rfc3339
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.matcher.policy import Policy
@@ -48,7 +48,7 @@ def test_a_question_expires_while_nobody_runs(play: Play) -> None:
         b.clock.advance(10 * MINUTE + 1)
         await b.begin(asking("expires 10m"))
         answer = await b.submit()
-        assert (answer.say, answer.reason, answer.rule_id) == (Say.DENIED, "approval_timeout", "ask")
+        assert (answer.kind, answer.reason, answer.rule_id) == (AnswerKind.DENIED, "approval_timeout", "ask")
         with pytest.raises(ConflictError, match="is expired already"):
             await b.answer(approval_id, granted=True)
         events = await b.events()
@@ -208,7 +208,7 @@ def test_a_grant_is_as_good_as_it_is_young(then: str, now: str, seconds: float, 
         b.clock.advance(seconds)
         await b.begin(asking(now))
         answer = await b.submit()
-        assert answer.say is (Say.PROCEED if holds else Say.BLOCKED)
+        assert answer.kind is (AnswerKind.PROCEED if holds else AnswerKind.BLOCKED)
         assert holds or answer.approval_id != approval_id
 
     judge(scenario)

@@ -13,7 +13,7 @@ from rebuno.kernel.history.verify import check
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.fork import fork
 from rebuno.kernel.lifecycle.sweep import sweep
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.decision import FORK_EFFECT
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import answer, bundle, in_loop, run
@@ -178,12 +178,12 @@ def test_what_only_the_end_of_the_source_settled_is_done_anew(play: Play) -> Non
         assert [step.target for step in await b.store.steps(forked.id)] == ["done"]
         assert await b.store.approvals(execution_id=forked.id) == []
         await b.begin(rules, key="fork")
-        assert (await b.submit(target="done", idempotency="at_most_once")).say is Say.REPLAY
-        assert (await b.submit(target="safe")).say is Say.PROCEED
+        assert (await b.submit(target="done", idempotency="at_most_once")).kind is AnswerKind.REPLAY
+        assert (await b.submit(target="safe")).kind is AnswerKind.PROCEED
         effect = await b.submit(target="once", idempotency="at_most_once")
-        assert (effect.say, effect.rule_id) == (Say.BLOCKED, FORK_EFFECT)
+        assert (effect.kind, effect.rule_id) == (AnswerKind.BLOCKED, FORK_EFFECT)
         asked = await b.submit()
-        assert (asked.say, asked.rule_id) == (Say.BLOCKED, "ask-act")
+        assert (asked.kind, asked.rule_id) == (AnswerKind.BLOCKED, "ask-act")
         assert (await check(b.store, forked.id)).fault == ""
 
     play(scenario)
@@ -207,7 +207,7 @@ def test_a_fork_of_a_fork_takes_over_what_is_in_a_body(play: Play, runs: bool, f
                 await b.begin(rules, key=key)
                 outer = await b.submit(target="outer")
                 middle = await b.submit(target="middle", parent=outer.step_id)
-                assert (await b.submit(target="inner", parent=middle.step_id)).say is Say.REPLAY
+                assert (await b.submit(target="inner", parent=middle.step_id)).kind is AnswerKind.REPLAY
                 source = await b.store.execution(source.id)
             assert (await check(b.store, source.id)).fault == ""
 
@@ -233,7 +233,7 @@ def test_a_fork_of_a_fork_whose_own_source_is_removed_does_anew_what_it_cannot_p
         assert [step.target for step in await b.store.steps(second.id)] == ["before"]
         await b.begin(rules, key="second")
         outer = await b.submit(target="outer")
-        assert (await b.submit(target="inner", parent=outer.step_id)).say is Say.PROCEED
+        assert (await b.submit(target="inner", parent=outer.step_id)).kind is AnswerKind.PROCEED
         assert (await check(b.store, second.id)).fault == ""
 
     play(scenario)

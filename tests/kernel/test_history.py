@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rebuno
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.policy.compile import compile_text
 from rebuno.policy.matcher.policy import Policy
 from rebuno.testing import FixedClock, memory_kernel
@@ -195,8 +195,8 @@ def test_what_ran_then_is_in_doubt_for_ever(under: Policy) -> None:
     async def play(b: Bench) -> None:
         await mail_while_the_web_is_read(b)
         await b.begin(under)
-        assert (await b.submit(target="web")).say is Say.REPLAY
-        assert (await b.submit(target="mail")).say is Say.BLOCKED
+        assert (await b.submit(target="web")).kind is AnswerKind.REPLAY
+        assert (await b.submit(target="mail")).kind is AnswerKind.BLOCKED
 
     scenario(play)
 
@@ -209,8 +209,8 @@ def test_what_came_later_is_not_seen() -> None:
         await b.succeed(await b.submit(target="mail"))
         await b.succeed(await b.submit(target="web"))
         await b.begin(IN_DOUBT)
-        assert (await b.submit(target="mail")).say is Say.REPLAY
-        assert (await b.submit(target="mail")).say is Say.DENIED
+        assert (await b.submit(target="mail")).kind is AnswerKind.REPLAY
+        assert (await b.submit(target="mail")).kind is AnswerKind.DENIED
 
     scenario(play)
 
@@ -223,9 +223,9 @@ def test_a_step_that_is_started_again_keeps_its_first_start() -> None:
         await b.submit(target="web")
         await b.succeed(await b.submit(target="mail"))
         await b.begin(OPEN)
-        assert (await b.submit(target="web")).say is Say.PROCEED
+        assert (await b.submit(target="web")).kind is AnswerKind.PROCEED
         await b.begin(AGAIN)
-        assert (await b.submit(target="mail")).say is Say.BLOCKED
+        assert (await b.submit(target="mail")).kind is AnswerKind.BLOCKED
 
     scenario(play)
 
@@ -241,7 +241,7 @@ def test_what_never_started_does_not_count(verdict: str) -> None:
         # In a body steps go on while the attempt waits for an answer.
         outer = await b.submit(target="outer")
         await b.submit(target="web", parent=outer.step_id)
-        assert (await b.submit(target="mail", parent=outer.step_id)).say is Say.PROCEED
+        assert (await b.submit(target="mail", parent=outer.step_id)).kind is AnswerKind.PROCEED
 
     scenario(play)
 
@@ -259,10 +259,10 @@ def test_the_next_attempt_knows_the_steps_of_the_last(web: str, sent: bool) -> N
         if sent:
             await b.succeed(read)
         await b.begin(policy)
-        assert ((await b.submit(target="mail")).say is Say.PROCEED) is sent
+        assert ((await b.submit(target="mail")).kind is AnswerKind.PROCEED) is sent
         # Perhaps would be enough to deny this.
         await b.begin(mail('rule r { deny tool "mail" when after tool "web" }'))
-        assert ((await b.submit(target="mail", args={"n": 1})).say is Say.DENIED) is sent
+        assert ((await b.submit(target="mail", args={"n": 1})).kind is AnswerKind.DENIED) is sent
 
     scenario(play)
 
@@ -273,9 +273,9 @@ def test_inside_a_body_the_step_around_it_has_started() -> None:
     async def play(b: Bench) -> None:
         await b.begin(FOR_SURE)
         outer = await b.submit(target="web")
-        assert (await b.submit(target="mail", parent=outer.step_id)).say is Say.DENIED
+        assert (await b.submit(target="mail", parent=outer.step_id)).kind is AnswerKind.DENIED
         await b.succeed(outer)
-        assert (await b.submit(target="mail")).say is Say.PROCEED
+        assert (await b.submit(target="mail")).kind is AnswerKind.PROCEED
 
     scenario(play)
 
@@ -291,6 +291,6 @@ def test_what_another_process_wrote_does_not_undo_what_is_known() -> None:
         outer = await b.submit(target="outer")
         question = await b.submit(target="ask")
         await b.answer(question.approval_id, granted=True)
-        assert (await b.submit(target="mail", parent=outer.step_id)).say is Say.DENIED
+        assert (await b.submit(target="mail", parent=outer.step_id)).kind is AnswerKind.DENIED
 
     scenario(play)

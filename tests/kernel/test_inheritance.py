@@ -16,7 +16,7 @@ from rebuno.kernel.history.archive import Recording, lines, read, record, restor
 from rebuno.kernel.history.verify import check
 from rebuno.kernel.lifecycle import execution
 from rebuno.kernel.lifecycle.fork import fork, retry_point
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.decision import FORK_EFFECT
 from rebuno.model.obligation import Scope
 from rebuno.policy.compile import compile_text
@@ -39,14 +39,14 @@ def limited(clause: str) -> Policy:
     return compile_text(f'bundle limited\ndefault allow\nrule act {{ allow tool "act" {clause} }}\n')
 
 
-async def acts(b: Bench, numbers: range) -> list[Say]:
+async def acts(b: Bench, numbers: range) -> list[AnswerKind]:
     """Submits `act` with each number, and lets every body that may run succeed."""
     said = []
     for n in numbers:
         answer = await b.submit(args={"n": n})
-        if answer.say is Say.PROCEED:
+        if answer.kind is AnswerKind.PROCEED:
             await b.succeed(answer)
-        said.append(answer.say)
+        said.append(answer.kind)
     return said
 
 
@@ -85,12 +85,17 @@ def test_a_used_up_limit_is_used_up_in_every_retry(play: Play, scope: Scope) -> 
     async def scenario(b: Bench) -> None:
         rules = limited(SCOPES[scope])
         await b.begin(rules)
-        assert await acts(b, range(3)) == [Say.PROCEED, Say.PROCEED, Say.RATE_LIMITED]
+        assert await acts(b, range(3)) == [AnswerKind.PROCEED, AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
         source = await fails(b, "rate_limit_exceeded")
         for key in ("again", "once-more"):
             source = await retried(b, source, key)
             await b.begin(rules, key=key)
-            assert await acts(b, range(4)) == [Say.REPLAY, Say.REPLAY, Say.RATE_LIMITED, Say.RATE_LIMITED]
+            assert await acts(b, range(4)) == [
+                AnswerKind.REPLAY,
+                AnswerKind.REPLAY,
+                AnswerKind.RATE_LIMITED,
+                AnswerKind.RATE_LIMITED,
+            ]
             source = await fails(b, "rate_limit_exceeded")
             assert (await check(b.store, source.id)).fault == ""
 
@@ -109,7 +114,7 @@ def test_what_runs_anew_takes_its_own_place(play: Play) -> None:
         source = await fails(b, "tool_error: act: no")
         await retried(b, source, "again")
         await b.begin(rules, key="again")
-        assert await acts(b, range(3)) == [Say.REPLAY, Say.PROCEED, Say.RATE_LIMITED]
+        assert await acts(b, range(3)) == [AnswerKind.REPLAY, AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
 
     play(scenario)
 
@@ -135,12 +140,12 @@ def test_a_question_about_an_effect_of_a_fork_lets_nothing_past_a_limit(imported
         rules = limited(SCOPES[Scope.EXECUTION])
         await b.begin(rules, key=key)
         asked = await b.submit(args={"n": 1}, idempotency=ONCE)
-        assert (asked.say, asked.rule_id) == (Say.BLOCKED, FORK_EFFECT)
+        assert (asked.kind, asked.rule_id) == (AnswerKind.BLOCKED, FORK_EFFECT)
         await b.suspend()
         await b.answer(asked.approval_id, granted=True)
         await b.begin(rules, key=key)
-        assert (await b.submit(args={"n": 1}, idempotency=ONCE)).say is Say.PROCEED
-        assert (await b.submit(args={"n": 2}, idempotency=ONCE)).say is Say.RATE_LIMITED
+        assert (await b.submit(args={"n": 1}, idempotency=ONCE)).kind is AnswerKind.PROCEED
+        assert (await b.submit(args={"n": 2}, idempotency=ONCE)).kind is AnswerKind.RATE_LIMITED
 
     sqlite(through)
 
@@ -156,9 +161,9 @@ def test_copied_places_come_free_when_they_did(play: Play) -> None:
         source = await b.store.execution(b.attempt.execution.id)
         await fork(b.store, source, source.head_seq, key="fork")
         await b.begin(rules, key="fork")
-        assert await acts(b, range(3)) == [Say.REPLAY, Say.REPLAY, Say.RATE_LIMITED]
+        assert await acts(b, range(3)) == [AnswerKind.REPLAY, AnswerKind.REPLAY, AnswerKind.RATE_LIMITED]
         b.clock.advance(11)
-        assert await acts(b, range(2, 5)) == [Say.PROCEED, Say.PROCEED, Say.RATE_LIMITED]
+        assert await acts(b, range(2, 5)) == [AnswerKind.PROCEED, AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
 
     play(scenario)
 
@@ -173,9 +178,9 @@ def test_an_import_counts_in_the_new_store(opener: Opener, scope: Scope) -> None
         await acts(b, range(2))
         async with elsewhere(b, opener) as there:
             await there.begin(rules)
-            assert await acts(there, range(3)) == [Say.REPLAY, Say.REPLAY, Say.RATE_LIMITED]
+            assert await acts(there, range(3)) == [AnswerKind.REPLAY, AnswerKind.REPLAY, AnswerKind.RATE_LIMITED]
             await there.begin(rules, key="another")
-            first = Say.PROCEED if scope is Scope.EXECUTION else Say.RATE_LIMITED
+            first = AnswerKind.PROCEED if scope is Scope.EXECUTION else AnswerKind.RATE_LIMITED
             assert await acts(there, range(1)) == [first]
 
     sqlite(through)
@@ -188,11 +193,11 @@ def test_used_tokens_count_in_forks_and_imports(opener: Opener) -> None:
         rules = compile_text('bundle b\nrule ask { allow llm "*" budget 100 tokens per execution }\n')
         await b.begin(rules)
         answer = await b.submit(target="model", kind="llm_call", args={"n": 1})
-        assert answer.say is Say.PROCEED
+        assert answer.kind is AnswerKind.PROCEED
         body = json.dumps({"usage": {"prompt_tokens": 90, "completion_tokens": 10}})
         await b.succeed(answer, {"status": 200, "headers": {}, "body": body})
         refused = await b.submit(target="model", kind="llm_call", args={"n": 2})
-        assert (refused.say, refused.reason) == (Say.DENIED, "execution_token_budget_exceeded")
+        assert (refused.kind, refused.reason) == (AnswerKind.DENIED, "execution_token_budget_exceeded")
         source = await b.store.execution(b.attempt.execution.id)
         async with elsewhere(b, opener) as there:
             await there.begin(rules)
@@ -235,12 +240,12 @@ def test_a_fork_of_a_pinned_run_is_judged_by_todays_bundle(play: Play, keeps: bo
         assert forked.pinned is keeps
         assert forked.digest == OPEN.digest
         await b.begin(DENIES, key="fork")
-        assert (await b.submit(target="first")).say is Say.REPLAY
-        assert (await b.submit()).say is (Say.PROCEED if keeps else Say.DENIED)
+        assert (await b.submit(target="first")).kind is AnswerKind.REPLAY
+        assert (await b.submit()).kind is (AnswerKind.PROCEED if keeps else AnswerKind.DENIED)
         again = await fork(b.store, await b.store.execution(forked.id), 1, key="again")
         assert not again.pinned
         await b.begin(DENIES, key="again")
-        assert (await b.submit()).say is Say.DENIED
+        assert (await b.submit()).kind is AnswerKind.DENIED
         assert (await check(b.store, again.id)).fault == ""
 
     play(scenario)
@@ -267,7 +272,7 @@ def test_a_retry_comes_to_the_step_anew_that_made_the_run_fail(judge: Play, way:
             await b.fail(inner)
             error = "act: no"
         else:
-            assert (inner.say, inner.reason) == (Say.DENIED, "closed")
+            assert (inner.kind, inner.reason) == (AnswerKind.DENIED, "closed")
             error = "closed"
         if way == "others end after it":
             await b.succeed(await b.submit(target="other"))
@@ -283,8 +288,8 @@ def test_a_retry_comes_to_the_step_anew_that_made_the_run_fail(judge: Play, way:
         outer = [await b.submit(target=name) for name in outers(way)[:1]]
         for name in outers(way)[1:]:
             outer.append(await b.submit(target=name, parent=outer[-1].step_id))
-        assert all(one.say is Say.PROCEED for one in outer)
-        assert (await b.submit(parent=outer[-1].step_id if outer else "")).say is Say.PROCEED
+        assert all(one.kind is AnswerKind.PROCEED for one in outer)
+        assert (await b.submit(parent=outer[-1].step_id if outer else "")).kind is AnswerKind.PROCEED
 
     judge(scenario)
 
@@ -308,7 +313,7 @@ def test_a_denial_by_a_person_is_no_end_of_the_execution(judge: Play) -> None:
         source = await b.store.execution(b.attempt.execution.id)
         await fork(b.store, source, source.head_seq, key="fork")
         await b.begin(rules, key="fork")
-        assert (await b.submit()).say is Say.DENIED
+        assert (await b.submit()).kind is AnswerKind.DENIED
 
     judge(scenario)
 
@@ -357,10 +362,10 @@ def test_an_import_is_neither_pinned_nor_timed_and_asks_before_effects(opener: O
             await there.begin(DENIES, key="timed")
             row = there.attempt.execution
             assert (row.pinned, row.deadline_at, row.fork_seq) == (False, 0.0, b.attempt.head)
-            assert (await there.submit(target="done", idempotency=ONCE)).say is Say.REPLAY
-            assert (await there.submit()).say is Say.DENIED
+            assert (await there.submit(target="done", idempotency=ONCE)).kind is AnswerKind.REPLAY
+            assert (await there.submit()).kind is AnswerKind.DENIED
             asked = await there.submit(target="new", idempotency=ONCE)
-            assert (asked.say, asked.rule_id) == (Say.BLOCKED, FORK_EFFECT)
+            assert (asked.kind, asked.rule_id) == (AnswerKind.BLOCKED, FORK_EFFECT)
             question = await there.store.approval(asked.approval_id)
             assert "imported" in question.message
             assert (await check(there.store, row.id)).fault == ""
@@ -383,7 +388,7 @@ def test_a_grant_that_was_not_used_yet_is_no_leave_in_two_stores(opener: Opener,
         async with elsewhere(b, opener) as there:
             begun = await there.begin(rules)
             if idempotency != ONCE:
-                assert (await there.submit(idempotency=idempotency)).say is Say.PROCEED
+                assert (await there.submit(idempotency=idempotency)).kind is AnswerKind.PROCEED
                 return
             assert isinstance(begun, Execution)
             assert begun.status == "blocked"
@@ -392,7 +397,7 @@ def test_a_grant_that_was_not_used_yet_is_no_leave_in_two_stores(opener: Opener,
             assert (await check(there.store, begun.id)).fault == ""
             await there.answer(question.id, granted=True)
             await there.begin(rules)
-            assert (await there.submit(idempotency=idempotency)).say is Say.PROCEED
+            assert (await there.submit(idempotency=idempotency)).kind is AnswerKind.PROCEED
             assert (await check(there.store, begun.id)).fault == ""
 
     sqlite(through)

@@ -8,7 +8,7 @@ from itertools import cycle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_text
 from rebuno.policy.matcher.policy import Policy
@@ -32,7 +32,7 @@ from tests.kernel.derivations import (
 from tests.kernel.support import Opener, in_memory
 
 answers = st.lists(st.booleans(), min_size=1, max_size=6)
-_REPLAYED = (Say.REPLAY, Say.DENIED)
+_REPLAYED = (AnswerKind.REPLAY, AnswerKind.DENIED)
 
 
 async def lives(
@@ -64,7 +64,7 @@ async def lives(
         settled = {step.step_id for step in now.steps.values() if step.step_id in now.copied and step.outcome_seq}
         assert not settled & {step_id for step_id in life.ran if before_own(now, step_id)}, "a settled body ran again"
         same = {step.digest for step in before.steps.values()} <= {(kept or compile_text(today.text)).digest}
-        if how.how == "end" and before.row.status == "completed" and same and Say.RATE_LIMITED not in life.said:
+        if how.how == "end" and before.row.status == "completed" and same and AnswerKind.RATE_LIMITED not in life.said:
             assert not life.ran, "what had been done was done again"
             assert all(one in _REPLAYED for one in life.said)
             assert now.row.output == before.row.output

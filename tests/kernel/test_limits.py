@@ -13,7 +13,7 @@ from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import execution
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.matcher.policy import Policy
@@ -42,32 +42,38 @@ async def act(b: Bench, n: int = 0, *, idempotency: str = "safe_to_retry", paren
     return await b.kernel.submit(b.attempt, submission, wait=False)
 
 
-async def says(b: Bench, count: int) -> list[Say]:
+async def says(b: Bench, count: int) -> list[AnswerKind]:
     """The answers to so many different calls."""
-    return [(await act(b, n)).say for n in range(count)]
+    return [(await act(b, n)).kind for n in range(count)]
 
 
 @pytest.mark.parametrize(
     ("otherwise", "say", "reason", "status", "event"),
     [
-        ("", Say.RATE_LIMITED, "rate_limit_exceeded", None, "step.rate_limited"),
-        (" else deny", Say.DENIED, "rate_limit_exceeded", "denied", "step.denied"),
-        (" else wait up to 2h", Say.PARKED, "rate_limit_exceeded", None, "step.rate_limited"),
+        ("", AnswerKind.RATE_LIMITED, "rate_limit_exceeded", None, "step.rate_limited"),
+        (" else deny", AnswerKind.DENIED, "rate_limit_exceeded", "denied", "step.denied"),
+        (" else wait up to 2h", AnswerKind.PARKED, "rate_limit_exceeded", None, "step.rate_limited"),
         # It will have no room within the wait, so that waiting is no use.
-        (" else wait up to 1m", Say.RATE_LIMITED, "rate_limit_exceeded", None, "step.rate_limited"),
-        (" else require approval", Say.BLOCKED, "rate_limit_exceeded", "awaiting_approval", "approval.requested"),
+        (" else wait up to 1m", AnswerKind.RATE_LIMITED, "rate_limit_exceeded", None, "step.rate_limited"),
+        (
+            " else require approval",
+            AnswerKind.BLOCKED,
+            "rate_limit_exceeded",
+            "awaiting_approval",
+            "approval.requested",
+        ),
     ],
 )
 @in_loop
 async def test_what_becomes_of_a_step_over_a_limit(
-    otherwise: str, say: Say, reason: str, status: str | None, event: str
+    otherwise: str, say: AnswerKind, reason: str, status: str | None, event: str
 ) -> None:
     """What the rule says, under the rule's name; only what is denied or asked about has a row."""
     async with bench() as b:
         await b.begin(limited(f"1 per 1h{otherwise}"))
-        assert (await act(b, 1)).say is Say.PROCEED
+        assert (await act(b, 1)).kind is AnswerKind.PROCEED
         answer = await act(b, 2)
-        assert (answer.say, answer.rule_id) == (say, "r")
+        assert (answer.kind, answer.rule_id) == (say, "r")
         rows = await b.store.steps(b.attempt.execution.id)
         events = await b.store.events(b.attempt.execution.id)
         assert events[-1].type == event
@@ -91,8 +97,8 @@ async def test_a_window_slides(opener: Opener) -> None:
         said = []
         for at in (0, 4, 9.999, 10, 13.9, 14, 20, 24):
             b.clock.advance(at - (b.clock.now() - b.attempt.execution.created_at))
-            said.append((at, (await act(b, int(at * 1000))).say))
-        assert [at for at, say in said if say is Say.PROCEED] == [0, 4, 10, 14, 20, 24]
+            said.append((at, (await act(b, int(at * 1000))).kind))
+        assert [at for at, say in said if say is AnswerKind.PROCEED] == [0, 4, 10, 14, 20, 24]
 
 
 @in_loop
@@ -101,7 +107,7 @@ async def test_a_refused_step_that_is_tried_again_is_the_same_step(opener: Opene
     async with bench(opener) as b:
         await b.begin(limited("1 per 10s"))
         first = await act(b)
-        assert [(await act(b)).say for _ in range(3)] == [Say.RATE_LIMITED] * 3
+        assert [(await act(b)).kind for _ in range(3)] == [AnswerKind.RATE_LIMITED] * 3
         b.clock.advance(10)
         second = await act(b)
         rows = await b.store.steps(b.attempt.execution.id)
@@ -128,7 +134,7 @@ async def test_identical_calls_of_which_one_is_refused_do_not_share_a_step(opene
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(b.store, "spend", first_is_slow)
             slow, quick = await asyncio.gather(act(b), act(b))
-        assert (slow.say, quick.say) == (Say.RATE_LIMITED, Say.PROCEED)
+        assert (slow.kind, quick.kind) == (AnswerKind.RATE_LIMITED, AnswerKind.PROCEED)
         b.clock.advance(10)
         third = await act(b)
         occurrences = {row.step_id: row.occurrence for row in await b.store.steps(b.attempt.execution.id)}
@@ -164,7 +170,7 @@ async def test_over_whom_a_limit_counts(scope: str, let_in: list[bool]) -> None:
             attempt = await kernel.begin(agent_id=agent, input="{}", key=key)
             assert isinstance(attempt, Attempt)
             answer = await kernel.submit(attempt, Submission("tool_call", "act", "{}", "safe_to_retry"))
-            said.append(answer.say is Say.PROCEED)
+            said.append(answer.kind is AnswerKind.PROCEED)
             await execution.abandon(attempt)
         assert said == let_in
 
@@ -178,7 +184,7 @@ async def test_names_that_run_together_are_two_windows() -> None:
             attempt = await kernel.begin(agent_id=agent, input="{}")
             assert isinstance(attempt, Attempt)
             answer = await kernel.submit(attempt, Submission("tool_call", "act", "{}", "safe_to_retry"))
-            assert answer.say is Say.PROCEED
+            assert answer.kind is AnswerKind.PROCEED
 
 
 @in_loop
@@ -188,7 +194,11 @@ async def test_a_replay_takes_no_place(opener: Opener) -> None:
         await b.begin(limited("2 per execution"))
         await b.succeed(await act(b, 0))
         await b.begin(limited("2 per execution"))
-        assert [(await act(b, n)).say for n in (0, 1, 2)] == [Say.REPLAY, Say.PROCEED, Say.RATE_LIMITED]
+        assert [(await act(b, n)).kind for n in (0, 1, 2)] == [
+            AnswerKind.REPLAY,
+            AnswerKind.PROCEED,
+            AnswerKind.RATE_LIMITED,
+        ]
 
 
 @in_loop
@@ -210,7 +220,7 @@ async def test_a_step_that_was_cut_off_between_its_place_and_its_record_keeps_th
                 await act(b, 0)
         assert await b.store.steps(b.attempt.execution.id) == []
         await b.begin(limited("1 per 1h"))
-        assert await says(b, 2) == [Say.PROCEED, Say.RATE_LIMITED]
+        assert await says(b, 2) == [AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
 
 
 @in_loop
@@ -221,14 +231,14 @@ async def test_a_denied_step_takes_no_place(opener: Opener) -> None:
         await b.begin(deny)
         outer = await b.submit(target="outer", idempotency=ONCE)
         asked = layers('require approval for tool "act" limit 1 per 1h', 'deny tool "act" when args.n == 0')
-        assert (await act(b, 0)).say is Say.DENIED
-        assert (await act(b, 1)).say is Say.PROCEED
+        assert (await act(b, 0)).kind is AnswerKind.DENIED
+        assert (await act(b, 1)).kind is AnswerKind.PROCEED
         b.kernel = Kernel(b.store, asked)
         b.clock.advance(3600)
         b.attempt.policy = asked
         nested = await act(b, 2, parent=outer.step_id)
-        assert (nested.say, nested.rule_id) == (Say.DENIED, "__nested_wait")
-        assert (await act(b, 3)).say is Say.BLOCKED
+        assert (nested.kind, nested.rule_id) == (AnswerKind.DENIED, "__nested_wait")
+        assert (await act(b, 3)).kind is AnswerKind.BLOCKED
 
 
 def key(b: Bench, bundle: str = "b") -> str:
@@ -244,12 +254,12 @@ async def test_a_step_that_asks_takes_its_place_when_it_asks(opener: Opener) -> 
         await b.begin(ask)
         asked = await act(b, 0)
         full = await b.store.spend("another", [Spend(key(b), 1, 3600)])
-        assert (asked.say, full is not None) == (Say.BLOCKED, True)
+        assert (asked.kind, full is not None) == (AnswerKind.BLOCKED, True)
         await b.suspend()
         b.clock.advance(3600)
         await b.answer(asked.approval_id, granted=True)
         await b.begin(ask)
-        assert (await act(b, 0)).say is Say.PROCEED
+        assert (await act(b, 0)).kind is AnswerKind.PROCEED
         assert await b.store.spend("another", [Spend(key(b), 1, 3600)]) is None
 
 
@@ -259,7 +269,7 @@ async def test_nobody_is_asked_while_the_window_of_the_asking_rule_is_full(opene
     async with bench(opener) as b:
         await b.begin(layers('require approval for tool "act" limit 1 per 1h', "allow any step"))
         await b.store.spend("another", [Spend(key(b, "b0"), 1, 3600)])
-        assert (await act(b)).say is Say.RATE_LIMITED
+        assert (await act(b)).kind is AnswerKind.RATE_LIMITED
 
 
 @in_loop
@@ -271,8 +281,8 @@ async def test_a_blocked_attempt_takes_no_place(opener: Opener) -> None:
                 'default deny\nrule p { require approval for tool "pay" }\nrule r { allow tool "act" limit 1 per 1h }'
             )
         )
-        assert (await b.submit(target="pay")).say is Say.BLOCKED
-        assert (await act(b, 0)).say is Say.EXECUTION_BLOCKED
+        assert (await b.submit(target="pay")).kind is AnswerKind.BLOCKED
+        assert (await act(b, 0)).kind is AnswerKind.EXECUTION_BLOCKED
         assert await b.store.spend("another", [Spend(key(b, "bundle"), 1, 3600)]) is None
 
 
@@ -282,26 +292,26 @@ A = 'allow tool "act" limit 1 per 1h'
 @pytest.mark.parametrize(
     ("rules", "say", "by"),
     [
-        ((A, f"{A} else deny"), Say.DENIED, "rate_limit_exceeded"),
-        ((f"{A} else wait up to 2h", f"{A} else deny"), Say.DENIED, "rate_limit_exceeded"),
-        ((f"{A} else wait up to 2h", A), Say.RATE_LIMITED, "rate_limit_exceeded"),
+        ((A, f"{A} else deny"), AnswerKind.DENIED, "rate_limit_exceeded"),
+        ((f"{A} else wait up to 2h", f"{A} else deny"), AnswerKind.DENIED, "rate_limit_exceeded"),
+        ((f"{A} else wait up to 2h", A), AnswerKind.RATE_LIMITED, "rate_limit_exceeded"),
         # A question to a person is stricter than a refusal for now.
-        ((A, f"{A} else require approval"), Say.BLOCKED, ""),
-        ((f"{A} else require approval", f"{A} else deny"), Say.DENIED, "rate_limit_exceeded"),
-        ((A, 'require approval for tool "act" when args.n == 1'), Say.BLOCKED, ""),
-        (('require approval for tool "act" when args.n == 1', A), Say.BLOCKED, ""),
+        ((A, f"{A} else require approval"), AnswerKind.BLOCKED, ""),
+        ((f"{A} else require approval", f"{A} else deny"), AnswerKind.DENIED, "rate_limit_exceeded"),
+        ((A, 'require approval for tool "act" when args.n == 1'), AnswerKind.BLOCKED, ""),
+        (('require approval for tool "act" when args.n == 1', A), AnswerKind.BLOCKED, ""),
     ],
 )
 @in_loop
 async def test_of_several_full_windows_the_strictest_counts(
-    opener: Opener, rules: tuple[str, ...], say: Say, by: str
+    opener: Opener, rules: tuple[str, ...], say: AnswerKind, by: str
 ) -> None:
     """Whatever the order of the layers."""
     async with bench(opener) as b:
         await b.begin(layers(*rules))
         await act(b, 0)
         answer = await act(b, 1)
-        assert (answer.say, answer.reason) == (say, by)
+        assert (answer.kind, answer.reason) == (say, by)
 
 
 @in_loop
@@ -309,11 +319,11 @@ async def test_places_are_taken_in_every_window_or_in_none(opener: Opener) -> No
     """A refusal by one layer leaves the other's window as it was."""
     async with bench(opener) as b:
         await b.begin(layers('allow tool "act" limit 2 per 1h', 'allow tool "act" limit 1 per 10s'))
-        assert await says(b, 3) == [Say.PROCEED, Say.RATE_LIMITED, Say.RATE_LIMITED]
+        assert await says(b, 3) == [AnswerKind.PROCEED, AnswerKind.RATE_LIMITED, AnswerKind.RATE_LIMITED]
         b.clock.advance(10)
-        assert [(await act(b, n)).say for n in (3, 4)] == [Say.PROCEED, Say.RATE_LIMITED]
+        assert [(await act(b, n)).kind for n in (3, 4)] == [AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
         b.clock.advance(10)
-        assert (await act(b, 5)).say is Say.RATE_LIMITED
+        assert (await act(b, 5)).kind is AnswerKind.RATE_LIMITED
 
 
 @in_loop
@@ -335,7 +345,7 @@ async def test_a_limit_that_was_passed_over_counted_nothing(opener: Opener) -> N
     async with bench(opener) as b:
         await b.begin(layers(f"{A} else require approval", 'allow tool "act" limit 5 per 1h', A))
         await act(b, 0)
-        assert (await act(b, 1)).say is Say.BLOCKED
+        assert (await act(b, 1)).kind is AnswerKind.BLOCKED
         proposed = (await b.store.events(b.attempt.execution.id))[-3]
         assert proposed.payload["limits"] == [{"bundle": "b1", "rule_id": "r", "scope": "execution"}]
 
@@ -354,7 +364,7 @@ async def test_what_happens_while_a_place_is_taken_is_seen(monkeypatch: pytest.M
 
         monkeypatch.setattr(b.store, "spend", meanwhile)
         answer = await act(b)
-        assert (answer.say, answer.rule_id) == (Say.DENIED, "d")
+        assert (answer.kind, answer.rule_id) == (AnswerKind.DENIED, "d")
 
 
 async def broken(step_id: str, spends: Sequence[Spend]) -> Full | None:
@@ -365,22 +375,22 @@ async def broken(step_id: str, spends: Sequence[Spend]) -> Full | None:
 @pytest.mark.parametrize(
     ("clause", "say", "reason"),
     [
-        ("", Say.RATE_LIMITED, "rate_limiter_unavailable"),
-        (" if unavailable deny", Say.RATE_LIMITED, "rate_limiter_unavailable"),
-        (" else require approval", Say.RATE_LIMITED, "rate_limiter_unavailable"),
-        (" if unavailable allow", Say.PROCEED, ""),
+        ("", AnswerKind.RATE_LIMITED, "rate_limiter_unavailable"),
+        (" if unavailable deny", AnswerKind.RATE_LIMITED, "rate_limiter_unavailable"),
+        (" else require approval", AnswerKind.RATE_LIMITED, "rate_limiter_unavailable"),
+        (" if unavailable allow", AnswerKind.PROCEED, ""),
     ],
 )
 @in_loop
-async def test_a_limiter_that_fails(clause: str, say: Say, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_limiter_that_fails(clause: str, say: AnswerKind, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody passes uncounted unless the rule says so; and the next call asks the limiter again."""
     async with bench() as b:
         await b.begin(limited(f"1 per 1h{clause}"))
         with monkeypatch.context() as patch:
             patch.setattr(b.store, "spend", broken)
             answer = await act(b, 0)
-        assert (answer.say, answer.reason) == (say, reason)
-        assert (await act(b, 1)).say is Say.PROCEED
+        assert (answer.kind, answer.reason) == (say, reason)
+        assert (await act(b, 1)).kind is AnswerKind.PROCEED
 
 
 @in_loop
@@ -390,4 +400,8 @@ async def test_nobody_is_asked_while_a_limiter_fails(monkeypatch: pytest.MonkeyP
         await b.begin(layers('require approval for tool "act"', A))
         monkeypatch.setattr(b.store, "spend", broken)
         answer = await act(b, 0)
-        assert (answer.say, answer.reason, answer.rule_id) == (Say.RATE_LIMITED, "rate_limiter_unavailable", "r")
+        assert (answer.kind, answer.reason, answer.rule_id) == (
+            AnswerKind.RATE_LIMITED,
+            "rate_limiter_unavailable",
+            "r",
+        )

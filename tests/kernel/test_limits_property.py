@@ -11,7 +11,7 @@ from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import execution
 from rebuno.model import identity
-from rebuno.model.answer import Say, Submission
+from rebuno.model.answer import AnswerKind, Submission
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_text
 
@@ -69,9 +69,9 @@ async def starts(
             args = identity.canonical({"n": numbers[who]})
             answer = await kernel.submit(attempts[who], Submission("tool_call", "act", args, "safe_to_retry"))
             counted = {"execution": who, "agent": who[:1], "all": ()}[SCOPES[scope]]
-            if answer.say is Say.RATE_LIMITED:
+            if answer.kind is AnswerKind.RATE_LIMITED:
                 refused.setdefault(counted, []).append(clock.now())
-            elif answer.say is Say.PROCEED:
+            elif answer.kind is AnswerKind.PROCEED:
                 # One that was started before and cut off starts again, and has its place.
                 if answer.step_id not in seen:
                     began.setdefault(counted, []).append(clock.now())

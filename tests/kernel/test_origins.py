@@ -9,14 +9,14 @@ import uuid_utils
 
 from rebuno.journal.records import Event, Execution
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import origins
 from rebuno.kernel.core.attempt import Attempt, load
 from rebuno.kernel.history import archive, recorded_facts
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import fork as forks
 from rebuno.model import identity
-from rebuno.model.answer import Say, Submission
+from rebuno.model.answer import AnswerKind, Submission
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.compile import compile_text
@@ -44,8 +44,8 @@ def test_a_subagents_input_is_delegated(serve: Scenario) -> None:
         step = await parent.submit("ask")
         await w.create("payer", input=MAIL, spawned_by=(parent.id, step.step_id))
         child = await w.run(agent="payer")
-        assert (await child.act("note")).say is Say.PROCEED
-        assert (await child.submit("pay", PAY)).say is Say.BLOCKED
+        assert (await child.act("note")).kind is AnswerKind.PROCEED
+        assert (await child.submit("pay", PAY)).kind is AnswerKind.BLOCKED
         assert (await w.serving.step(child.id, (await w.serving.steps(child.id))[-1].step_id)).rule_id == "pay"
         client = await w.begin("payer", input=MAIL)
         assert (await client.submit("pay", PAY)).rule_id == "pay-asked"
@@ -71,7 +71,7 @@ def test_a_fork_of_a_child_is_one(serve: Scenario) -> None:
             fork = await forks.fork(w.store, copied, copied.head_seq)
             run = await w.run(agent="payer")
             assert run.id == fork.id
-            assert (await run.submit("pay", PAY)).say is Say.BLOCKED
+            assert (await run.submit("pay", PAY)).kind is AnswerKind.BLOCKED
             assert await origins.began_by(w.store, fork) == parent.id
             # No step waits for it.
             assert (await w.row(run)).spawned_step_id == ""
@@ -101,19 +101,19 @@ def _execution(**more: object) -> Execution:
 async def _made(store: SQLiteStore, forked: dict[str, object] | None = None, **more: object) -> Execution:
     # An execution that nobody runs, as a server or another version of this kernel has left it.
     execution = _execution(id=str(uuid_utils.uuid7()), **more)
-    events = [words.created(execution)]
+    events = [new_event.created(execution)]
     if forked is not None:
-        events.append(words.execution("forked", source=execution.forked_from, at_seq=execution.fork_seq, **forked))
+        events.append(new_event.execution("forked", source=execution.forked_from, at_seq=execution.fork_seq, **forked))
     assert await store.create(execution, events)
     return await store.execution(execution.id)
 
 
-async def _pays(store: SQLiteStore, execution: Execution) -> Say:
+async def _pays(store: SQLiteStore, execution: Execution) -> AnswerKind:
     kernel = Kernel(store, compile_text(PAYER))
     attempt = await kernel.begin(agent_id="payer", input=execution.input, key=execution.id)
     assert isinstance(attempt, Attempt)
     submission = Submission("tool_call", "pay", identity.canonical(PAY), "safe_to_retry", "")
-    said = (await kernel.submit(attempt, submission)).say
+    said = (await kernel.submit(attempt, submission)).kind
     steps, approvals = await load(store, execution.id)
     # What is judged again later is judged on the same facts.
     parent = await origins.began_by(store, execution)
@@ -129,18 +129,23 @@ def test_forks_and_copies_of_an_older_version() -> None:
     async def scenario(store: SQLiteStore) -> None:
         child = await _made(store, spawned_execution_id="gone", spawned_step_id="step")
         client = await _made(store)
-        assert await _pays(store, child) is Say.BLOCKED
-        assert await _pays(store, client) is Say.PROCEED
+        assert await _pays(store, child) is AnswerKind.BLOCKED
+        assert await _pays(store, client) is AnswerKind.PROCEED
         old = await _made(store, {}, forked_from=child.id, fork_seq=1)
-        assert await _pays(store, old) is Say.BLOCKED
-        assert await _pays(store, await _made(store, {}, forked_from=old.id, fork_seq=1)) is Say.BLOCKED
-        assert await _pays(store, await _made(store, {}, forked_from=client.id, fork_seq=1)) is Say.PROCEED
-        assert await _pays(store, await _made(store, {}, forked_from="gone", fork_seq=1)) is Say.BLOCKED
-        assert await _pays(store, await _made(store, {"parent": ""}, forked_from="gone", fork_seq=1)) is Say.PROCEED
-        assert await _pays(store, await _made(store, {"parent": "p"}, forked_from="gone", fork_seq=1)) is Say.BLOCKED
+        assert await _pays(store, old) is AnswerKind.BLOCKED
+        assert await _pays(store, await _made(store, {}, forked_from=old.id, fork_seq=1)) is AnswerKind.BLOCKED
+        assert await _pays(store, await _made(store, {}, forked_from=client.id, fork_seq=1)) is AnswerKind.PROCEED
+        assert await _pays(store, await _made(store, {}, forked_from="gone", fork_seq=1)) is AnswerKind.BLOCKED
+        assert (
+            await _pays(store, await _made(store, {"parent": ""}, forked_from="gone", fork_seq=1)) is AnswerKind.PROCEED
+        )
+        assert (
+            await _pays(store, await _made(store, {"parent": "p"}, forked_from="gone", fork_seq=1))
+            is AnswerKind.BLOCKED
+        )
         fork = await forks.fork(store, await store.execution(child.id), 1)
-        assert await _pays(store, fork) is Say.BLOCKED
-        assert await _pays(store, await forks.fork(store, await store.execution(client.id), 1)) is Say.PROCEED
+        assert await _pays(store, fork) is AnswerKind.BLOCKED
+        assert await _pays(store, await forks.fork(store, await store.execution(client.id), 1)) is AnswerKind.PROCEED
 
     embedded(scenario)
 
@@ -158,7 +163,7 @@ def test_an_imported_child_is_one() -> None:
         for file in files[::-1]:
             recording = archive.read(file)
             assert origins.in_doubt(recording.execution, recording.events) == "gone"
-            assert await _pays(store, await archive.restore(store, recording)) is Say.BLOCKED
+            assert await _pays(store, await archive.restore(store, recording)) is AnswerKind.BLOCKED
 
     embedded(export)
     embedded(restore)

@@ -10,10 +10,10 @@ import pytest
 from rebuno.errors import LeaseSuperseded, Stale, StoreError, StoreFull, StoreUnreachable, Terminated
 from rebuno.journal.records import Batch, ExecutionWrite, Spend
 from rebuno.journal.store import Store
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import limits
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import in_loop
@@ -71,7 +71,7 @@ async def test_a_parked_step_runs_when_there_is_room(opener: Opener, monkeypatch
             assert not task.done()
             # The jitter is a tenth of what was left.
             b.clock.advance(1.02)
-            assert (await asyncio.wait_for(task, 5)).say is Say.PROCEED
+            assert (await asyncio.wait_for(task, 5)).kind is AnswerKind.PROCEED
         events = await b.store.events(b.attempt.execution.id)
         assert [event.type for event in events[-2:]] == ["step.rate_limited", "step.executing"]
         assert events[-2].payload["until"] == "2026-01-01T00:00:30.000000Z"
@@ -89,7 +89,7 @@ async def test_of_two_that_wait_for_one_place_the_other_waits_on(opener: Opener)
             await asyncio.sleep(0.02)
             assert one.done() != two.done()
             b.clock.advance(11)
-            assert [(await asyncio.wait_for(task, 5)).say for task in (one, two)] == [Say.PROCEED] * 2
+            assert [(await asyncio.wait_for(task, 5)).kind for task in (one, two)] == [AnswerKind.PROCEED] * 2
 
 
 @in_loop
@@ -99,15 +99,15 @@ async def test_a_wait_ends_with_a_refusal(opener: Opener) -> None:
         await b.begin(WAIT)
         await act(b, 0)
         answer = await act(b, 1)
-        assert (answer.say, answer.step_id, answer.rule_id) == (Say.PARKED, "", "r")
+        assert (answer.kind, answer.step_id, answer.rule_id) == (AnswerKind.PARKED, "", "r")
         for n in (2, 3):
             b.clock.advance(10)
-            assert (await act(b, n)).say is Say.PROCEED
-            assert (await act(b, 1)).say is Say.PARKED
+            assert (await act(b, n)).kind is AnswerKind.PROCEED
+            assert (await act(b, 1)).kind is AnswerKind.PARKED
         b.clock.advance(10)
-        assert (await act(b, 4)).say is Say.PROCEED
-        assert (await act(b, 1)).say is Say.RATE_LIMITED
-        assert (await act(b, 1)).say is Say.PARKED
+        assert (await act(b, 4)).kind is AnswerKind.PROCEED
+        assert (await act(b, 1)).kind is AnswerKind.RATE_LIMITED
+        assert (await act(b, 1)).kind is AnswerKind.PARKED
         # Once for each wait, however often it asked.
         assert (await b.events()).count("step.rate_limited") == 3
 
@@ -118,18 +118,18 @@ async def test_a_park_survives_a_kill(opener: Opener) -> None:
     async with bench(opener) as b:
         await b.begin(SHORT)
         await act(b, 0)
-        assert (await act(b, 1)).say is Say.PARKED
+        assert (await act(b, 1)).kind is AnswerKind.PARKED
         b.clock.advance(1800)
         await b.begin(SHORT)
-        assert [(await act(b, n)).say for n in (0, 1)] == [Say.PROCEED, Say.PARKED]
+        assert [(await act(b, n)).kind for n in (0, 1)] == [AnswerKind.PROCEED, AnswerKind.PARKED]
         b.clock.advance(1801)
         # Another execution was quicker; an hour from now is beyond what is left.
         await b.store.spend("another", [Spend(window(b), 1, 3600)])
         await b.begin(SHORT)
-        assert [(await act(b, n)).say for n in (0, 1)] == [Say.PROCEED, Say.RATE_LIMITED]
+        assert [(await act(b, n)).kind for n in (0, 1)] == [AnswerKind.PROCEED, AnswerKind.RATE_LIMITED]
         # Refused is refused: what comes after it is a new wait.
         await b.begin(SHORT)
-        assert [(await act(b, n)).say for n in (0, 1)] == [Say.PROCEED, Say.PARKED]
+        assert [(await act(b, n)).kind for n in (0, 1)] == [AnswerKind.PROCEED, AnswerKind.PARKED]
 
 
 @in_loop
@@ -146,7 +146,7 @@ async def test_a_clock_set_back_does_not_lengthen_the_wait(opener: Opener, monke
             # By the store's clock it has waited for less than nothing.
             late = monotonic() + 31
             monkeypatch.setattr(limits, "monotonic", lambda: late)
-            assert (await asyncio.wait_for(task, 5)).say is Say.RATE_LIMITED
+            assert (await asyncio.wait_for(task, 5)).kind is AnswerKind.RATE_LIMITED
 
 
 @in_loop
@@ -156,9 +156,9 @@ async def test_a_step_inside_an_at_most_once_body_is_denied_where_it_would_wait(
         await b.begin(WAIT)
         outer = await b.submit(target="outer", idempotency="at_most_once")
         inside = await b.submit(target="inside", parent=outer.step_id)
-        assert (await act(b, 0, inside.step_id)).say is Say.PROCEED
+        assert (await act(b, 0, inside.step_id)).kind is AnswerKind.PROCEED
         denied = await act(b, 1, inside.step_id)
-        assert (denied.say, denied.rule_id) == (Say.DENIED, "__nested_wait")
+        assert (denied.kind, denied.rule_id) == (AnswerKind.DENIED, "__nested_wait")
         assert denied.reason == "a step inside the body of an at_most_once step cannot wait for its turn"
 
 
@@ -174,8 +174,8 @@ async def test_a_parked_step_sees_that_the_run_waits_for_a_person(opener: Opener
         )
         await act(b, 0)
         async with parked(b) as task:
-            assert (await b.submit(target="pay")).say is Say.BLOCKED
-            assert (await asyncio.wait_for(task, 5)).say is Say.EXECUTION_BLOCKED
+            assert (await b.submit(target="pay")).kind is AnswerKind.BLOCKED
+            assert (await asyncio.wait_for(task, 5)).kind is AnswerKind.EXECUTION_BLOCKED
 
 
 @in_loop
@@ -191,7 +191,7 @@ async def test_a_parked_step_sees_what_time_it_is_and_what_has_happened(opener: 
         await act(b, 0)
         async with parked(b) as task:
             await b.submit(target="stop")
-            assert (await asyncio.wait_for(task, 5)).say is Say.DENIED
+            assert (await asyncio.wait_for(task, 5)).kind is AnswerKind.DENIED
 
 
 @in_loop
@@ -203,7 +203,7 @@ async def test_a_parked_step_sees_that_its_execution_has_ended(opener: Opener) -
         async with parked(b) as task:
             end = Batch(
                 b.attempt.execution.id,
-                (words.execution("cancelled"),),
+                (new_event.execution("cancelled"),),
                 execution=ExecutionWrite(ExecutionStatus.CANCELLED),
             )
             b.store.write(end)
@@ -240,10 +240,10 @@ async def test_a_cancelled_wait_is_forgotten(opener: Opener) -> None:
         await act(b, 2)
         b.clock.advance(5)
         # It has waited 25 s of its 30 s, and the next place is 5 s away.
-        assert (await act(b, 1)).say is Say.PARKED
+        assert (await act(b, 1)).kind is AnswerKind.PARKED
         b.clock.advance(5.01)
         await b.store.spend("another", [Spend(window(b), 1, 10)])
-        assert (await act(b, 1)).say is Say.RATE_LIMITED
+        assert (await act(b, 1)).kind is AnswerKind.RATE_LIMITED
         assert [step.occurrence for step in await b.store.steps(b.attempt.execution.id)] == [0, 0]
 
 
@@ -257,7 +257,7 @@ async def test_a_park_whose_write_failed_is_not_remembered(
         await b.begin(WAIT)
         await act(b, 0)
         parked_for_good = await act(b, 1)
-        assert parked_for_good.say is Say.PARKED
+        assert parked_for_good.kind is AnswerKind.PARKED
         before = dict(b.attempt.parked or {})
         assert len(before) == 1
         write = type(b.store).write
@@ -298,7 +298,7 @@ async def test_a_park_that_is_stale_is_remembered_by_its_second_write(
 
         remembered: list[dict[str, float]] = []
         monkeypatch.setattr(type(b.store), "write", stale_once)
-        assert (await act(b, 1)).say is Say.PARKED
+        assert (await act(b, 1)).kind is AnswerKind.PARKED
         await asyncio.sleep(0)
         assert (len(tried), remembered) == (2, [{}])
         assert len(b.attempt.parked or {}) == 1

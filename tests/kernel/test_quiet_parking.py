@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from rebuno.kernel.core import limits
-from rebuno.model.answer import Say, Submission
+from rebuno.model.answer import AnswerKind, Submission
 from rebuno.policy.compile import compile_text
 from tests.embedded.support import in_loop
 from tests.kernel.support import Opener, bench
@@ -38,14 +38,14 @@ async def test_a_parked_step_looks_once_a_second_and_asks_once(opener: Opener, m
             return await spend(*args)  # type: ignore[arg-type]
 
         first = await b.kernel.submit(b.attempt, Submission("tool_call", "act", "{}", "safe_to_retry", ""))
-        assert first.say is Say.PROCEED
+        assert first.kind is AnswerKind.PROCEED
         began = b.store.now()
         monkeypatch.setattr("rebuno.kernel.core.limits.asyncio.sleep", slept)
         monkeypatch.setattr(b.store, "execution", looked)
         monkeypatch.setattr(b.store, "spend", asked)
         second = await b.kernel.submit(b.attempt, Submission("tool_call", "act", "{}", "safe_to_retry", ""))
         monkeypatch.undo()
-        assert second.say is Say.PROCEED
+        assert second.kind is AnswerKind.PROCEED
         waited = b.store.now() - began
         assert WINDOW <= waited <= WINDOW + 2
         assert counts["sleeps"] <= waited / limits.LOOK + 3

@@ -7,7 +7,7 @@ import pytest
 
 from rebuno.errors import ConflictError, ForbiddenError, ValidationError
 from rebuno.kernel.core.quorum import granters
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.source import Source
@@ -32,7 +32,7 @@ async def ask(b: Bench, *layers: str) -> str:
     """Asks about one step under these layers, and lets the attempt end."""
     await b.begin(asking(*layers))
     question = await b.submit()
-    assert question.say is Say.BLOCKED
+    assert question.kind is AnswerKind.BLOCKED
     await b.suspend()
     return question.approval_id
 
@@ -76,7 +76,7 @@ def test_a_step_runs_once_all_have_agreed_who_must(
         assert events.count("approval.voted") == len(people.split()) - (after != "-")
         if after != "-":
             await b.begin(asking(*layers))
-            assert (await b.submit()).say is Say.PROCEED
+            assert (await b.submit()).kind is AnswerKind.PROCEED
 
     judge(scenario)
 
@@ -159,7 +159,7 @@ def test_one_denial_ends_it(play: Play) -> None:
             await b.answer(approval_id, granted=True, by="ben")
         await b.begin(asking(TWO_OF_THREE))
         answer = await b.submit()
-        assert (answer.say, answer.reason) == (Say.DENIED, "too much")
+        assert (answer.kind, answer.reason) == (AnswerKind.DENIED, "too much")
 
     play(scenario)
 
@@ -262,7 +262,7 @@ def test_a_grant_holds_under_the_rule_of_today(then: str, people: str, now: str,
             await b.answer(approval_id, granted=True, by=name)
         await b.begin(asking(now))
         answer = await b.submit()
-        assert answer.say is (Say.PROCEED if holds else Say.BLOCKED)
+        assert answer.kind is (AnswerKind.PROCEED if holds else AnswerKind.BLOCKED)
         if not holds:
             assert answer.approval_id != approval_id
             asked = await b.store.approval(answer.approval_id)
@@ -284,7 +284,7 @@ def test_going_back_to_the_rule_of_the_start_asks_by_it(play: Play) -> None:
         await b.answer(second.approval_id, granted=True, by="ben")
         await b.begin(asking('approvers "ana"'))
         third = await b.submit()
-        assert third.say is Say.BLOCKED
+        assert third.kind is AnswerKind.BLOCKED
         assert (await b.store.approval(third.approval_id)).approvers == ("ana",)
 
     play(scenario)
@@ -296,11 +296,11 @@ def test_grant_then_deny_then_allow_again(play: Play) -> None:
     async def scenario(b: Bench) -> None:
         await b.answer(await ask(b, ""), granted=True)
         await b.begin(compile_text('bundle no\ndefault deny\nrule no { deny tool "act" because "not now" }'))
-        assert (await b.submit()).say is Say.DENIED
+        assert (await b.submit()).kind is AnswerKind.DENIED
         for policy in (asking("allow"), asking("")):
             await b.begin(policy)
             answer = await b.submit()
-            assert (answer.say, answer.reason) == (Say.DENIED, "not now")
+            assert (answer.kind, answer.reason) == (AnswerKind.DENIED, "not now")
 
     play(scenario)
 

@@ -9,7 +9,7 @@ import pytest
 from rebuno.journal.records import Approval, Copied, Execution, Step
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.core import facts, recorded_steps
-from rebuno.kernel.core.recorded_steps import Recorded
+from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
@@ -83,12 +83,14 @@ def shown(history: History) -> list[tuple[object, ...]]:
     return [(e.seq, e.target, e.args, e.result, e.approved, e.status, e.step) for e in history.evidence]
 
 
-async def read(steps: list[Step], approvals: list[Approval], looks_back: LooksBack) -> tuple[Recorded, list[Evidence]]:
+async def read(
+    steps: list[Step], approvals: list[Approval], looks_back: LooksBack
+) -> tuple[RecordedSteps, list[Evidence]]:
     """All of a log, page by page, and the evidence in the order in which it came."""
     store = await SQLiteStore.open(":memory:")
     run = Execution("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
     await store.create(run, (), Copied(tuple(steps), tuple(approvals)))
-    known = Recorded(store, "run", 2, approvals, looks_back, base=10**6, digest="digest", visited=set())
+    known = RecordedSteps(store, "run", 2, approvals, looks_back, base=10**6, digest="digest", visited=set())
     came: list[Evidence] = []
     while not known.complete:
         await known.more()
@@ -161,7 +163,7 @@ def test_who_stops_waiting_for_a_page_takes_it_from_nobody(monkeypatch: pytest.M
         run = Execution("run", "agent", None, ExecutionStatus.RUNNING, "null", "digest")
         steps, _ = log(3, 12)
         await store.create(run, (), Copied(tuple(steps)))
-        known = Recorded(store, "run", 2, (), LooksBack(SOME), base=10**6, digest="digest", visited=set())
+        known = RecordedSteps(store, "run", 2, (), LooksBack(SOME), base=10**6, digest="digest", visited=set())
         await known.more()
         impatient = asyncio.create_task(known.find(steps[-1].step_id))
         await asyncio.sleep(0)

@@ -16,7 +16,7 @@ from rebuno.kernel.core import recorded_steps as recorded_pages
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.replay import recorded as recorded_answer
 from rebuno.kernel.kernel import Kernel
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.model.identity import parse
 from rebuno.policy.compile import compile_text
 from tests.kernel.support import Bench, Play, policy
@@ -141,7 +141,7 @@ def test_only_what_ended_and_stands_goes_the_short_way(
             answer = await b.submit()
             assert at_once == (answer if answer.error else (parse(answer.result or ""),))
         else:
-            assert (await b.submit()).say is not Say.REPLAY
+            assert (await b.submit()).kind is not AnswerKind.REPLAY
 
     play(scenario)
 

@@ -15,7 +15,7 @@ from rebuno.kernel.core.limits import PlacesNeeded
 from rebuno.kernel.core.recorded_steps import PAGE
 from rebuno.kernel.core.settle import TABLE, State
 from rebuno.kernel.core.submit import route
-from rebuno.model.answer import Say, Submission
+from rebuno.model.answer import AnswerKind, Submission
 from rebuno.model.decision import Verdict
 from rebuno.policy.compile import compile_text
 from tests.kernel import test_table as cells
@@ -87,7 +87,7 @@ def test_the_table_is_the_one_that_the_readme_shows() -> None:
     assert all(list(TABLE[state]) == [Verdict.ALLOW, Verdict.APPROVAL, Verdict.DENY] for state in State)
 
 
-ROUTED = [row for row in cells.TABLE if isinstance(row[3], Say) and row[1].__name__ in STATES]
+ROUTED = [row for row in cells.TABLE if isinstance(row[3], AnswerKind) and row[1].__name__ in STATES]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ ROUTED = [row for row in cells.TABLE if isinstance(row[3], Say) and row[1].__nam
     ids=[f"{today}-{state.__name__}-{idempotency}" for today, state, idempotency, *_ in ROUTED],
 )
 def test_a_cell_answers_what_it_says_and_changes_nothing(
-    play: Play, today: str, state: cells.State, idempotency: str, expected: Say
+    play: Play, today: str, state: cells.State, idempotency: str, expected: AnswerKind
 ) -> None:
     """Asked twice, `route` gives the same answer, which its cell of the table names; the log, the rows and what the
     attempt knows stay as they were."""
@@ -111,7 +111,7 @@ def test_a_cell_answers_what_it_says_and_changes_nothing(
         assert await _memory(b) == before
         for routed in answers:
             assert isinstance(routed, Routed)
-            assert routed.answer.say is expected
+            assert routed.answer.kind is expected
             assert routed.answer.rule_id == answers[0].answer.rule_id  # type: ignore[union-attr]
         text = str(TABLE[STATES[state.__name__]][VERDICTS[today]].__doc__)
         assert expected.value in re.findall(r"\*\*(\w+)\*\*", text)
@@ -130,10 +130,10 @@ def test_a_log_that_was_not_read_is_needed_first(play: Play) -> None:
         last = _identified(b, _act(f'{{"n":{PAGE}}}'))
         assert isinstance(route(b.attempt, last), Need)
         routed, met = await _met(b, last)
-        assert routed.answer.say is Say.REPLAY
+        assert routed.answer.kind is AnswerKind.REPLAY
         assert len(met) >= 1
         first = _identified(b, _act('{"n":0}'))
-        assert (await _met(b, first))[0].answer.say is Say.REPLAY
+        assert (await _met(b, first))[0].answer.kind is AnswerKind.REPLAY
         assert isinstance(route(b.attempt, first), Routed)
 
     play(scenario)
@@ -147,12 +147,12 @@ def test_a_place_in_a_window_is_needed_first(play: Play) -> None:
         await b.begin(compile_text(text))
         step = _identified(b, _act())
         routed, met = await _met(b, step)
-        assert (routed.answer.say, met[-1:]) == (Say.PROCEED, [PlacesNeeded])
+        assert (routed.answer.kind, met[-1:]) == (AnswerKind.PROCEED, [PlacesNeeded])
         again, met = await _met(b, step)
-        assert (again.answer.say, met) == (Say.PROCEED, [])
+        assert (again.answer.kind, met) == (AnswerKind.PROCEED, [])
         other = _identified(b, _act('{"n":1}'))
         over, met = await _met(b, other)
-        assert (over.answer.say, met) == (Say.RATE_LIMITED, [PlacesNeeded])
+        assert (over.answer.kind, met) == (AnswerKind.RATE_LIMITED, [PlacesNeeded])
 
     play(scenario)
 
@@ -169,7 +169,7 @@ def test_a_long_text_is_read_beside_the_loop_first(play: Play) -> None:
         await b.begin(policy("ask"))
         known = _identified(b, _act('{"text":"' + "x" * 70_000 + '"}'))
         routed, met = await _met(b, known)
-        assert (routed.answer.say, met[-1:]) == (Say.REPLAY, [TextNeeded])
+        assert (routed.answer.kind, met[-1:]) == (AnswerKind.REPLAY, [TextNeeded])
 
     play(scenario)
 
@@ -183,8 +183,8 @@ def test_other_branches_come_before_a_person_is_asked_about_a_divergence(play: P
         await b.begin(policy("allow"))
         step = _identified(b, _act('{"n":2}', "at_most_once"))
         routed, met = await _met(b, step)
-        assert (routed.answer.say, met[-1:]) == (Say.BLOCKED, [OthersNeeded])
+        assert (routed.answer.kind, met[-1:]) == (AnswerKind.BLOCKED, [OthersNeeded])
         assert routed.answer.rule_id == "__diverged"
-        assert route(b.attempt, step).answer.say is Say.BLOCKED  # type: ignore[union-attr]
+        assert route(b.attempt, step).answer.kind is AnswerKind.BLOCKED  # type: ignore[union-attr]
 
     play(scenario)

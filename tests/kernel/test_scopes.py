@@ -6,7 +6,7 @@ from rebuno.errors import ValidationError
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.history.verify import check
 from rebuno.kernel.lifecycle.fork import fork
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.source import Source
@@ -39,29 +39,29 @@ async def granted(b: Bench, scope: str, under: Policy) -> str:
     await b.suspend()
     await b.answer(question.approval_id, granted=True, scope=scope)
     await b.begin(under)
-    assert (await b.submit(target="shell", args={"command": "cargo test"})).say is Say.PROCEED
+    assert (await b.submit(target="shell", args={"command": "cargo test"})).kind is AnswerKind.PROCEED
     return question.approval_id
 
 
 # The scope · what the agent does next (kind, target, command) → the answer.
-NEXT: list[tuple[str, str, str, str, Say]] = [
-    ("once", "tool_call", "shell", "cargo publish", Say.BLOCKED),
-    ("once", "tool_call", "shell", "cargo test", Say.BLOCKED),  # the same call again is another step
-    ("execution", "tool_call", "shell", "cargo test", Say.PROCEED),
-    ("execution", "tool_call", "shell", "cargo publish", Say.PROCEED),
-    ("execution", "tool_call", "deploy", "cargo test", Say.BLOCKED),  # another tool
-    ("execution", "local", "shell", "cargo test", Say.BLOCKED),  # another kind
-    ("rule", "tool_call", "deploy", "now", Say.PROCEED),
-    ("rule", "local", "shell", "cargo test", Say.PROCEED),
-    ("rule", "tool_call", "pay", "9", Say.BLOCKED),  # another rule
-    ("execution", "tool_call", "shell", "git push", Say.DENIED),  # no grant outranks a deny
-    ("rule", "tool_call", "shell", "git push", Say.DENIED),
+NEXT: list[tuple[str, str, str, str, AnswerKind]] = [
+    ("once", "tool_call", "shell", "cargo publish", AnswerKind.BLOCKED),
+    ("once", "tool_call", "shell", "cargo test", AnswerKind.BLOCKED),  # the same call again is another step
+    ("execution", "tool_call", "shell", "cargo test", AnswerKind.PROCEED),
+    ("execution", "tool_call", "shell", "cargo publish", AnswerKind.PROCEED),
+    ("execution", "tool_call", "deploy", "cargo test", AnswerKind.BLOCKED),  # another tool
+    ("execution", "local", "shell", "cargo test", AnswerKind.BLOCKED),  # another kind
+    ("rule", "tool_call", "deploy", "now", AnswerKind.PROCEED),
+    ("rule", "local", "shell", "cargo test", AnswerKind.PROCEED),
+    ("rule", "tool_call", "pay", "9", AnswerKind.BLOCKED),  # another rule
+    ("execution", "tool_call", "shell", "git push", AnswerKind.DENIED),  # no grant outranks a deny
+    ("rule", "tool_call", "shell", "git push", AnswerKind.DENIED),
 ]
 
 
 @pytest.mark.parametrize(("scope", "kind", "target", "command", "expected"), NEXT)
 def test_a_grant_covers_what_its_scope_says(
-    scope: str, kind: str, target: str, command: str, expected: Say, judge: Play
+    scope: str, kind: str, target: str, command: str, expected: AnswerKind, judge: Play
 ) -> None:
     """No more, for the rest of the execution however long that lasts; what is not covered is asked about."""
 
@@ -69,7 +69,7 @@ def test_a_grant_covers_what_its_scope_says(
         await granted(b, scope, rules())
         b.clock.advance(24 * HOUR)
         answer = await b.submit(kind=kind, target=target, args={"command": command})
-        assert answer.say is expected
+        assert answer.kind is expected
 
     judge(scenario)
 
@@ -98,22 +98,22 @@ def test_a_grant_ends_with_its_policy_and_its_execution(scope: str, play: Play) 
     async def scenario(b: Bench) -> None:
         await granted(b, scope, rules())
         await b.begin(rules("# another digest\n"))
-        assert (await b.submit(target="shell", args={"command": "ls"})).say is Say.BLOCKED
+        assert (await b.submit(target="shell", args={"command": "ls"})).kind is AnswerKind.BLOCKED
         await b.begin(rules(), key="run-2")
-        assert (await b.submit(target="shell", args={"command": "cargo test"})).say is Say.BLOCKED
+        assert (await b.submit(target="shell", args={"command": "cargo test"})).kind is AnswerKind.BLOCKED
 
     play(scenario)
 
 
-@pytest.mark.parametrize(("minutes", "expected"), [(4, Say.PROCEED), (6, Say.BLOCKED)])
-def test_a_rule_s_own_limit_of_age_binds_wider_grants_too(minutes: int, expected: Say, play: Play) -> None:
+@pytest.mark.parametrize(("minutes", "expected"), [(4, AnswerKind.PROCEED), (6, AnswerKind.BLOCKED)])
+def test_a_rule_s_own_limit_of_age_binds_wider_grants_too(minutes: int, expected: AnswerKind, play: Play) -> None:
     """Who answers cannot make a grant last longer than who wrote the rule allows."""
 
     async def scenario(b: Bench) -> None:
         under = compile_text('bundle b\nrule ask { require approval for tool "shell" expires 5m because "ask" }')
         await granted(b, "rule", under)
         b.clock.advance(minutes * 60)
-        assert (await b.submit(target="shell", args={"command": "ls"})).say is expected
+        assert (await b.submit(target="shell", args={"command": "ls"})).kind is expected
 
     play(scenario)
 
@@ -128,7 +128,7 @@ def test_a_covered_step_that_was_cut_off_runs_again(play: Play) -> None:
         await b.begin(rules())
         for command in ("cargo test", "ls"):
             answer = await b.submit(target="shell", args={"command": command})
-            assert answer.say is Say.PROCEED
+            assert answer.kind is AnswerKind.PROCEED
             assert (await b.store.step(answer.step_id)).approval_id == approval_id
 
     play(scenario)
@@ -141,9 +141,9 @@ def test_a_covered_step_does_not_wait_inside_an_at_most_once_body(play: Play) ->
         await granted(b, "execution", rules())
         outer = await b.submit(target="outer", idempotency="at_most_once")
         inner = await b.submit(target="shell", args={"command": "ls"}, parent=outer.step_id)
-        assert inner.say is Say.PROCEED
+        assert inner.kind is AnswerKind.PROCEED
         other = await b.submit(target="pay", parent=outer.step_id)
-        assert (other.say, other.rule_id) == (Say.DENIED, "__nested_wait")
+        assert (other.kind, other.rule_id) == (AnswerKind.DENIED, "__nested_wait")
 
     play(scenario)
 
@@ -153,8 +153,8 @@ def test_a_blocked_attempt_starts_nothing_that_is_covered(play: Play) -> None:
 
     async def scenario(b: Bench) -> None:
         await granted(b, "execution", rules())
-        assert (await b.submit(target="pay")).say is Say.BLOCKED
-        assert (await b.submit(target="shell", args={"command": "ls"})).say is Say.EXECUTION_BLOCKED
+        assert (await b.submit(target="pay")).kind is AnswerKind.BLOCKED
+        assert (await b.submit(target="shell", args={"command": "ls"})).kind is AnswerKind.EXECUTION_BLOCKED
 
     play(scenario)
 
@@ -166,9 +166,9 @@ def test_a_grant_answers_for_one_rule_only(play: Play) -> None:
         team = 'bundle team\ndefault allow\nrule rm { require approval for tool "shell" when args.command == "rm" }\n'
         under = compile_policy([Source(RULES, "ship.rbp"), Source(team, "team.rbp")])
         await granted(b, "rule", under)
-        assert (await b.submit(target="shell", args={"command": "ls"})).say is Say.PROCEED
+        assert (await b.submit(target="shell", args={"command": "ls"})).kind is AnswerKind.PROCEED
         asked = await b.submit(target="shell", args={"command": "rm"})
-        assert (asked.say, asked.rule_id) == (Say.BLOCKED, "ask")
+        assert (asked.kind, asked.rule_id) == (AnswerKind.BLOCKED, "ask")
 
     play(scenario)
 
@@ -184,13 +184,13 @@ def test_what_comes_instead_of_a_recorded_step_is_not_covered(play: Play) -> Non
         await b.answer(question.approval_id, granted=True, scope="execution")
         await b.begin(rules())
         other = await b.submit(target="pay", args={"n": 900}, idempotency=once)
-        assert other.say is Say.BLOCKED
+        assert other.kind is AnswerKind.BLOCKED
         assert '{"n":100}' in (await b.store.approval(other.approval_id)).message
         await b.begin(rules(), key="run-2")
         await b.submit(target="outer", args={"n": 1}, idempotency=once)
         await b.begin(rules(), key="run-2")
         other = await b.submit(target="outer", args={"n": 2}, idempotency=once)
-        assert (other.say, other.rule_id) == (Say.BLOCKED, "__diverged")
+        assert (other.kind, other.rule_id) == (AnswerKind.BLOCKED, "__diverged")
         with pytest.raises(ValidationError, match="leave the scope `rule` out"):
             await b.answer(other.approval_id, granted=True, scope="rule")
 
@@ -207,19 +207,19 @@ def test_the_effects_of_a_fork_can_be_granted_together(play: Play) -> None:
         key = (await fork(b.store, source.execution, source.execution.head_seq)).id
         await b.begin(rules(), key=key)
         asked = await b.submit(target="outer", idempotency=once)
-        assert (asked.say, asked.rule_id) == (Say.BLOCKED, "__fork_effect")
+        assert (asked.kind, asked.rule_id) == (AnswerKind.BLOCKED, "__fork_effect")
         await b.suspend()
         await b.answer(asked.approval_id, granted=True, scope="rule")
         await b.begin(rules(), key=key)
         for number in range(3):
             args = {} if number == 0 else {"n": number}
-            assert (await b.submit(target="outer", args=args, idempotency=once)).say is Say.PROCEED
+            assert (await b.submit(target="outer", args=args, idempotency=once)).kind is AnswerKind.PROCEED
         asked = await b.submit(target="pay", idempotency=once)
         await b.suspend()
         await b.answer(asked.approval_id, granted=True, scope="rule")
         await b.begin(rules(), key=key)
-        assert (await b.submit(target="pay", idempotency=once)).say is Say.PROCEED
-        assert (await b.submit(target="pay", args={"n": 1}, idempotency=once)).say is Say.BLOCKED
+        assert (await b.submit(target="pay", idempotency=once)).kind is AnswerKind.PROCEED
+        assert (await b.submit(target="pay", args={"n": 1}, idempotency=once)).kind is AnswerKind.BLOCKED
 
     play(scenario)
 
@@ -272,8 +272,8 @@ def test_a_denial_covers_one_step(play: Play) -> None:
         await b.suspend()
         await b.answer(question.approval_id, granted=False)
         await b.begin(rules())
-        assert (await b.submit(target="shell", args={"command": "a"})).say is Say.DENIED
-        assert (await b.submit(target="shell", args={"command": "b"})).say is Say.BLOCKED
+        assert (await b.submit(target="shell", args={"command": "a"})).kind is AnswerKind.DENIED
+        assert (await b.submit(target="shell", args={"command": "b"})).kind is AnswerKind.BLOCKED
 
     play(scenario)
 
@@ -312,7 +312,7 @@ def test_covered_arguments_are_not_approved_ones(play: Play) -> None:
         await b.answer(question.approval_id, granted=True, scope="execution")
         await b.begin(under)
         await b.succeed(await b.submit(target="pay", args={"to": "ben"}))
-        assert (await b.submit(target="send", args={"to": "ana"})).say is Say.PROCEED
-        assert (await b.submit(target="send", args={"to": "ben"})).say is Say.DENIED
+        assert (await b.submit(target="send", args={"to": "ana"})).kind is AnswerKind.PROCEED
+        assert (await b.submit(target="send", args={"to": "ben"})).kind is AnswerKind.DENIED
 
     play(scenario)

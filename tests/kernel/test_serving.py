@@ -15,8 +15,8 @@ from rebuno.errors import (
 )
 from rebuno.journal.records import Execution
 from rebuno.kernel.kernel import Kernel
-from rebuno.kernel.served.kernel import Dispatched, Outcome
-from rebuno.model.answer import Say
+from rebuno.kernel.served.kernel import Dispatched, ReportOutcome
+from rebuno.model.answer import AnswerKind
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.compile import permissive
 from tests.kernel.served import LEASE, Scenario, World
@@ -33,10 +33,10 @@ def test_an_execution_is_delivered_and_completes(serve: Scenario) -> None:
         run = await w.begin(input={"n": 1})
         await w.until(run, "dispatch.acked")
         first = await run.submit("look", {"n": 1})
-        assert first.say is Say.PROCEED
-        assert (await run.done(first, [1])).outcome is Outcome.RECORDED
+        assert first.kind is AnswerKind.PROCEED
+        assert (await run.done(first, [1])).outcome is ReportOutcome.RECORDED
         again = await run.done(first, "another")
-        assert (again.outcome, again.result) == (Outcome.REPLAY, "[1]")
+        assert (again.outcome, again.result) == (ReportOutcome.REPLAY, "[1]")
         await run.complete({"ok": True}, '{"page":2}')
         row = await w.row(run)
         assert (row.status, row.output, row.state, row.holder) == (
@@ -57,8 +57,8 @@ def test_an_execution_is_delivered_and_completes(serve: Scenario) -> None:
         assert await w.store.dispatch(run.id) is None
         with pytest.raises(Terminated):
             await run.complete(None)
-        assert (await run.submit()).say is Say.EXECUTION_TERMINAL
-        assert (await run.done(first)).outcome is Outcome.EXECUTION_TERMINAL
+        assert (await run.submit()).kind is AnswerKind.EXECUTION_TERMINAL
+        assert (await run.done(first)).outcome is ReportOutcome.EXECUTION_TERMINAL
         with pytest.raises(LeaseSuperseded):
             await run.beat()
         await w.quiet()
@@ -124,11 +124,11 @@ def test_a_repeated_request_gets_its_first_answer_on_any_replica(serve: Scenario
         first = await run.submit(number=1)
         assert await other.submit(number=1) == await run.submit(number=1)
         second = await other.submit(number=2)
-        assert (first.say, second.say) == (Say.PROCEED, Say.PROCEED)
+        assert (first.kind, second.kind) == (AnswerKind.PROCEED, AnswerKind.PROCEED)
         assert first.step_id != second.step_id
         assert (await run.submit(number=2)).step_id == second.step_id
         asked = await run.submit("pay", number=3)
-        assert asked.say is Say.BLOCKED
+        assert asked.kind is AnswerKind.BLOCKED
         assert await other.submit("pay", number=3) == asked
         assert len(await w.store.steps(run.id)) == 3
 
@@ -176,12 +176,12 @@ def test_a_lost_lease_is_delivered_anew_and_the_old_attempt_is_fenced(serve: Sce
         both = (again, again.on(w.serving))
         for n in (2, 0, 1):
             answer = await both[n % 2].submit("look", {"n": n})
-            assert (answer.say, answer.step_id, answer.result) == (Say.REPLAY, done[n].step_id, str(n))
+            assert (answer.kind, answer.step_id, answer.result) == (AnswerKind.REPLAY, done[n].step_id, str(n))
         fresh = await again.on(w.serving).submit("look", {"n": 1})
-        assert fresh.say is Say.PROCEED
+        assert fresh.kind is AnswerKind.PROCEED
         await again.done(fresh)
         unknown = await again.submit("send", idempotency="at_most_once")
-        assert (unknown.say, "indeterminate" in (unknown.error or "")) == (Say.REPLAY, True)
+        assert (unknown.kind, "indeterminate" in (unknown.error or "")) == (AnswerKind.REPLAY, True)
         assert "dispatch.failed" in await w.until(again, "dispatch.failed")
         await again.complete()
 
@@ -196,9 +196,9 @@ def test_a_question_blocks_and_its_answer_delivers_anew(serve: Scenario) -> None
         run = await w.begin()
         slow = await run.submit("slow")
         asked = await run.submit("pay")
-        assert (asked.say, await w.status(run)) == (Say.BLOCKED, ExecutionStatus.BLOCKED)
+        assert (asked.kind, await w.status(run)) == (AnswerKind.BLOCKED, ExecutionStatus.BLOCKED)
         assert await w.store.dispatch(run.id) is None
-        assert (await run.submit("new")).say is Say.EXECUTION_BLOCKED
+        assert (await run.submit("new")).kind is AnswerKind.EXECUTION_BLOCKED
         with pytest.raises(ConflictError):
             await run.complete()
         granted = await w.replicas[-1].resolve(asked.approval_id, granted=True, decided_by="ana")
@@ -209,13 +209,13 @@ def test_a_question_blocks_and_its_answer_delivers_anew(serve: Scenario) -> None
         events = [event.type for event in await w.store.events(run.id)]
         assert events[-2:] == ["execution.resumed", "dispatch.queued"]
         await w.quiet()
-        assert (await run.submit("new")).say is Say.EXECUTION_BLOCKED
-        assert (await run.on(w.replicas[-1]).done(slow, "slowly")).outcome is Outcome.RECORDED
+        assert (await run.submit("new")).kind is AnswerKind.EXECUTION_BLOCKED
+        assert (await run.on(w.replicas[-1]).done(slow, "slowly")).outcome is ReportOutcome.RECORDED
         again = await w.run()
         assert again.dispatch.attempt == 1
         assert (await again.submit("slow")).result == '"slowly"'
         paid = await again.submit("pay")
-        assert (paid.say, paid.step_id) == (Say.PROCEED, asked.step_id)
+        assert (paid.kind, paid.step_id) == (AnswerKind.PROCEED, asked.step_id)
         await again.done(paid)
         await again.complete()
 
@@ -232,7 +232,7 @@ def test_a_denied_step_is_denied_in_the_next_attempt(serve: Scenario) -> None:
         await w.serving.resolve(asked.approval_id, granted=False, decided_by="ana", rationale="too much")
         again = await w.run()
         denied = await again.submit("pay")
-        assert (denied.say, denied.reason) == (Say.DENIED, "too much")
+        assert (denied.kind, denied.reason) == (AnswerKind.DENIED, "too much")
 
     serve(scenario)
 
@@ -249,7 +249,7 @@ def test_a_bundle_that_denies_what_waits_wakes_the_execution(serve: Scenario) ->
         )
         again = await w.run()
         denied = await again.submit("pay")
-        assert (denied.say, denied.reason) == (Say.DENIED, "never")
+        assert (denied.kind, denied.reason) == (AnswerKind.DENIED, "never")
         assert (await w.serving.approval(asked.approval_id)).status == "withdrawn"
 
     serve(scenario)
@@ -264,14 +264,14 @@ def test_a_parked_step_is_delivered_again_when_it_is_due(serve: Scenario) -> Non
         run = await w.begin()
         await run.act(args={"n": 1})
         parked = await run.submit(args={"n": 2})
-        assert (parked.say, await w.status(run)) == (Say.PARKED, ExecutionStatus.RUNNING)
-        assert (await run.submit("other")).say is Say.EXECUTION_BLOCKED
+        assert (parked.kind, await w.status(run)) == (AnswerKind.PARKED, ExecutionStatus.RUNNING)
+        assert (await run.submit("other")).kind is AnswerKind.EXECUTION_BLOCKED
         w.clock.advance(30)
         await w.quiet()
         w.clock.advance(40)
         again = await w.run()
-        assert (await again.submit(args={"n": 1})).say is Say.REPLAY
-        assert (await again.submit(args={"n": 2})).say is Say.PROCEED
+        assert (await again.submit(args={"n": 1})).kind is AnswerKind.REPLAY
+        assert (await again.submit(args={"n": 2})).kind is AnswerKind.PROCEED
 
     serve(scenario)
 
@@ -286,7 +286,7 @@ def test_a_cancelled_execution_is_lost_to_its_agent(serve: Scenario) -> None:
         await w.replicas[-1].cancel(run.id)
         with pytest.raises(LeaseSuperseded):
             await run.beat()
-        assert (await run.done(step)).outcome is Outcome.EXECUTION_TERMINAL
+        assert (await run.done(step)).outcome is ReportOutcome.EXECUTION_TERMINAL
         assert (await w.serving.step(run.id, step.step_id)).status.value == "cancelled"
         with pytest.raises(ConflictError):
             await w.serving.cancel(run.id)
@@ -324,14 +324,14 @@ def test_a_policy_that_does_not_compile_any_more_stops_the_run_and_loses_nothing
         await run.act("look")
         await w.store.put_policy("agent", "bundle broken {")
         parked = await run.submit("more")
-        assert (parked.say, parked.step_id, parked.reason) == (Say.PARKED, "", "policy_unavailable")
+        assert (parked.kind, parked.step_id, parked.reason) == (AnswerKind.PARKED, "", "policy_unavailable")
         w.clock.advance(LEASE)
         await w.quiet()
         await w.serving.set_policy("agent", "bundle whole\ndefault allow\n")
         w.clock.advance(LEASE)
         again = await w.run()
-        assert (await again.submit("look")).say is Say.REPLAY
-        assert (await again.submit("more")).say is Say.PROCEED
+        assert (await again.submit("look")).kind is AnswerKind.REPLAY
+        assert (await again.submit("more")).kind is AnswerKind.PROCEED
         assert len(await w.store.steps(run.id)) == 2
 
     serve(scenario)
@@ -350,7 +350,7 @@ def test_a_done_step_that_is_denied_now_asks_a_person(serve: Scenario, monkeypat
         w.clock.advance(LEASE + 1)
         again = await w.run()
         asked = await again.submit("look", number=1)
-        assert (asked.say, asked.approval_id != "") == (Say.BLOCKED, True)
+        assert (asked.kind, asked.approval_id != "") == (AnswerKind.BLOCKED, True)
         assert await again.on(w.replicas[-1]).submit("look", number=1) == asked
         await w.replicas[-1].resolve(asked.approval_id, granted=False, decided_by="ana")
         row = await w.row(run)
@@ -373,7 +373,7 @@ def test_requests_of_a_body_are_counted_in_it(serve: Scenario) -> None:
         top = await other.submit("look")
         assert len({inner.step_id, again.step_id, top.step_id}) == 3
         refused = await other.submit("pay", parent=outer.step_id)
-        assert (refused.say, refused.rule_id) == (Say.DENIED, "__nested_wait")
+        assert (refused.kind, refused.rule_id) == (AnswerKind.DENIED, "__nested_wait")
         for step in (inner, again, top, outer):
             await run.done(step)
         with pytest.raises(ValidationError):
@@ -395,13 +395,13 @@ def test_a_request_that_is_cut_off_is_not_counted_twice(serve: Scenario) -> None
             cut.cancel()
             await asyncio.gather(cut, return_exceptions=True)
             answer = await run.submit(number=n)
-            assert answer.say is Say.PROCEED
+            assert answer.kind is AnswerKind.PROCEED
             ended = asyncio.create_task(run.done(answer))
             for _ in range(n):
                 await asyncio.sleep(0)
             ended.cancel()
             await asyncio.gather(ended, return_exceptions=True)
-            assert (await run.done(answer)).outcome in (Outcome.RECORDED, Outcome.REPLAY)
+            assert (await run.done(answer)).outcome in (ReportOutcome.RECORDED, ReportOutcome.REPLAY)
         steps = await w.store.steps(run.id)
         assert [(step.occurrence, step.submission, step.status.value) for step in steps] == [
             (n, n + 1, "succeeded") for n in range(20)

@@ -9,7 +9,7 @@ import pytest
 from rebuno.journal.records import DispatchState
 from rebuno.kernel.served import dispatcher
 from rebuno.kernel.served.kernel import Settings, Webhook
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 from tests.kernel.served import LEASE, SETTINGS, Run, Scenario, World, eventually, opened, world
@@ -71,7 +71,7 @@ def test_a_handler_that_kills_its_process_each_time_is_given_up(serve: Scenario)
         run = await w.begin()
         began = 0
         for _ in range(MOST):
-            began += (await run.submit("poison")).say is Say.PROCEED
+            began += (await run.submit("poison")).kind is AnswerKind.PROCEED
             w.clock.advance(LEASE + 1)
             if began < MOST:
                 run = await w.run()
@@ -93,7 +93,7 @@ def test_an_outcome_lets_the_count_begin_anew(serve: Scenario) -> None:
         run = await w.begin()
         for n in range(2 * MOST):
             for earlier in range(n):
-                assert (await run.submit("look", {"n": earlier})).say is Say.REPLAY
+                assert (await run.submit("look", {"n": earlier})).kind is AnswerKind.REPLAY
             await run.act("look", {"n": n})
             w.clock.advance(LEASE + 1)
             run = await w.run()
@@ -133,7 +133,7 @@ def test_an_agent_that_is_at_work_keeps_what_it_did_not_acknowledge(serve: Scena
         w.answers = None
         w.clock.advance(LEASE / 2)
         await w.quiet()
-        assert (await run.submit()).say is Say.PROCEED
+        assert (await run.submit()).kind is AnswerKind.PROCEED
 
     serve(scenario)
 

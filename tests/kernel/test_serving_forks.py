@@ -2,7 +2,7 @@
 
 import asyncio
 
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from tests.kernel.served import Scenario, World
 
 ASKS = 'bundle asks\ndefault allow\nrule pay { require approval for tool "pay" because "money" }\n'
@@ -20,7 +20,7 @@ def test_a_fork_of_several_attempts_replays_in_its_first(serve: Scenario) -> Non
         asked = await run.submit("pay")
         await w.serving.resolve(asked.approval_id, granted=True, decided_by="ana")
         again = await w.run()
-        assert (await again.submit("look")).say is Say.REPLAY
+        assert (await again.submit("look")).kind is AnswerKind.REPLAY
         await again.done(await again.submit("pay"), "paid")
         await again.complete("over")
         head = (await w.row(again)).head_seq
@@ -30,7 +30,12 @@ def test_a_fork_of_several_attempts_replays_in_its_first(serve: Scenario) -> Non
         async with asyncio.timeout(5):
             first, second = await live.submit("look"), await live.submit("look")
             paid = await live.submit("pay")
-        assert (first.say, first.result, paid.say, paid.result) == (Say.REPLAY, "1", Say.REPLAY, '"paid"')
-        assert (second.say, second.step_id != first.step_id) == (Say.PROCEED, True)
+        assert (first.kind, first.result, paid.kind, paid.result) == (
+            AnswerKind.REPLAY,
+            "1",
+            AnswerKind.REPLAY,
+            '"paid"',
+        )
+        assert (second.kind, second.step_id != first.step_id) == (AnswerKind.PROCEED, True)
 
     serve(scenario)

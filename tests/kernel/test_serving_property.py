@@ -12,7 +12,7 @@ import pytest
 from rebuno.errors import ConflictError
 from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 from tests.kernel.served import LEASE, Run, World, sound, world
@@ -63,9 +63,9 @@ class Play:
         """Whether it came to its end."""
         for target, idempotency, n in steps:
             answer = await self.ask(run, target, idempotency, n, next(numbers))
-            if answer.say in (Say.BLOCKED, Say.EXECUTION_BLOCKED):
+            if answer.kind in (AnswerKind.BLOCKED, AnswerKind.EXECUTION_BLOCKED):
                 return False
-            if answer.say is Say.PROCEED:
+            if answer.kind is AnswerKind.PROCEED:
                 self.die()
                 assert answer.step_id not in self.recorded, "what was recorded runs again"
                 self.ran[answer.step_id] += 1
@@ -83,7 +83,7 @@ class Play:
         answers = await asyncio.gather(
             *(self.any(run).submit(target, {"n": n}, idempotency=idempotency, number=number) for _ in range(times))
         )
-        assert len({(answer.say, answer.step_id) for answer in answers}) == 1, answers
+        assert len({(answer.kind, answer.step_id) for answer in answers}) == 1, answers
         return answers[0]
 
     async def attempt(self, run: Run) -> bool:

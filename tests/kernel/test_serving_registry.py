@@ -6,8 +6,8 @@ import pytest
 
 from rebuno.errors import BundleError, ConflictError, NotFoundError, ValidationError
 from rebuno.kernel.served import registry
-from rebuno.kernel.served.kernel import Delta, Serving
-from rebuno.model.answer import Say
+from rebuno.kernel.served.kernel import Serving, StepDelta
+from rebuno.model.answer import AnswerKind
 from rebuno.policy.syntax.source import Source
 from tests.kernel.served import Scenario, World, eventually
 
@@ -70,8 +70,8 @@ def test_a_new_bundle_judges_what_comes_next_on_every_replica(serve: Scenario, m
     async def scenario(w: World) -> None:
         await w.agent()
         run = await w.begin()
-        assert (await run.submit("one")).say is Say.PROCEED
-        assert (await run.on(w.replicas[-1]).submit("two")).say is Say.PROCEED
+        assert (await run.submit("one")).kind is AnswerKind.PROCEED
+        assert (await run.on(w.replicas[-1]).submit("two")).kind is AnswerKind.PROCEED
         with pytest.raises(BundleError):
             await w.serving.set_policy("agent", "bundle broken {")
         with pytest.raises(NotFoundError):
@@ -79,11 +79,11 @@ def test_a_new_bundle_judges_what_comes_next_on_every_replica(serve: Scenario, m
         assert await w.serving.bundle("agent") is None
         await w.serving.set_policy("agent", STRICT)
         denied = await run.submit("three")
-        assert (denied.say, denied.reason) == (Say.DENIED, "nothing goes")
+        assert (denied.kind, denied.reason) == (AnswerKind.DENIED, "nothing goes")
         other = run.on(w.replicas[-1])
 
         async def denies() -> bool:
-            return (await other.submit("three")).say is Say.DENIED
+            return (await other.submit("three")).kind is AnswerKind.DENIED
 
         await eventually(denies)
         assert await w.replicas[-1].bundle("agent") == STRICT
@@ -106,7 +106,7 @@ def test_others_are_served_while_a_large_bundle_is_compiled(serve: Scenario) -> 
         await setting
         # Compiled in the loop's own thread there are a handful, around the writes; no pause of the machine makes fewer.
         assert beats > 10
-        assert (await run.submit("t1")).say is Say.DENIED
+        assert (await run.submit("t1")).kind is AnswerKind.DENIED
 
     serve(scenario)
 
@@ -126,13 +126,13 @@ def test_a_yaml_bundle_is_a_bundle(serve: Scenario) -> None:
 @pytest.mark.parametrize(
     ("permissive", "layer", "say"),
     [
-        (True, None, Say.PROCEED),  # asked for aloud
-        (False, None, Say.DENIED),  # an agent without a bundle may do nothing
-        (True, STRICT, Say.DENIED),  # the layers count for it too
-        (False, "bundle open\ndefault allow\n", Say.DENIED),  # a layer gives no leave by itself
+        (True, None, AnswerKind.PROCEED),  # asked for aloud
+        (False, None, AnswerKind.DENIED),  # an agent without a bundle may do nothing
+        (True, STRICT, AnswerKind.DENIED),  # the layers count for it too
+        (False, "bundle open\ndefault allow\n", AnswerKind.DENIED),  # a layer gives no leave by itself
     ],
 )
-def test_an_agent_without_a_bundle(serve: Scenario, permissive: bool, layer: str | None, say: Say) -> None:
+def test_an_agent_without_a_bundle(serve: Scenario, permissive: bool, layer: str | None, say: AnswerKind) -> None:
     """It may do what was allowed for all, if that was asked for."""
 
     async def scenario(w: World) -> None:
@@ -140,7 +140,7 @@ def test_an_agent_without_a_bundle(serve: Scenario, permissive: bool, layer: str
         run = await w.begin()
         layers = [Source(layer, "layer.rbp")] if layer is not None else []
         other = Serving(w.store, layers=layers, permissive=permissive)
-        assert (await run.on(other).submit()).say is say
+        assert (await run.on(other).submit()).kind is say
 
     serve(scenario)
 
@@ -189,19 +189,19 @@ def test_what_a_step_publishes_reaches_listeners_of_every_replica(serve: Scenari
         with w.serving.listen(run.id) as near, w.replicas[-1].listen(run.id) as far:
 
             async def heard() -> bool:
-                await w.serving.publish("agent", run.id, run.dispatch, Delta(step.step_id, 0, "is there anybody"))
+                await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, 0, "is there anybody"))
                 return not near.empty() and not far.empty()
 
             # A replica may not have begun to listen yet.
             await eventually(heard)
-            await w.serving.publish("agent", other.id, other.dispatch, Delta(silent.step_id, 0, "elsewhere"))
+            await w.serving.publish("agent", other.id, other.dispatch, StepDelta(silent.step_id, 0, "elsewhere"))
             for n in range(3):
-                await w.serving.publish("agent", run.id, run.dispatch, Delta(step.step_id, n + 1, f"a b\n{n} ü\0"))
+                await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, n + 1, f"a b\n{n} ü\0"))
             for queue in (near, far):
                 async with asyncio.timeout(10):
                     while (delta := await queue.get()).seq == 0:
                         assert delta.data == "is there anybody"
-                    assert delta == Delta(step.step_id, 1, "a b\n0 ü\0")
+                    assert delta == StepDelta(step.step_id, 1, "a b\n0 ü\0")
                     assert [(await queue.get()).seq for _ in range(2)] == [2, 3]
 
     serve(scenario)
@@ -216,12 +216,12 @@ def test_a_piece_is_refused_where_it_cannot_be_handed_on(serve: Scenario) -> Non
         step = await run.submit()
         for data, seq in (("x" * 7001, 0), ("ü" * 3501, 0), ("\ud800", 0), ("x", -1)):
             with pytest.raises(ValidationError):
-                await w.serving.publish("agent", run.id, run.dispatch, Delta(step.step_id, seq, data))
-        await w.serving.publish("agent", run.id, run.dispatch, Delta(step.step_id, 0, "x" * 7000))
+                await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, seq, data))
+        await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, 0, "x" * 7000))
         await run.done(step)
         with pytest.raises(ConflictError):
-            await w.serving.publish("agent", run.id, run.dispatch, Delta(step.step_id, 1, "x"))
+            await w.serving.publish("agent", run.id, run.dispatch, StepDelta(step.step_id, 1, "x"))
         with pytest.raises(NotFoundError):
-            await w.serving.publish("agent", run.id, run.dispatch, Delta("s-none", 1, "x"))
+            await w.serving.publish("agent", run.id, run.dispatch, StepDelta("s-none", 1, "x"))
 
     serve(scenario)

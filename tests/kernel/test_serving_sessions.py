@@ -10,7 +10,7 @@ from rebuno.journal.served import ServedStore
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.served.create import begin_pending
 from rebuno.kernel.served.kernel import Serving, Settings
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.execution import ExecutionStatus
 from tests.kernel.served import Scenario, World
 
@@ -48,7 +48,7 @@ def test_what_blocks_keeps_its_session_busy(serve: Scenario) -> None:
         await w.agent(policy='bundle asks\nrule pay { require approval for tool "pay" }\n')
         run = await w.begin(session="chat")
         asked = await run.submit("pay")
-        assert asked.say is Say.BLOCKED
+        assert asked.kind is AnswerKind.BLOCKED
         waiting = await w.create(session="chat")
         assert waiting.status is ExecutionStatus.PENDING
         await w.serving.cancel(waiting.id)
@@ -215,18 +215,18 @@ def test_a_fork_replays_what_came_before_and_asks_about_what_comes_after(serve: 
         fork = await w.run()
         assert fork.id == forked.id
         again = await fork.submit("look")
-        assert (again.say, again.result) == (Say.REPLAY, '"done"')
+        assert (again.kind, again.result) == (AnswerKind.REPLAY, '"done"')
         assert again.step_id != looked.step_id
-        assert (await fork.submit("send", idempotency="at_most_once")).say is Say.BLOCKED
+        assert (await fork.submit("send", idempotency="at_most_once")).kind is AnswerKind.BLOCKED
         with pytest.raises(ConflictError):
             await w.serving.fork(run.id, at_seq=1, session="new")
         with pytest.raises(ValidationError):
             await w.serving.fork(run.id, at_seq=await w.serving.fork_points(run.id) + 1)
         await w.serving.fork(run.id, at_seq=1, bundle='bundle strict\ndefault deny because "no"\n')
         strict = await w.run(w.replicas[-1])
-        assert (await strict.submit("look")).say is Say.DENIED
+        assert (await strict.submit("look")).kind is AnswerKind.DENIED
         free = await w.begin()
-        assert (await free.submit("look")).say is Say.PROCEED
+        assert (await free.submit("look")).kind is AnswerKind.PROCEED
 
     serve(scenario)
 

@@ -6,9 +6,9 @@ import pytest
 
 from rebuno.errors import ConflictError, LeaseSuperseded, ValidationError
 from rebuno.kernel.lifecycle.cancel import cancel
-from rebuno.kernel.served.kernel import Outcome
+from rebuno.kernel.served.kernel import ReportOutcome
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.execution import ExecutionStatus
 from tests.kernel.served import LEASE, Run, Scenario, World
 
@@ -38,7 +38,7 @@ def test_a_child_that_ends_before_the_suspend_lets_the_parent_go_on(serve: Scena
         row = await w.serving.step(parent.id, step.step_id)
         assert (row.status.value, row.result) == ("succeeded", '{"n":1}')
         late = await parent.done(step, {"n": 2})
-        assert (late.outcome, late.result) == (Outcome.REPLAY, '{"n":1}')
+        assert (late.outcome, late.result) == (ReportOutcome.REPLAY, '{"n":1}')
         await parent.complete()
         assert await w.status(parent) is ExecutionStatus.COMPLETED
 
@@ -128,7 +128,7 @@ def test_an_agent_that_dies_while_its_step_waits_for_a_child_waits_again(serve: 
         again = await w.run()
         assert again.id == parent.id
         waits = await again.submit("ask", idempotency="at_most_once")
-        assert (waits.say, waits.step_id, waits.approval_id) == (Say.BLOCKED, step.step_id, "")
+        assert (waits.kind, waits.step_id, waits.approval_id) == (AnswerKind.BLOCKED, step.step_id, "")
         assert await w.status(parent) is ExecutionStatus.BLOCKED
         await child.complete("found")
         third = await w.run()
@@ -187,7 +187,7 @@ def test_what_a_dead_replica_left_undone_is_done_by_a_sweep(serve: Scenario) -> 
         await w.quiet()
         await w.replicas[-1].sweep()
         again = await w.run()
-        assert (again.id, (await again.submit("ask")).say) == (parent.id, Say.REPLAY)
+        assert (again.id, (await again.submit("ask")).kind) == (parent.id, AnswerKind.REPLAY)
         orphan = await spawn(w, again, await again.submit("ask", {"n": 2}))
         await cancel(w.store, parent.id)
         await w.serving.sweep()
@@ -207,7 +207,7 @@ def test_a_policy_that_denies_a_started_step_cancels_its_child(serve: Scenario) 
         w.clock.advance(LEASE / 2 + 1)
         again = await w.run()
         denied = await again.submit("ask")
-        assert (again.id, denied.say, denied.reason) == (parent.id, Say.DENIED, "stop it")
+        assert (again.id, denied.kind, denied.reason) == (parent.id, AnswerKind.DENIED, "stop it")
         assert (await w.serving.step(parent.id, step.step_id)).status.value == "failed"
         await w.serving.sweep()
         assert await w.status(child) is ExecutionStatus.CANCELLED

@@ -7,7 +7,7 @@ import pytest
 from rebuno.journal.records import Batch, NewEvent, Step, StepWrite
 from rebuno.kernel.core import events
 from rebuno.kernel.history.verify import check
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.model.step import StepStatus
 from tests.kernel.support import Bench, Play, policy
 
@@ -61,7 +61,7 @@ def test_a_granted_step_that_todays_bundle_denies_leaves_its_denial(play: Play) 
     async def scenario(b: Bench) -> None:
         await granted(b)
         await b.begin(policy("deny"))
-        assert (await b.submit()).say is Say.DENIED
+        assert (await b.submit()).kind is AnswerKind.DENIED
         log = await b.store.events(b.attempt.execution.id)
         (denial,) = [event for event in log if event.type == "step.denied"]
         assert (denial.payload["rule_id"], denial.payload["digest"]) == ("deny-act", policy("deny").digest)

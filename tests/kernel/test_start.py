@@ -8,7 +8,7 @@ from rebuno.journal.records import Batch, NewEvent
 from rebuno.kernel.core import recorded_steps
 from rebuno.kernel.core.attempt import MOST_FRESH
 from rebuno.kernel.core.submit import start
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from tests.kernel.support import Bench, Play, policy
 
 ALSO = 'rule other { deny tool "other" because "no" }\n'
@@ -49,7 +49,10 @@ def test_a_new_step_is_told_what_submit_would_answer(play: Play) -> None:
         assert not start(b.attempt, _submission(0), lambda _: None), "the log was not read yet"
         await _begun(b)
         answers = await _started(b, _submission(1), _submission(1, "other"), _submission(1), _submission(1, "other"))
-        assert [said.say for said in answers if isinstance(said, Answer)] == [Say.PROCEED, Say.DENIED] * 2
+        assert [said.kind for said in answers if isinstance(said, Answer)] == [
+            AnswerKind.PROCEED,
+            AnswerKind.DENIED,
+        ] * 2
         ids = [said.step_id for said in answers if isinstance(said, Answer)]
         steps = {step.step_id: step for step in await b.store.steps(b.attempt.execution.id)}
         assert [(steps[id].target, steps[id].occurrence) for id in ids] == [
@@ -89,10 +92,10 @@ def test_what_is_tried_again_counts_once(play: Play) -> None:
         for n in range(MOST_FRESH):
             await b.succeed(await b.submit(args={"n": n}))
         await _grown(b)
-        assert (await b.submit(args={"n": MOST_FRESH})).say is Say.PROCEED
+        assert (await b.submit(args={"n": MOST_FRESH})).kind is AnswerKind.PROCEED
         assert (b.attempt.fresh_count, len(b.attempt.fresh)) == (MOST_FRESH + 1, MOST_FRESH)
         await _grown(b)
-        assert (await b.submit(args={"lost": True}, idempotency="at_most_once")).say is Say.REPLAY
+        assert (await b.submit(args={"lost": True}, idempotency="at_most_once")).kind is AnswerKind.REPLAY
         assert b.attempt.replayed == 1
 
     play(scenario)
@@ -137,7 +140,7 @@ def test_a_number_is_kept_by_what_is_recorded_for_nobody(
         b.store.write(batch)
         await asyncio.wait({batch.committed})
         async with asyncio.timeout(5):
-            assert (await b.submit(target="other")).say is Say.DENIED
+            assert (await b.submit(target="other")).kind is AnswerKind.DENIED
         steps = await b.store.steps(b.attempt.execution.id)
         assert [step.occurrence for step in steps if step.target == "other"] == ([0] if grown else [0, 1])
 
@@ -159,6 +162,6 @@ def test_who_stops_asking_for_a_recorded_step_has_not_come_to_it(play: Play, mon
         asks.cancel()
         await asyncio.wait({asks})
         assert asks.cancelled()
-        assert (await b.submit(args={"n": 3})).say is Say.REPLAY
+        assert (await b.submit(args={"n": 3})).kind is AnswerKind.REPLAY
 
     play(scenario)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rebuno.errors import NotFoundError
-from rebuno.kernel.history.timeline import Asked, Story, Went, tell
+from rebuno.kernel.history.timeline import ApprovalView, StepOutcome, Timeline, tell
 from rebuno.kernel.lifecycle import execution
 from tests.kernel.support import Bench, bench, policy
 
@@ -15,8 +15,8 @@ ONCE = "at_most_once"
 Scenario = Callable[[Bench], Awaitable[None]]
 
 
-def _story(scenario: Scenario) -> Story:
-    async def whole() -> Story:
+def _story(scenario: Scenario) -> Timeline:
+    async def whole() -> Timeline:
         async with bench() as b:
             await scenario(b)
             return await tell(b.store, b.attempt.execution.id)
@@ -24,7 +24,7 @@ def _story(scenario: Scenario) -> Story:
     return asyncio.run(whole())
 
 
-def _attempts(story: Story) -> list[tuple[int, str, int | None]]:
+def _attempts(story: Timeline) -> list[tuple[int, str, int | None]]:
     return [(run.number, run.ended, run.replayed) for run in story.runs]
 
 
@@ -55,17 +55,17 @@ def test_a_granted_step_tells_who_decided_and_in_which_attempt_it_ran() -> None:
     story = _story(asked_and_granted)
     assert _attempts(story) == [(1, "blocked", 0), (2, "completed", 1)]
     plan, other, act = story.steps
-    assert (plan.went, plan.rule_id, plan.ran, plan.replayed) == (Went.SUCCEEDED, "local", (1,), (2,))
-    assert (other.went, other.rule_id, other.ran, other.replayed) == (Went.DENIED, "default", (), ())
+    assert (plan.went, plan.rule_id, plan.ran, plan.replayed) == (StepOutcome.SUCCEEDED, "local", (1,), (2,))
+    assert (other.went, other.rule_id, other.ran, other.replayed) == (StepOutcome.DENIED, "default", (), ())
     assert (act.went, act.verdict, act.submitted, act.ran, act.seconds) == (
-        Went.SUCCEEDED,
+        StepOutcome.SUCCEEDED,
         "require_approval",
         1,
         (2,),
         2.5,
     )
     [asked] = act.asked
-    assert asked == Asked(asked.approval_id, "policy", "granted", "ana", "fine", granted_by=("ana",))
+    assert asked == ApprovalView(asked.approval_id, "policy", "granted", "ana", "fine", granted_by=("ana",))
     assert story.runs[1].seconds == 2.5
 
 
@@ -84,8 +84,8 @@ def test_an_attempt_without_an_end_was_cut_off() -> None:
     story = _story(killed_inside_bodies)
     assert _attempts(story) == [(1, "cut off", None), (2, "completed", 1)]
     safe, once = story.steps
-    assert (safe.went, safe.ran) == (Went.SUCCEEDED, (1, 2))
-    assert (once.went, once.ran, once.replayed) == (Went.INDETERMINATE, (1,), (2,))
+    assert (safe.went, safe.ran) == (StepOutcome.SUCCEEDED, (1, 2))
+    assert (once.went, once.ran, once.replayed) == (StepOutcome.INDETERMINATE, (1,), (2,))
 
 
 async def nested(b: Bench) -> None:
@@ -167,16 +167,16 @@ async def revoked(b: Bench) -> None:
 @pytest.mark.parametrize(
     ("scenario", "went", "why"),
     [
-        (waits, Went.WAITS, ""),
-        (granted, Went.GRANTED, ""),
-        (refused, Went.DENIED, "wrong folder"),  # the person's words, not the rule's
-        (failed, Went.FAILED, "no"),
-        (running, Went.RUNNING, ""),
-        (let_go, Went.CUT_OFF, ""),  # nobody runs it any more
-        (revoked, Went.REVOKED, "deny it"),  # started once, and today's bundle denies it
+        (waits, StepOutcome.WAITS, ""),
+        (granted, StepOutcome.GRANTED, ""),
+        (refused, StepOutcome.DENIED, "wrong folder"),  # the person's words, not the rule's
+        (failed, StepOutcome.FAILED, "no"),
+        (running, StepOutcome.RUNNING, ""),
+        (let_go, StepOutcome.CUT_OFF, ""),  # nobody runs it any more
+        (revoked, StepOutcome.REVOKED, "deny it"),  # started once, and today's bundle denies it
     ],
 )
-def test_how_a_step_went(scenario: Scenario, went: Went, why: str) -> None:
+def test_how_a_step_went(scenario: Scenario, went: StepOutcome, why: str) -> None:
     """One row for each way that a step can stand."""
     [step] = _story(scenario).steps
     assert (step.went, step.why) == (went, why)

@@ -7,13 +7,13 @@ from typing import Any, cast
 import pytest
 
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.served.streams import Delta, Streams
+from rebuno.kernel.served.streams import StepDelta, Streams
 
-ONE, TWO = Delta("s", 0, "a"), Delta("s", 1, "b")
-SAME_AGAIN = Delta("s", 1, "a")
-OTHER = Delta("t", 0, "a")
+ONE, TWO = StepDelta("s", 0, "a"), StepDelta("s", 1, "b")
+SAME_AGAIN = StepDelta("s", 1, "a")
+OTHER = StepDelta("t", 0, "a")
 
-SAID: list[tuple[str, list[Delta], list[Delta]]] = [
+SAID: list[tuple[str, list[StepDelta], list[StepDelta]]] = [
     ("each once", [ONE, TWO], [ONE, TWO]),
     ("one twice, as where a store lost its answer", [ONE, ONE, TWO], [ONE, TWO]),
     ("the last twice", [ONE, TWO, TWO], [ONE, TWO]),
@@ -27,7 +27,7 @@ SAID: list[tuple[str, list[Delta], list[Delta]]] = [
 class Said:
     """A store's channel that says what it is given to say."""
 
-    def __init__(self, deltas: list[Delta]) -> None:
+    def __init__(self, deltas: list[StepDelta]) -> None:
         self.texts = [f"e1 {each.step_id} {each.seq} {each.data}" for each in deltas]
 
     async def listen(self) -> AsyncIterator[str]:
@@ -36,7 +36,7 @@ class Said:
 
 
 @pytest.mark.parametrize(("reason", "said", "heard"), SAID, ids=[row[0] for row in SAID])
-def test_a_piece_is_heard_once(reason: str, said: list[Delta], heard: list[Delta]) -> None:
+def test_a_piece_is_heard_once(reason: str, said: list[StepDelta], heard: list[StepDelta]) -> None:
     """By each who listens, whatever the channel repeats."""
 
     async def scenario() -> None:

@@ -8,7 +8,7 @@ import pytest
 from rebuno.journal.records import Execution
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.history.verify import check
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.policy.compile import compile_text
 from tests.kernel.support import Bench, bench, policy
 
@@ -50,7 +50,7 @@ async def started(b: Bench, idempotency: str) -> str:
 async def started_after_grant(b: Bench, idempotency: str) -> str:
     approval_id = await granted(b, idempotency)
     await b.begin(policy("ask"))
-    assert (await b.submit(idempotency=idempotency)).say is Say.PROCEED
+    assert (await b.submit(idempotency=idempotency)).kind is AnswerKind.PROCEED
     return approval_id
 
 
@@ -129,53 +129,53 @@ REVOKES = ("step.revoked", "approval.requested")
 WITHDRAWS = ("approval.withdrawn", "step.denied")
 
 # Today's verdict · what the journal recorded · idempotency → the answer, the step's status after it, and its events.
-TABLE: list[tuple[str, State, str, Say | str, str, tuple[str, ...]]] = [
-    ("allow", absent, SAFE, Say.PROCEED, "executing", STARTS),
-    ("allow", absent, ONCE, Say.PROCEED, "executing", STARTS),
-    ("ask", absent, SAFE, Say.BLOCKED, "awaiting_approval", ASKS),
-    ("ask", absent, ONCE, Say.BLOCKED, "awaiting_approval", ASKS),
-    ("deny", absent, SAFE, Say.DENIED, "denied", DENIED),
+TABLE: list[tuple[str, State, str, AnswerKind | str, str, tuple[str, ...]]] = [
+    ("allow", absent, SAFE, AnswerKind.PROCEED, "executing", STARTS),
+    ("allow", absent, ONCE, AnswerKind.PROCEED, "executing", STARTS),
+    ("ask", absent, SAFE, AnswerKind.BLOCKED, "awaiting_approval", ASKS),
+    ("ask", absent, ONCE, AnswerKind.BLOCKED, "awaiting_approval", ASKS),
+    ("deny", absent, SAFE, AnswerKind.DENIED, "denied", DENIED),
     # Loosening the policy does not answer a question that was put to a person; no handler runs meanwhile.
     ("allow", awaiting, SAFE, "waits", "awaiting_approval", NOTHING),
     ("ask", awaiting, SAFE, "waits", "awaiting_approval", NOTHING),
-    ("deny", awaiting, SAFE, Say.DENIED, "denied", WITHDRAWS),
-    ("allow", granted, SAFE, Say.PROCEED, "executing", STARTS),
-    ("allow", granted_long_ago, SAFE, Say.PROCEED, "executing", STARTS),
-    ("ask", granted, ONCE, Say.PROCEED, "executing", STARTS),
-    ("ask", granted_long_ago, SAFE, Say.BLOCKED, "awaiting_approval", ASKS_ANEW),
-    ("deny", granted, SAFE, Say.DENIED, "denied", DENIED),
-    ("allow", started, SAFE, Say.PROCEED, "executing", STARTS),
-    ("allow", started, ONCE, Say.REPLAY, "failed", FAILED),
-    ("ask", started, SAFE, Say.BLOCKED, "awaiting_approval", ASKS_ANEW),
-    ("ask", started, ONCE, Say.REPLAY, "failed", FAILED),
-    ("ask", started_after_grant, SAFE, Say.PROCEED, "executing", STARTS),
-    ("ask", started_after_grant, ONCE, Say.REPLAY, "failed", FAILED),
-    ("ask", started_after_grant_long_ago, SAFE, Say.BLOCKED, "awaiting_approval", ASKS_ANEW),
-    ("allow", started_after_grant_long_ago, SAFE, Say.PROCEED, "executing", STARTS),
-    ("deny", started_after_grant, SAFE, Say.DENIED, "failed", FAILED),
-    ("deny", started, SAFE, Say.DENIED, "failed", FAILED),
-    ("deny", started, ONCE, Say.DENIED, "failed", FAILED),
-    ("allow", succeeded, SAFE, Say.REPLAY, "succeeded", NOTHING),
-    ("ask", succeeded, ONCE, Say.REPLAY, "succeeded", NOTHING),
+    ("deny", awaiting, SAFE, AnswerKind.DENIED, "denied", WITHDRAWS),
+    ("allow", granted, SAFE, AnswerKind.PROCEED, "executing", STARTS),
+    ("allow", granted_long_ago, SAFE, AnswerKind.PROCEED, "executing", STARTS),
+    ("ask", granted, ONCE, AnswerKind.PROCEED, "executing", STARTS),
+    ("ask", granted_long_ago, SAFE, AnswerKind.BLOCKED, "awaiting_approval", ASKS_ANEW),
+    ("deny", granted, SAFE, AnswerKind.DENIED, "denied", DENIED),
+    ("allow", started, SAFE, AnswerKind.PROCEED, "executing", STARTS),
+    ("allow", started, ONCE, AnswerKind.REPLAY, "failed", FAILED),
+    ("ask", started, SAFE, AnswerKind.BLOCKED, "awaiting_approval", ASKS_ANEW),
+    ("ask", started, ONCE, AnswerKind.REPLAY, "failed", FAILED),
+    ("ask", started_after_grant, SAFE, AnswerKind.PROCEED, "executing", STARTS),
+    ("ask", started_after_grant, ONCE, AnswerKind.REPLAY, "failed", FAILED),
+    ("ask", started_after_grant_long_ago, SAFE, AnswerKind.BLOCKED, "awaiting_approval", ASKS_ANEW),
+    ("allow", started_after_grant_long_ago, SAFE, AnswerKind.PROCEED, "executing", STARTS),
+    ("deny", started_after_grant, SAFE, AnswerKind.DENIED, "failed", FAILED),
+    ("deny", started, SAFE, AnswerKind.DENIED, "failed", FAILED),
+    ("deny", started, ONCE, AnswerKind.DENIED, "failed", FAILED),
+    ("allow", succeeded, SAFE, AnswerKind.REPLAY, "succeeded", NOTHING),
+    ("ask", succeeded, ONCE, AnswerKind.REPLAY, "succeeded", NOTHING),
     # A done effect cannot be refused: a person decides whether the run goes on.
-    ("deny", succeeded, SAFE, Say.BLOCKED, "succeeded", REVOKES),
-    ("allow", failed, SAFE, Say.REPLAY, "failed", NOTHING),
-    ("ask", failed, ONCE, Say.REPLAY, "failed", NOTHING),
-    ("deny", failed, ONCE, Say.BLOCKED, "failed", REVOKES),
+    ("deny", succeeded, SAFE, AnswerKind.BLOCKED, "succeeded", REVOKES),
+    ("allow", failed, SAFE, AnswerKind.REPLAY, "failed", NOTHING),
+    ("ask", failed, ONCE, AnswerKind.REPLAY, "failed", NOTHING),
+    ("deny", failed, ONCE, AnswerKind.BLOCKED, "failed", REVOKES),
     # What a person has let stand replays, under the bundle that denies it and under others.
-    ("deny", succeeded_and_let_stand, SAFE, Say.REPLAY, "succeeded", NOTHING),
-    ("deny", succeeded_and_let_stand, ONCE, Say.REPLAY, "succeeded", NOTHING),
-    ("deny", failed_and_let_stand, ONCE, Say.REPLAY, "failed", NOTHING),
-    ("allow", succeeded_and_let_stand, SAFE, Say.REPLAY, "succeeded", NOTHING),
+    ("deny", succeeded_and_let_stand, SAFE, AnswerKind.REPLAY, "succeeded", NOTHING),
+    ("deny", succeeded_and_let_stand, ONCE, AnswerKind.REPLAY, "succeeded", NOTHING),
+    ("deny", failed_and_let_stand, ONCE, AnswerKind.REPLAY, "failed", NOTHING),
+    ("allow", succeeded_and_let_stand, SAFE, AnswerKind.REPLAY, "succeeded", NOTHING),
     # Leave to do it is no leave to let it stand.
-    ("deny", succeeded_after_grant, SAFE, Say.BLOCKED, "succeeded", REVOKES),
-    ("allow", revoked_while_started, SAFE, Say.DENIED, "failed", NOTHING),
-    ("ask", revoked_while_started, ONCE, Say.DENIED, "failed", NOTHING),
-    ("deny", revoked_while_started, SAFE, Say.DENIED, "failed", NOTHING),
-    ("allow", denied, SAFE, Say.DENIED, "denied", NOTHING),
-    ("ask", denied, ONCE, Say.DENIED, "denied", NOTHING),
-    ("deny", denied, SAFE, Say.DENIED, "denied", NOTHING),
-    ("allow", denied_by_a_person, SAFE, Say.DENIED, "denied", NOTHING),
+    ("deny", succeeded_after_grant, SAFE, AnswerKind.BLOCKED, "succeeded", REVOKES),
+    ("allow", revoked_while_started, SAFE, AnswerKind.DENIED, "failed", NOTHING),
+    ("ask", revoked_while_started, ONCE, AnswerKind.DENIED, "failed", NOTHING),
+    ("deny", revoked_while_started, SAFE, AnswerKind.DENIED, "failed", NOTHING),
+    ("allow", denied, SAFE, AnswerKind.DENIED, "denied", NOTHING),
+    ("ask", denied, ONCE, AnswerKind.DENIED, "denied", NOTHING),
+    ("deny", denied, SAFE, AnswerKind.DENIED, "denied", NOTHING),
+    ("allow", denied_by_a_person, SAFE, AnswerKind.DENIED, "denied", NOTHING),
 ]
 
 
@@ -185,7 +185,7 @@ TABLE: list[tuple[str, State, str, Say | str, str, tuple[str, ...]]] = [
     ids=[f"{today}-{state.__name__}-{idempotency}" for today, state, idempotency, *_ in TABLE],
 )
 def test_cell(
-    today: str, state: State, idempotency: str, expected: Say | str, status: str, events: tuple[str, ...]
+    today: str, state: State, idempotency: str, expected: AnswerKind | str, status: str, events: tuple[str, ...]
 ) -> None:
     """The stricter of today's verdict and the journal decides, and the journal keeps what was decided: in the row, and
     in the events that say so, no more and no fewer."""
@@ -204,11 +204,11 @@ def test_cell(
             else:
                 assert isinstance(begun, Attempt)
                 answer = await b.submit(idempotency=idempotency)
-                assert answer.say is expected
+                assert answer.kind is expected
                 execution_id = begun.execution.id
-                if expected is Say.BLOCKED:
+                if expected is AnswerKind.BLOCKED:
                     assert answer.approval_id not in ("", approval_id), "asked anew"
-                if expected is Say.DENIED:
+                if expected is AnswerKind.DENIED:
                     assert answer.reason
             (step,) = await b.store.steps(execution_id)
             assert step.status == status
@@ -250,7 +250,7 @@ def test_a_denial_keeps_its_reason_through_every_bundle() -> None:
         for today in ("ask", "allow", "deny"):
             await b.begin(policy(today))
             answer = await b.submit()
-            assert (answer.say, answer.reason) == (Say.DENIED, "not today")
+            assert (answer.kind, answer.reason) == (AnswerKind.DENIED, "not today")
 
     run(scenario)
 
@@ -268,10 +268,10 @@ def test_a_revoked_success_asks_once_a_digest() -> None:
         assert (await b.events()).count("step.revoked") == 1
         await b.answer(first.approval_id, granted=True)
         await b.begin(policy("deny"))
-        assert (await b.submit()).say is Say.REPLAY
+        assert (await b.submit()).kind is AnswerKind.REPLAY
         await b.begin(policy("deny", also="# another digest\n"))
         second = await b.submit()
-        assert (second.say, second.approval_id == first.approval_id) == (Say.BLOCKED, False)
+        assert (second.kind, second.approval_id == first.approval_id) == (AnswerKind.BLOCKED, False)
         assert (await b.events()).count("step.revoked") == 2
 
     run(scenario)
@@ -285,9 +285,9 @@ def test_what_stands_of_one_step_says_nothing_of_another() -> None:
         await b.succeed(await b.submit(args={"n": 2}))
         await revoked(b, SAFE)
         await b.begin(policy("deny"))
-        assert (await b.submit()).say is Say.REPLAY
+        assert (await b.submit()).kind is AnswerKind.REPLAY
         other = await b.submit(args={"n": 2})
-        assert (other.say, other.result) == (Say.BLOCKED, None)
+        assert (other.kind, other.result) == (AnswerKind.BLOCKED, None)
         assert (await b.events()).count("step.revoked") == 2
 
     run(scenario)
@@ -308,11 +308,11 @@ def test_the_recorded_verdict_stands_under_its_digest_alone() -> None:
         b.clock.advance(15 * 60 + 1)
         await b.begin(under)
         again = await b.submit(args={"n": 2})
-        assert (again.say, again.approval_id != question.approval_id) == (Say.BLOCKED, True)
+        assert (again.kind, again.approval_id != question.approval_id) == (AnswerKind.BLOCKED, True)
         await b.answer(again.approval_id, granted=True)
         b.clock.advance(15 * 60 + 1)
         await b.begin(compile_text(text + "# another digest\n"))
-        assert (await b.submit(args={"n": 2})).say is Say.PROCEED
+        assert (await b.submit(args={"n": 2})).kind is AnswerKind.PROCEED
 
     run(scenario)
 
@@ -326,7 +326,7 @@ def test_a_revoked_success_is_asked_about_no_more_once_the_bundle_allows_it() ->
         await b.submit()
         await b.suspend()
         await b.begin(policy("allow"))
-        assert (await b.submit()).say is Say.REPLAY
+        assert (await b.submit()).kind is AnswerKind.REPLAY
         assert "approval.withdrawn" in await b.events()
 
     run(scenario)
@@ -337,9 +337,9 @@ def test_a_digest_that_denies_again_asks_again_and_is_told_once() -> None:
 
     async def scenario(b: Bench) -> None:
         await succeeded(b, SAFE)
-        for today, say in (("deny", Say.BLOCKED), ("allow", Say.REPLAY), ("deny", Say.BLOCKED)):
+        for today, say in (("deny", AnswerKind.BLOCKED), ("allow", AnswerKind.REPLAY), ("deny", AnswerKind.BLOCKED)):
             await b.begin(policy(today))
-            assert (await b.submit()).say is say
+            assert (await b.submit()).kind is say
         events = await b.events()
         assert (events.count("step.revoked"), events.count("approval.requested")) == (1, 2)
 
@@ -369,14 +369,14 @@ def test_an_indeterminate_step_is_not_retried() -> None:
         await started(b, ONCE)
         await b.begin(policy("allow"))
         lost = await b.submit(idempotency=ONCE)
-        assert lost.say is Say.REPLAY
+        assert lost.kind is AnswerKind.REPLAY
         assert lost.error is not None
         assert '"indeterminate"' in lost.error
         again = await b.submit(idempotency=ONCE)
-        assert (again.say, again.rule_id) == (Say.DENIED, "__indeterminate_retry")
+        assert (again.kind, again.rule_id) == (AnswerKind.DENIED, "__indeterminate_retry")
         assert again.reason == "prior attempt outcome unknown; retry refused"
         other = await b.submit(idempotency=ONCE, args={"n": 2})
-        assert other.say is Say.PROCEED
+        assert other.kind is AnswerKind.PROCEED
 
     run(scenario)
 
@@ -390,10 +390,10 @@ def test_what_was_revoked_while_it_ran_stays_refused_and_is_not_tried_again(toda
         await revoked_while_started(b, ONCE)
         await b.begin(policy(today))
         own = await b.submit(idempotency=ONCE)
-        assert (own.say, own.reason, own.rule_id) == (Say.DENIED, "deny it", "deny-act")
+        assert (own.kind, own.reason, own.rule_id) == (AnswerKind.DENIED, "deny it", "deny-act")
         twin = await b.submit(idempotency=ONCE)
-        assert (twin.say, twin.rule_id) == (Say.DENIED, "__indeterminate_retry")
-        assert (await b.submit(idempotency=ONCE, args={"n": 2})).say is not Say.DENIED
+        assert (twin.kind, twin.rule_id) == (AnswerKind.DENIED, "__indeterminate_retry")
+        assert (await b.submit(idempotency=ONCE, args={"n": 2})).kind is not AnswerKind.DENIED
 
     run(scenario)
 
@@ -404,7 +404,7 @@ def test_the_stricter_idempotency_governs() -> None:
     async def scenario(b: Bench) -> None:
         await started(b, ONCE)
         await b.begin(policy("allow"))
-        assert (await b.submit(idempotency=SAFE)).say is Say.REPLAY
+        assert (await b.submit(idempotency=SAFE)).kind is AnswerKind.REPLAY
 
     run(scenario)
 
@@ -420,7 +420,7 @@ def test_what_was_cut_off_and_may_not_run_again_any_more_is_not_started_by_a_gra
         await b.answer(question.approval_id, granted=True)
         await b.begin(policy("ask"))
         answer = await b.submit(idempotency=ONCE)
-        assert (answer.say, answer.rule_id) == (Say.DENIED, "__indeterminate_retry")
+        assert (answer.kind, answer.rule_id) == (AnswerKind.DENIED, "__indeterminate_retry")
 
     run(scenario)
 
@@ -433,7 +433,7 @@ def test_a_grant_of_this_very_moment_is_not_from_the_future(seconds: float) -> N
         b.clock.advance(seconds)
         await granted(b, SAFE)
         await b.begin(policy("ask"))
-        assert (await b.submit()).say is Say.PROCEED
+        assert (await b.submit()).kind is AnswerKind.PROCEED
 
     run(scenario)
 
@@ -445,7 +445,7 @@ def test_a_step_inside_an_at_most_once_body_does_not_wait() -> None:
         await b.begin(policy("ask", also='rule outer { allow tool "outer" }\n'))
         outer = await b.submit(target="outer", idempotency=ONCE)
         inner = await b.submit(parent=outer.step_id)
-        assert (inner.say, inner.rule_id) == (Say.DENIED, "__nested_wait")
+        assert (inner.kind, inner.rule_id) == (AnswerKind.DENIED, "__nested_wait")
 
     run(scenario)
 
@@ -460,7 +460,7 @@ def test_a_step_inside_a_body_that_outlives_the_step_around_it_does_not_wait(ide
         inner = await b.submit(target="inner", parent=outer.step_id)
         await b.succeed(outer)
         innermost = await b.submit(parent=inner.step_id)
-        assert (innermost.say, innermost.rule_id) == (Say.DENIED, "__nested_wait")
+        assert (innermost.kind, innermost.rule_id) == (AnswerKind.DENIED, "__nested_wait")
 
     run(scenario)
 
@@ -471,10 +471,10 @@ def test_a_blocked_attempt_asks_further_questions_and_starts_nothing() -> None:
     async def scenario(b: Bench) -> None:
         await b.begin(policy("ask", also='rule rest { allow tool "*" }\n'))
         outer = await b.submit(target="outer")
-        assert (await b.submit()).say is Say.BLOCKED
-        assert (await b.submit(args={"n": 2})).say is Say.BLOCKED
-        assert (await b.submit(target="free")).say is Say.EXECUTION_BLOCKED
-        assert (await b.submit(target="free", parent=outer.step_id)).say is Say.PROCEED
+        assert (await b.submit()).kind is AnswerKind.BLOCKED
+        assert (await b.submit(args={"n": 2})).kind is AnswerKind.BLOCKED
+        assert (await b.submit(target="free")).kind is AnswerKind.EXECUTION_BLOCKED
+        assert (await b.submit(target="free", parent=outer.step_id)).kind is AnswerKind.PROCEED
         steps = await b.store.steps(b.attempt.execution.id)
         assert [step.target for step in steps] == ["outer", "act", "act", "free"]
 

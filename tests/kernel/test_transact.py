@@ -9,7 +9,7 @@ import pytest
 import rebuno.kernel
 from rebuno.errors import Stale, Terminated
 from rebuno.journal.records import Batch, NewEvent
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.transact import transact, write
 from tests.kernel.support import Bench, Play, policy
 
@@ -28,8 +28,8 @@ def test_it_is_tried_again_while_the_log_grows(play: Play) -> None:
             tries.append(tried)
             base = (await b.store.execution(execution_id)).head_seq
             if tried < 2:
-                await write(b.store, execution_id, Changes([NewEvent("approval.voted", {"n": tried})]))
-            return await write(b.store, execution_id, Changes([NewEvent("approval.voted", {})]), base=base)
+                await write(b.store, execution_id, ExecutionChanges([NewEvent("approval.voted", {"n": tried})]))
+            return await write(b.store, execution_id, ExecutionChanges([NewEvent("approval.voted", {})]), base=base)
 
         newest = await transact(one_try)
         assert tries == [0, 1, 2]

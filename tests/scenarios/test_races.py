@@ -10,7 +10,7 @@ from rebuno.kernel.history.verify import check
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.lifecycle.cancel import cancel
-from rebuno.model.answer import Say
+from rebuno.model.answer import AnswerKind
 from rebuno.policy.compile import compile_text
 from tests.kernel.support import Bench, Play, policy
 
@@ -101,13 +101,13 @@ def test_parallel_steps_are_judged_as_when_they_were_submitted(play: Play, editi
     async def scenario(b: Bench) -> None:
         await b.begin(compile_text("bundle open\ndefault allow\n"))
         answers = [await b.submit(target="act"), await b.submit(target="web")]
-        assert [answer.say for answer in answers] == [Say.PROCEED] * 2
+        assert [answer.kind for answer in answers] == [AnswerKind.PROCEED] * 2
         await b.succeed(answers[first])
         await b.succeed(answers[1 - first])
         for text in (AFTER, AFTER + edition):
             await b.begin(compile_text(text))
             for target in ("web", "act") if first else ("act", "web"):
-                assert (await b.submit(target=target)).say is Say.REPLAY
-        assert (await b.submit(target="mail")).say is Say.DENIED
+                assert (await b.submit(target=target)).kind is AnswerKind.REPLAY
+        assert (await b.submit(target="mail")).kind is AnswerKind.DENIED
 
     play(scenario)

@@ -316,11 +316,11 @@ def test_old_events_have_none_of_it() -> None:
     """A log of an earlier version is sound, and tells its story."""
 
     async def whole() -> None:
-        from rebuno.kernel.core import events as words
+        from rebuno.kernel.core import events as new_event
 
-        plain = words.failed
+        plain = new_event.failed
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(words, "failed", lambda step, raised="": plain(step))
+            patch.setattr(new_event, "failed", lambda step, raised="": plain(step))
             async with rebuno.open(":memory:", policy=rebuno.PERMISSIVE) as opened:
                 run = await opened.run(by_a_tool, {"order": {}}, id="run")
                 assert (await check(opened._core.store, run.id)).fault == ""

@@ -6,7 +6,7 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.kernel.history.replay_check import Replayed, Seen
+from rebuno.kernel.history.replay_check import Replayed, SeenStep
 from rebuno.model import identity
 from rebuno.policy.testing.backtest import Backtest
 from rebuno_cli.render.backtest import backtest
@@ -44,7 +44,7 @@ def replayed(found: Replayed, judged: Backtest | None) -> Iterator[RenderableTyp
         yield from backtest(judged, executions=1)
 
 
-def _step(step: Seen, start: int) -> Text:
+def _step(step: SeenStep, start: int) -> Text:
     line = Text(f"{step.kind} ")
     line.append(spelled(step.target), "bold")
     line.append(f" {'…' if start else ''}{escape(_args(step)[start:], _ROOM)}")
@@ -52,12 +52,12 @@ def _step(step: Seen, start: int) -> Text:
     return line
 
 
-def _apart(one: Seen, other: Seen) -> int:
+def _apart(one: SeenStep, other: SeenStep) -> int:
     """Where to begin, so that the first difference of long arguments is seen."""
     a, b = _args(one), _args(other)
     first = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     return first - _BEFORE if first > _ROOM - _BEFORE else 0
 
 
-def _args(step: Seen) -> str:
+def _args(step: SeenStep) -> str:
     return value(identity.parse(step.args), None)

@@ -7,9 +7,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.journal.records import Execution
-from rebuno.kernel.core.rate_limited import Counted, KeptOut
-from rebuno.kernel.history.divergence import Parted
-from rebuno.kernel.history.timeline import Asked, Run, Story, Told, Went
+from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep
+from rebuno.kernel.history.divergence import Divergence
+from rebuno.kernel.history.timeline import ApprovalView, AttemptView, StepOutcome, StepView, Timeline
 from rebuno.model.step import Kind
 from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled, stored
@@ -17,16 +17,16 @@ from rebuno_cli.render.layout import hanging
 from rebuno_cli.render.records import STATUS_STYLE, span, stamp
 
 _SIGN: Final = {
-    Went.SUCCEEDED: "+",
-    Went.FAILED: "x",
-    Went.INDETERMINATE: "?",
-    Went.REVOKED: "x",
-    Went.DENIED: "x",
-    Went.CANCELLED: "x",
-    Went.WAITS: "…",
-    Went.GRANTED: "…",
-    Went.RUNNING: "…",
-    Went.CUT_OFF: "?",
+    StepOutcome.SUCCEEDED: "+",
+    StepOutcome.FAILED: "x",
+    StepOutcome.INDETERMINATE: "?",
+    StepOutcome.REVOKED: "x",
+    StepOutcome.DENIED: "x",
+    StepOutcome.CANCELLED: "x",
+    StepOutcome.WAITS: "…",
+    StepOutcome.GRANTED: "…",
+    StepOutcome.RUNNING: "…",
+    StepOutcome.CUT_OFF: "?",
 }
 _STYLE: Final = {"+": "green", "x": "red", "?": "yellow", "…": "yellow"}
 _SCOPE: Final = {"execution": "this execution", "agent": "this agent", "global": "all agents together"}
@@ -35,7 +35,7 @@ _DEEPEST: Final = 6
 _NAMED: Final = 5
 
 
-def story(told: Story) -> Iterator[RenderableType]:
+def story(told: Timeline) -> Iterator[RenderableType]:
     """The whole story. A step stands under the attempt that submitted it first."""
     execution = told.execution
     head = Text(f"execution {execution.id}", "bold")
@@ -61,8 +61,8 @@ def story(told: Story) -> Iterator[RenderableType]:
             if step.submitted == run.number:
                 yield from _step(step, 1)
         yield from (_kept_out(one) for one in told.kept_out if one.attempt == run.number)
-        if run.parted is not None:
-            yield from _parted(run.parted)
+        if run.divergence is not None:
+            yield from _parted(run.divergence)
     yield Text()
     yield _end(told)
     yield from outcomes.raised(told.raised, 2)
@@ -76,9 +76,12 @@ def _apart(execution: Execution) -> Iterator[RenderableType]:
         yield Text(f"judged to its end by the policy of its start, {escape(execution.digest[:12])}", "dim")
 
 
-def _parted(parted: Parted) -> Iterator[RenderableType]:
+def _parted(divergence: Divergence) -> Iterator[RenderableType]:
     yield hanging("! ", Text("it left the way of the recorded run", "yellow"), margin=2, style="yellow")
-    ways = (("new", parted.fresh, parted.fresh_count), ("not again", parted.unvisited, parted.unvisited_count))
+    ways = (
+        ("new", divergence.fresh, divergence.fresh_count),
+        ("not again", divergence.unvisited, divergence.unvisited_count),
+    )
     for what, steps, count in ways:
         names = [f"{step.kind} {spelled(step.target, 60)} [{escape(step.step_id[:12])}]" for step in steps[:_NAMED]]
         more = f" and {count - len(names):,} more" if count > len(names) else ""
@@ -86,7 +89,7 @@ def _parted(parted: Parted) -> Iterator[RenderableType]:
             yield hanging(f"{what}: ", Text(f"{', '.join(names)}{more}"), margin=4, style="dim")
 
 
-def _run(run: Run) -> Text:
+def _run(run: AttemptView) -> Text:
     line = Text(f"attempt {run.number}", "bold")
     # An agent says nothing of its process.
     where = f"process {run.pid} on {escape(run.host)}" if run.pid else f"agent {escape(run.host)}"
@@ -99,7 +102,7 @@ def _run(run: Run) -> Text:
     return line
 
 
-def _step(step: Told, depth: int) -> Iterator[RenderableType]:
+def _step(step: StepView, depth: int) -> Iterator[RenderableType]:
     margin = 2 * min(depth, _DEEPEST)
     sign = _SIGN[step.went]
     line = Text(f"{step.kind} ")
@@ -124,7 +127,7 @@ def _step(step: Told, depth: int) -> Iterator[RenderableType]:
         yield from _step(inner, depth + 1)
 
 
-def _kept_out(kept: KeptOut) -> RenderableType:
+def _kept_out(kept: RateLimitedStep) -> RenderableType:
     line = Text(f"{kept.kind} ")
     line.append(spelled(kept.target), "bold")
     line.append(": ", "default")
@@ -136,18 +139,18 @@ def _kept_out(kept: KeptOut) -> RenderableType:
     return hanging("- ", line, margin=2, style="yellow")
 
 
-def _counted(limit: Counted) -> str:
+def _counted(limit: CountedLimit) -> str:
     return f"counted in the limit of {escape(limit.rule_id)} for {_SCOPE.get(limit.scope, escape(limit.scope))}"
 
 
-def _used(step: Told) -> Iterator[str]:
+def _used(step: StepView) -> Iterator[str]:
     if step.tokens is not None:
         yield f"used {step.tokens[0]:,} tokens of input and {step.tokens[1]:,} of output"
-    elif step.kind == Kind.LLM and step.went is Went.SUCCEEDED:
+    elif step.kind == Kind.LLM and step.went is StepOutcome.SUCCEEDED:
         yield "used nobody knows how many tokens"
 
 
-def _asked(asked: Asked) -> str:
+def _asked(asked: ApprovalView) -> str:
     text = f"approval {asked.approval_id} {asked.status}"
     if asked.cause == "revoked":
         text = f"denied by a later bundle; {text}"
@@ -162,11 +165,11 @@ def _asked(asked: Asked) -> str:
     return f"{text}: {escape(asked.rationale)}" if asked.rationale else text
 
 
-def _names(asked: Asked) -> str:
+def _names(asked: ApprovalView) -> str:
     return " and ".join(map(escape, asked.granted_by))
 
 
-def _again(step: Told) -> Iterator[str]:
+def _again(step: StepView) -> Iterator[str]:
     # What a fork took over ran in attempts of its source.
     if step.submitted and step.ran and step.ran != (step.submitted,):
         yield f"ran in {_attempts(step.ran)}"
@@ -178,7 +181,7 @@ def _attempts(numbers: tuple[int, ...]) -> str:
     return f"attempt{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
-def _end(told: Story) -> Text:
+def _end(told: Timeline) -> Text:
     execution = told.execution
     line = Text("end: " if execution.status.terminal else "so far: ", "bold")
     line.append(execution.status.value, STATUS_STYLE[execution.status.value])

@@ -9,7 +9,7 @@ from rebuno.journal.records import Commit
 from rebuno.kernel.core import limits
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Identified, Routed
-from rebuno.model.answer import Say, Unheard
+from rebuno.model.answer import AnswerKind, Unheard
 from rebuno.model.step import Idempotency
 
 
@@ -29,13 +29,13 @@ async def append(attempt: Attempt, step: Identified, routed: Routed, *, heeds_ca
     if not answer.step_id:
         committed.add_done_callback(partial(limits.remember, attempt, step.step_id, answer))
     try:
-        await committed.heard()
+        await committed.wait()
     except Stale:
         attempt.bodies.discard(step.step_id)
         raise
     except asyncio.CancelledError:
         # The caller is gone before it heard the answer.
-        if heeds_cancel and answer.say is Say.PROCEED and step.idempotency is Idempotency.ONCE:
+        if heeds_cancel and answer.kind is AnswerKind.PROCEED and step.idempotency is Idempotency.ONCE:
             with suppress(Stale):
                 await _written_at_last(attempt, step, committed)
                 raise Unheard(step.step_id) from None

@@ -6,12 +6,12 @@ from dataclasses import replace
 import uuid_utils
 
 from rebuno.journal.records import Approval, ApprovalWrite, NewEvent, Step, StepWrite
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Effects, Routed
 from rebuno.kernel.core.quorum import terms
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import Decision
 from rebuno.model.obligation import Obligation
 from rebuno.model.step import StepStatus
@@ -47,14 +47,14 @@ def ask(
         timeout_at=round(attempt.store.now() + wanted.expires, 6) if wanted.expires is not None else 0.0,
     )
     row = replace(row, status=StepStatus.AWAITING, approval_id=question.id)
-    asked = (words.awaiting(row, decision, question.id), words.requested(question, wanted.panels))
-    events = (words.proposed(row), *asked) if fresh else asked
+    asked = (new_event.awaiting(row, decision, question.id), new_event.requested(question, wanted.panels))
+    events = (new_event.proposed(row), *asked) if fresh else asked
     effects = Effects(
         events,
         (StepWrite(row, decided=0 if fresh else None),),
         (ApprovalWrite(question, requested=len(events) - 1),),
     )
-    return Routed(Answer(Say.BLOCKED, row.step_id, approval_id=question.id, rule_id=decision.rule_id), effects)
+    return Routed(Answer(AnswerKind.BLOCKED, row.step_id, approval_id=question.id, rule_id=decision.rule_id), effects)
 
 
 def refuse(known: Step, reason: str, rule_id: str = "") -> Step:
@@ -68,7 +68,7 @@ def withdraw(
 ) -> tuple[tuple[NewEvent, ...], tuple[StepWrite, ...], tuple[ApprovalWrite, ...]]:
     """A waiting step that today's bundle denies: nobody has to answer any more."""
     row = refuse(known, today.reason, today.rule_id)
-    events = (words.approval("withdrawn", question), words.denied(row, today, first=False))
+    events = (new_event.approval("withdrawn", question), new_event.denied(row, today, first=False))
     return (
         events,
         (StepWrite(row, settled=1),),

@@ -25,9 +25,9 @@ from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.effects import Identified, Need, Routed
-from rebuno.kernel.core.recorded_steps import Recorded
+from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model import identity
-from rebuno.model.answer import Said, Say
+from rebuno.model.answer import AnswerKind, CallKey
 from rebuno.model.step import Idempotency, StepStatus
 from rebuno.policy.matcher.dependencies import LooksBack
 from rebuno.policy.matcher.facts import Facts, History
@@ -103,8 +103,8 @@ class Attempt:
         # A decision that is made in another thread, which looks at `history`; see `heavy`.
         self.deciding: asyncio.Future[Any] | None = None
 
-    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> Recorded:
-        return Recorded(
+    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> RecordedSteps:
+        return RecordedSteps(
             self.store,
             self.execution.id,
             self.lease.attempt,
@@ -118,7 +118,7 @@ class Attempt:
 
     @property
     def steps(self) -> dict[str, Step]:
-        """The steps that may still be needed, as in `Recorded`."""
+        """The steps that may still be needed, as in `RecordedSteps`."""
         return self.recorded.steps
 
     @property
@@ -169,13 +169,13 @@ class Attempt:
             return int(identity.step_id(*key, 0) in self.recorded.visited)
         return occurrence
 
-    def take_next(self, said: Said) -> tuple[Any] | None:
+    def take_next(self, call_key: CallKey) -> tuple[Any] | None:
         """What the result of the recorded success reads as that the handler comes to now, if it does so in the recorded
         order and nothing like it came before, so that its number is 0: then the handler has it. Else None, and nothing
         is counted."""
         if self._freed:
             return None
-        value = self.recorded.take_next(said)
+        value = self.recorded.take_next(call_key)
         if value is not None:
             # INVARIANT: whoever has come to a step 0 in this way is counted by being visited.
             self._in_order = True
@@ -294,11 +294,11 @@ class Attempt:
     def append(self, routed: Routed) -> Commit | None:
         """Hands over what an answer rests on; None where that is recorded already, or is kept back."""
         answer, effects = routed.answer, routed.effects
-        if answer.say is Say.BLOCKED:
+        if answer.kind is AnswerKind.BLOCKED:
             self.blocked = True
         if effects is None:
             return None
-        if answer.say is Say.PROCEED:
+        if answer.kind is AnswerKind.PROCEED:
             self.start(effects.steps[0].step)
         if effects.held:
             self.hold(effects.events[0], effects.steps[0].step)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from rebuno.kernel.core.limit_outcome import OVERSPENT, Excess
+from rebuno.kernel.core.limit_outcome import OVERSPENT, ExceededLimit
 from rebuno.model.decision import Decision
 
 
-def over(decision: Decision, tokens: int) -> Iterator[Excess]:
+def over(decision: Decision, tokens: int) -> Iterator[ExceededLimit]:
     """The budgets of a decision that so many tokens have used up. What is in flight is not reserved: a call that starts
     below the cap may end above it, and the next one is refused."""
     for rule in decision.obligations:
         if rule.budget is not None and tokens >= rule.budget.tokens:
-            yield Excess(rule, rule.budget.otherwise, OVERSPENT)
+            yield ExceededLimit(rule, rule.budget.otherwise, OVERSPENT)

@@ -6,8 +6,8 @@ from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.divergence import OthersNeeded, guard, instead_of
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.grants import covering
-from rebuno.kernel.core.limit_outcome import Excess, weigh
-from rebuno.model.answer import Answer, Say
+from rebuno.kernel.core.limit_outcome import ExceededLimit, outcome_of
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, Decision, Verdict
 from rebuno.model.step import Idempotency
 
@@ -26,14 +26,14 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
             return OthersNeeded(step)
         else:
             decision = guard(attempt, step, decision)
-    limited: Excess | None = None
+    limited: ExceededLimit | None = None
     park: limits.Park | None = None
     turn = step.turn
     if turn is not None or decision.obligations:
-        turn = step.turn = turn or limits.Turn()
+        turn = step.turn = turn or limits.LimitState()
         turn.places = limits.places(decision, attempt.execution)
-        weighed = weigh(decision, [*budgets.over(decision, attempt.tokens), *turn.over()])
-        decision, limited, turn.asks = weighed.decision, weighed.kept_out, weighed.asks
+        weighed = outcome_of(decision, [*budgets.over(decision, attempt.tokens), *turn.over()])
+        decision, limited, turn.asks = weighed.decision, weighed.rate_limited, weighed.asks
         park = turn.park(attempt, step.step_id, limited)
     asks = decision.verdict is Verdict.APPROVAL and limited is None and covering(attempt, step, decision) is None
     if (asks or park is not None) and attempt.inside_once(step.parent_id):
@@ -41,7 +41,7 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
         reason = f"a step inside the body of an at_most_once step cannot wait for {what}"
         decision, asks, limited = _denied(attempt, NESTED_WAIT, reason), False, None
     if attempt.blocked and not asks and step.parent_id not in attempt.bodies:
-        return Routed(Answer(Say.EXECUTION_BLOCKED))
+        return Routed(Answer(AnswerKind.EXECUTION_BLOCKED))
     if limited is not None:
         return _rate_limited(attempt, step, limited, park)
     if turn is not None and decision.verdict is not Verdict.DENY and turn.lacks():
@@ -49,13 +49,13 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
     return decision
 
 
-def _rate_limited(attempt: Attempt, step: Identified, over: Excess, park: limits.Park | None) -> Routed:
+def _rate_limited(attempt: Attempt, step: Identified, over: ExceededLimit, park: limits.Park | None) -> Routed:
     """A step that is not recorded now: it waits for a place, or is refused."""
     rule_id = over.rule.rule_id
     if park is None:
         event = events.rate_limited(step, over.rule, over.reason, digest=attempt.policy.digest)
-        return Routed(Answer(Say.RATE_LIMITED, reason=over.reason, rule_id=rule_id), Effects((event,), ()))
-    answer = Answer(Say.PARKED, reason=over.reason, rule_id=rule_id, due=park.due)
+        return Routed(Answer(AnswerKind.RATE_LIMITED, reason=over.reason, rule_id=rule_id), Effects((event,), ()))
+    answer = Answer(AnswerKind.PARKED, reason=over.reason, rule_id=rule_id, due=park.due)
     if step.step_id in (attempt.parked or {}):
         return Routed(answer)
     event = events.rate_limited(step, over.rule, over.reason, digest=attempt.policy.digest, until=park.until)

@@ -11,7 +11,7 @@ from rebuno.model.step import Idempotency, Kind
 if TYPE_CHECKING:
     from rebuno.kernel.core.attempt import Attempt
     from rebuno.kernel.core.heavy import Foreseen
-    from rebuno.kernel.core.limits import Turn
+    from rebuno.kernel.core.limits import LimitState
 
 
 # This and the two after it are made for every step: treat them as frozen.
@@ -34,7 +34,7 @@ class Identified:
     step_id: str
     idempotency: Idempotency
     parent_id: str
-    turn: "Turn | None" = None
+    turn: "LimitState | None" = None
     foreseen: "Foreseen | None" = None
     read_ahead: bool = False
     others_came: bool = False
@@ -74,7 +74,7 @@ class Need:
 
 
 @dataclass(slots=True)
-class Changes:
+class ExecutionChanges:
     """What is about to be written to one execution, gathered piece by piece."""
 
     events: list[NewEvent] = field(default_factory=list)

@@ -16,7 +16,7 @@ OVERSPENT: Final = "execution_token_budget_exceeded"
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
+class ExceededLimit:
     """A limit or budget of `rule` that a step is over, and what then becomes of it. `wait` is how many seconds it may
     be parked, `due` when a place comes free, in seconds since 1970 (None: never)."""
 
@@ -28,16 +28,16 @@ class Excess:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """What a decision comes to. `kept_out` is what keeps the step from being recorded for now, if anything does; `asks`
-    are the rules that ask a person because of a limit or a budget."""
+class LimitOutcome:
+    """What a decision comes to. `rate_limited` is what keeps the step from being recorded for now, if anything does;
+    `asks` are the rules that ask a person because of a limit or a budget."""
 
     decision: Decision
-    kept_out: Excess | None = None
+    rate_limited: ExceededLimit | None = None
     asks: tuple[Obligation, ...] = ()
 
 
-def weigh(decision: Decision, over: Iterable[Excess]) -> Weighed:
+def outcome_of(decision: Decision, over: Iterable[ExceededLimit]) -> LimitOutcome:
     """What a policy's decision, which is no denial, comes to where a step is over these limits and budgets.
 
     The strictest wins: a denial, a question to a person, a refusal for now, a wait. Where a person is asked by another
@@ -46,9 +46,9 @@ def weigh(decision: Decision, over: Iterable[Excess]) -> Weighed:
     """
     ranked = sorted(over, key=lambda one: STRICTEST.index(one.otherwise))
     if not ranked:
-        return Weighed(decision)
+        return LimitOutcome(decision)
     if ranked[0].otherwise is Otherwise.DENY:
-        return Weighed(_ruled(Verdict.DENY, decision, ranked[0]))
+        return LimitOutcome(_ruled(Verdict.DENY, decision, ranked[0]))
     asks = [one for one in ranked if one.otherwise is Otherwise.APPROVAL]
     if asks and decision.verdict is Verdict.ALLOW:
         decision = _ruled(Verdict.APPROVAL, decision, asks[0])
@@ -56,11 +56,11 @@ def weigh(decision: Decision, over: Iterable[Excess]) -> Weighed:
     for one in ranked:
         own = (one.rule.bundle, one.rule.rule_id) == (decision.bundle, decision.rule_id)
         if one.otherwise is not Otherwise.APPROVAL and (own or allowed or one.reason == UNAVAILABLE):
-            return Weighed(decision, one)
-    return Weighed(decision, None, tuple(one.rule for one in asks))
+            return LimitOutcome(decision, one)
+    return LimitOutcome(decision, None, tuple(one.rule for one in asks))
 
 
-def _ruled(verdict: Verdict, decision: Decision, by: Excess) -> Decision:
+def _ruled(verdict: Verdict, decision: Decision, by: ExceededLimit) -> Decision:
     return Decision(
         verdict,
         by.rule.rule_id,

@@ -10,9 +10,9 @@ from rebuno.errors import LeaseSuperseded, StoreError, Terminated
 from rebuno.journal.records import Execution, NewEvent, Spend
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Effects, Identified, Need
-from rebuno.kernel.core.limit_outcome import EXCEEDED, STRICTEST, UNAVAILABLE, Excess
+from rebuno.kernel.core.limit_outcome import EXCEEDED, STRICTEST, UNAVAILABLE, ExceededLimit
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.decision import Decision
 from rebuno.model.obligation import Limit, Obligation, Otherwise, Scope
@@ -26,7 +26,7 @@ _LEAST_SLEEP: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LimitPlace:
     """A place that a step needs in the window of a rule's limit."""
 
     rule: Obligation
@@ -34,10 +34,10 @@ class Place:
     spend: Spend
 
 
-def places(decision: Decision, execution: Execution) -> tuple[Place, ...]:
+def places(decision: Decision, execution: Execution) -> tuple[LimitPlace, ...]:
     """The places that a decision asks for, those of the strictest limits first."""
     found = [
-        Place(rule, rule.limit, Spend(_key(rule, rule.limit, execution), rule.limit.number, rule.limit.window))
+        LimitPlace(rule, rule.limit, Spend(_key(rule, rule.limit, execution), rule.limit.number, rule.limit.window))
         for rule in decision.obligations
         if rule.limit is not None
     ]
@@ -68,7 +68,7 @@ class Park:
     until: float
 
 
-class Turn:
+class LimitState:
     """What the limits have said to one submission so far: which windows were full a moment ago, which places are taken.
 
     `unavailable` says that the store could not count; `began` is when the submission first waited, by a clock that
@@ -83,19 +83,19 @@ class Turn:
         self.taken: frozenset[Spend] = frozenset()
         self.unavailable = False
         self.began: float | None = None
-        self.places: tuple[Place, ...] = ()
+        self.places: tuple[LimitPlace, ...] = ()
         self.asks: tuple[Obligation, ...] = ()
 
-    def over(self) -> list[Excess]:
+    def over(self) -> list[ExceededLimit]:
         """The limits that the step is over, as far as they were asked."""
         if self.unavailable:
             return [
-                Excess(place.rule, Otherwise.RATE_LIMITED, UNAVAILABLE)
+                ExceededLimit(place.rule, Otherwise.RATE_LIMITED, UNAVAILABLE)
                 for place in self.places
                 if not place.limit.unavailable_allows
             ]
         return [
-            Excess(place.rule, place.limit.otherwise, EXCEEDED, place.limit.wait, self.full[place.spend])
+            ExceededLimit(place.rule, place.limit.otherwise, EXCEEDED, place.limit.wait, self.full[place.spend])
             for place in self.places
             if place.spend in self.full
         ]
@@ -123,7 +123,7 @@ class Turn:
         if attempt.parked is None:
             attempt.parked = await _parked(attempt)
 
-    def park(self, attempt: Attempt, step_id: str, over: Excess | None) -> Park | None:
+    def park(self, attempt: Attempt, step_id: str, over: ExceededLimit | None) -> Park | None:
         """The wait of a step that may wait; None where no place comes free within it."""
         if over is None or over.otherwise is not Otherwise.WAIT or over.due is None:
             return None
@@ -156,7 +156,7 @@ class Turn:
 class PlacesNeeded(Need):
     """The limits must be asked before a step can be recorded."""
 
-    turn: Turn
+    turn: LimitState
     step_id: str
 
     async def meet(self, attempt: Attempt) -> None:
@@ -188,7 +188,7 @@ def remember(attempt: Attempt, step_id: str, answer: Answer, committed: "asyncio
     """Keeps in mind, once that is on the disk, that a step was parked, or that it was refused and may begin anew."""
     if committed.cancelled() or committed.exception() is not None or attempt.parked is None:
         return
-    if answer.say is Say.PARKED:
+    if answer.kind is AnswerKind.PARKED:
         attempt.parked[step_id] = attempt.store.now()
     else:
         attempt.parked.pop(step_id, None)

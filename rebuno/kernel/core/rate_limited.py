@@ -9,7 +9,7 @@ _SAID: Final = ("step_id", "step_type", "target", "bundle", "rule_id", "reason")
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedLimit:
     """A limit that a step has a place in; `scope` is `execution`, `agent` or `global`."""
 
     bundle: str
@@ -22,7 +22,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOut:
+class RateLimitedStep:
     """A step that a limit refused or `parked` in an attempt, so many `times`, and that was not recorded then."""
 
     attempt: int
@@ -54,21 +54,22 @@ class Refusals:
     """The refusals read so far, those of one step and cause in one attempt as one."""
 
     def __init__(self) -> None:
-        self._seen: dict[KeptOut, int] = {}
+        self._seen: dict[RateLimitedStep, int] = {}
 
     def read(self, event: Event, attempt: int) -> None:
         """Takes in a `step.rate_limited`; raises `KeyError` where it was damaged."""
         step_id, kind, target, bundle, rule_id, reason = (str(event.payload[key]) for key in _SAID)
-        one = KeptOut(attempt, step_id, kind, target, bundle, rule_id, reason, parked="until" in event.payload)
+        one = RateLimitedStep(attempt, step_id, kind, target, bundle, rule_id, reason, parked="until" in event.payload)
         self._seen[one] = self._seen.get(one, 0) + 1
 
-    def told(self) -> tuple[KeptOut, ...]:
+    def told(self) -> tuple[RateLimitedStep, ...]:
         """All of them, in the order of their first time."""
         return tuple(replace(one, times=times) for one, times in self._seen.items())
 
 
-def counted(event: Event) -> tuple[Counted, ...]:
+def counted(event: Event) -> tuple[CountedLimit, ...]:
     """The limits that the first event of a step names; raises `KeyError` or `TypeError` where it was damaged."""
     return tuple(
-        Counted(str(one["bundle"]), str(one["rule_id"]), str(one["scope"])) for one in event.payload.get("limits", ())
+        CountedLimit(str(one["bundle"]), str(one["rule_id"]), str(one["scope"]))
+        for one in event.payload.get("limits", ())
     )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import filterfalse
 
 from rebuno.journal.success_page import Success, Successes
-from rebuno.model.answer import Said
+from rebuno.model.answer import CallKey
 
 
-class Ahead:
+class PageAhead:
     """The successes of a page that the handler has not come to; `since` is the event after which the page begins,
     `head` the first of them (None: it has come to all)."""
 
@@ -20,7 +20,7 @@ class Ahead:
         self.head = next(self._behind, None)
         # Those behind the head that the handler came to before it.
         self._taken: set[str] = set()
-        self._index: dict[tuple[Said, str], Success] | None = None
+        self._index: dict[tuple[CallKey, str], Success] | None = None
 
     def take_head(self) -> None:
         """The handler has come to the first."""
@@ -38,11 +38,11 @@ class Ahead:
     def _is_taken(self, success: Success) -> bool:
         return success[0] in self._taken
 
-    def find(self, said: Said, number: str) -> Success | None:
+    def find(self, call_key: CallKey, number: str) -> Success | None:
         """The success that this was said of, with this number among identical ones."""
         if self._index is None:
             self._index = {(success[1], success[2]): success for success in self.page.rows}
-        return self._index.get((said, number))
+        return self._index.get((call_key, number))
 
     def holds(self, step_id: str) -> bool:
         """Whether a step is of this page."""

@@ -11,9 +11,9 @@ from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.journal.success_page import Success, Successes
 from rebuno.kernel.core import facts
-from rebuno.kernel.core.read_ahead import Ahead
+from rebuno.kernel.core.read_ahead import PageAhead
 from rebuno.model import identity
-from rebuno.model.answer import Said
+from rebuno.model.answer import CallKey
 from rebuno.model.step import Idempotency, StepStatus
 from rebuno.policy.matcher.dependencies import LooksBack
 from rebuno.policy.matcher.facts import Evidence, History
@@ -29,7 +29,7 @@ _SUCCEEDED: Final = StepStatus.SUCCEEDED
 Content = tuple[str, str, str]
 
 
-class Recorded:
+class RecordedSteps:
     """The steps and approvals of one execution, as far as they were read, and the evidence in them.
 
     `steps` holds those that the attempt may still need: a step that ended is left out once its handler has had it,
@@ -63,10 +63,10 @@ class Recorded:
         self.approvals = {approval.id: approval for approval in approvals}
         self.history = History()
         self.visited = visited
-        self.unvisited: dict[str, Said | None] = {}
-        self._expected: dict[Said, list[Step]] = {}
+        self.unvisited: dict[str, CallKey | None] = {}
+        self._expected: dict[CallKey, list[Step]] = {}
         # The pages that the handler goes through, two at most: what comes after them is not read.
-        self.ahead: list[Ahead] = []
+        self.ahead: list[PageAhead] = []
         # The tokens that all steps read so far are known to have used.
         self.tokens = 0
         # Characters that policies may look at: the input, arguments and results as JSON.
@@ -164,7 +164,7 @@ class Recorded:
         if isinstance(page, list):
             self._take(page)
         else:
-            self.ahead.append(Ahead(page, self._after))
+            self.ahead.append(PageAhead(page, self._after))
             self._after = page.last
             self.at_end = len(page.rows) < PAGE
         if not self.at_end:
@@ -190,7 +190,7 @@ class Recorded:
         ids = {success[0] for success in page.rows} if self._asked else ()
         return page.digest == self._digest and page.last <= self._base and self._asked.isdisjoint(ids)
 
-    async def _bring(self, step_id: str, ahead: Ahead) -> None:
+    async def _bring(self, step_id: str, ahead: PageAhead) -> None:
         """Reads one of the steps ahead so that it is known like any other."""
         step = await self._store.step(step_id)
         if ahead in self.ahead and step_id not in self.steps:
@@ -237,27 +237,27 @@ class Recorded:
             if ended:
                 self._forget(step)
             return
-        said: Said | None = None
+        call_key: CallKey | None = None
         if ended and self._whole >= 2 * PAGE:
             self.steps[step_id] = _bare(step)
         elif ended:
             self._whole += 1
             if step.status is _SUCCEEDED:
-                said = (step.parent_id, step.kind, step.target, step.args)
-                if said in self._expected:
-                    self._expected[said].append(step)
+                call_key = (step.parent_id, step.kind, step.target, step.args)
+                if call_key in self._expected:
+                    self._expected[call_key].append(step)
                 else:
-                    self._expected[said] = [step]
-        self.unvisited[step_id] = said
+                    self._expected[call_key] = [step]
+        self.unvisited[step_id] = call_key
 
-    def take_next(self, said: Said) -> tuple[Any] | None:
+    def take_next(self, call_key: CallKey) -> tuple[Any] | None:
         """What the result of the success reads as that the handler comes to now, if it comes to them in their order and
         said this the first time: then it has come to it. Else None."""
         # What comes may be a page of other steps, and then nothing is ahead.
         while self.ahead or (self._come() and self.ahead):
             ahead = self.ahead[0]
             success = ahead.head
-            if success is not None and success[1] == said:
+            if success is not None and success[1] == call_key:
                 # Where somebody waits for a step, it may be this very one.
                 if success[2] != "0" or self.sought:
                     return None
@@ -283,13 +283,13 @@ class Recorded:
         self._leave_pages()
         return True
 
-    def success(self, said: Said, number: str) -> Success | None:
+    def success(self, call_key: CallKey, number: str) -> Success | None:
         """The success ahead that this was said of, with this number; None where none is."""
         for ahead in self.ahead:
-            if (success := ahead.find(said, number)) is not None:
+            if (success := ahead.find(call_key, number)) is not None:
                 return success
         if len(self.ahead) == 1 and self._come():
-            return self.success(said, number)
+            return self.success(call_key, number)
         return None
 
     def take(self, success: Success) -> None:
@@ -307,12 +307,12 @@ class Recorded:
         while self.ahead and self.ahead[0].head is None:
             self.tokens += self.ahead.pop(0).page.tokens
 
-    def expected(self, said: Said) -> Step | None:
+    def expected(self, call_key: CallKey) -> Step | None:
         """The first of the successes that this was said of and that the handler has not come to; None where none has
         been read."""
-        steps = self._expected.get(said)
+        steps = self._expected.get(call_key)
         if steps is None and not self.ahead and self._come():
-            steps = self._expected.get(said)
+            steps = self._expected.get(call_key)
         return steps[0] if steps else None
 
     def _come(self) -> bool:
@@ -367,9 +367,9 @@ class Recorded:
         if step_id not in self.unvisited:
             self.visited.add(step_id)
             return
-        said, step = self.unvisited[step_id], self.steps.get(step_id)
-        if said is not None and step is not None:
-            self.take_expected(said, step)
+        call_key, step = self.unvisited[step_id], self.steps.get(step_id)
+        if call_key is not None and step is not None:
+            self.take_expected(call_key, step)
             return
         self.visited.add(step_id)
         del self.unvisited[step_id]
@@ -377,14 +377,14 @@ class Recorded:
             self._whole -= bool(step.args)
             self._forget(step)
 
-    def take_expected(self, said: Said, step: Step) -> None:
+    def take_expected(self, call_key: CallKey, step: Step) -> None:
         """The handler has come to what was `expected`."""
         step_id = step.step_id
         self.visited.add(step_id)
         del self.unvisited[step_id]
-        steps = self._expected[said]
+        steps = self._expected[call_key]
         if len(steps) == 1:
-            del self._expected[said]
+            del self._expected[call_key]
         else:
             steps.remove(step)
         self._whole -= 1

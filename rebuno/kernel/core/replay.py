@@ -8,13 +8,13 @@ from rebuno.kernel.core.effects import Need
 from rebuno.kernel.core.identify import identified_as
 from rebuno.kernel.core.submit import route_row
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Said, Say
+from rebuno.model.answer import Answer, AnswerKind, CallKey
 from rebuno.model.step import StepStatus
 
 _ENDED: Final = (StepStatus.SUCCEEDED, StepStatus.FAILED)
 
 
-def recorded(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
+def recorded(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
     """What the recorded result of the step of which this is said reads as, or the answer that tells its failure, where
     its row has been read and today's policy does not deny it; what `submit` would say after a turn of the event loop.
     None, and nothing is counted, where `submit` must be asked.
@@ -25,21 +25,21 @@ def recorded(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     """
     if not attempt.undisturbed():
         return None
-    return attempt.take_next(said) or _counted(attempt, said)
+    return attempt.take_next(call_key) or _counted(attempt, call_key)
 
 
-def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
+def _counted(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
     """The same for a step that does not come in the recorded order, or is not the first of its kind."""
     if attempt.at_end():
         return None
-    parent_id, kind, target, args = said
-    known = attempt.recorded.expected(said)
+    parent_id, kind, target, args = call_key
+    known = attempt.recorded.expected(call_key)
     # INVARIANT: equal arguments have equal hashes, and what is equal down to its number has the same id.
     args_hash = known.args_hash if known is not None else identity.args_hash(args)
     key = (parent_id or attempt.execution.id, kind, target, args_hash)
     try:
         occurrence = attempt.next_number(key)
-        if (success := attempt.recorded.success(said, str(occurrence))) is not None:
+        if (success := attempt.recorded.success(call_key, str(occurrence))) is not None:
             value = _read(success[3])
             if value is not None:
                 attempt.take_number(key)
@@ -55,7 +55,7 @@ def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     if known is None or known.args != args or known.status not in _ENDED:
         return None
     routed = route_row(attempt, identified_as(known), known)
-    if isinstance(routed, Need) or routed.effects is not None or routed.answer.say is not Say.REPLAY:
+    if isinstance(routed, Need) or routed.effects is not None or routed.answer.kind is not AnswerKind.REPLAY:
         return None
     answer = _read(known.result) if known.status is StepStatus.SUCCEEDED else routed.answer
     if answer is not None:

@@ -10,7 +10,7 @@ import uuid_utils
 
 from rebuno.errors import ConflictError
 from rebuno.journal.records import Approval, ApprovalWrite, Step, StepWrite
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.ask import ask, refuse, withdraw
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.decide import UNKNOWN_OUTCOME, stricter
@@ -18,7 +18,7 @@ from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.grants import covering, holding
 from rebuno.kernel.core.quorum import Panel
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import INDETERMINATE_RETRY, Decision, Verdict
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
@@ -131,12 +131,12 @@ def _start_new(attempt: Attempt, step: Identified, row: Step, decision: Decision
     """record `executing`, **proceed**"""
     row.status, row.attempt = StepStatus.EXECUTING, attempt.lease.attempt
     effects = Effects(
-        (words.executing(row, decision, first=True),),
+        (new_event.executing(row, decision, first=True),),
         (StepWrite(row, decided=0, started=0),),
         # A local body that may run again needs no record of its intent on the disk before it runs.
         held=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE,
     )
-    return Routed(Answer(Say.PROCEED, row.step_id, rule_id=decision.rule_id), effects)
+    return Routed(Answer(AnswerKind.PROCEED, row.step_id, rule_id=decision.rule_id), effects)
 
 
 def _ask_new(attempt: Attempt, step: Identified, row: Step, decision: Decision) -> Routed:
@@ -151,7 +151,7 @@ def _ask_new(attempt: Attempt, step: Identified, row: Step, decision: Decision) 
 def _deny_new(attempt: Attempt, step: Identified, row: Step, decision: Decision) -> Routed:
     """record `denied`, **denied**"""
     row.status = StepStatus.DENIED
-    effects = Effects((words.denied(row, decision, first=True),), (StepWrite(row, decided=0, settled=0),))
+    effects = Effects((new_event.denied(row, decision, first=True),), (StepWrite(row, decided=0, settled=0),))
     return Routed(_denied(row, decision), effects)
 
 
@@ -160,7 +160,7 @@ def _deny_new(attempt: Attempt, step: Identified, row: Step, decision: Decision)
 
 def _wait(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
     """**blocked**, same approval"""
-    return Routed(Answer(Say.BLOCKED, known.step_id, approval_id=known.approval_id, rule_id=today.rule_id))
+    return Routed(Answer(AnswerKind.BLOCKED, known.step_id, approval_id=known.approval_id, rule_id=today.rule_id))
 
 
 def _withdraw(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
@@ -185,7 +185,9 @@ def _start_if_granted(attempt: Attempt, step: Identified, known: Step, today: De
 def _void(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
     """`denied`, grant void, **denied**"""
     row = refuse(known, today.reason, today.rule_id)
-    return Routed(_denied(row, today), Effects((words.denied(row, today, first=False),), (StepWrite(row, settled=0),)))
+    return Routed(
+        _denied(row, today), Effects((new_event.denied(row, today, first=False),), (StepWrite(row, settled=0),))
+    )
 
 
 def _ran_once(known: Step) -> bool:
@@ -220,7 +222,7 @@ def _revoke(attempt: Attempt, step: Identified, known: Step, today: Decision) ->
         {"reason": "policy_revoked", "rule_id": today.rule_id, "message": today.reason or "policy_denied"}
     )
     row = replace(known, status=StepStatus.FAILED, error=error)
-    return Routed(_denied(row, today), Effects((words.failed(row),), (StepWrite(row, settled=0),)))
+    return Routed(_denied(row, today), Effects((new_event.failed(row),), (StepWrite(row, settled=0),)))
 
 
 def _revoke_parent(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
@@ -231,19 +233,19 @@ def _revoke_parent(attempt: Attempt, step: Identified, known: Step, today: Decis
 
 def _wait_for_child(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
     """**blocked**"""
-    return Routed(Answer(Say.BLOCKED, known.step_id))
+    return Routed(Answer(AnswerKind.BLOCKED, known.step_id))
 
 
 def _indeterminate(known: Step) -> Routed:
     row = replace(known, status=StepStatus.FAILED, error=INDETERMINATE)
-    effects = Effects((words.failed(row),), (StepWrite(row, settled=0),))
-    return Routed(Answer(Say.REPLAY, row.step_id, error=INDETERMINATE), effects)
+    effects = Effects((new_event.failed(row),), (StepWrite(row, settled=0),))
+    return Routed(Answer(AnswerKind.REPLAY, row.step_id, error=INDETERMINATE), effects)
 
 
 def _executing(attempt: Attempt, known: Step, today: Decision) -> Routed:
     row = replace(known, status=StepStatus.EXECUTING, attempt=attempt.lease.attempt)
-    effects = Effects((words.executing(row, today, first=False),), (StepWrite(row, started=0),))
-    return Routed(Answer(Say.PROCEED, row.step_id, rule_id=today.rule_id), effects)
+    effects = Effects((new_event.executing(row, today, first=False),), (StepWrite(row, started=0),))
+    return Routed(Answer(AnswerKind.PROCEED, row.step_id, rule_id=today.rule_id), effects)
 
 
 def _granted_or_ask(attempt: Attempt, known: Step, today: Decision) -> Routed:
@@ -275,7 +277,7 @@ def _in_full(attempt: Attempt, known: Step, today: Decision) -> Decision:
 
 def _replay(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
     """**replay**"""
-    return Routed(Answer(Say.REPLAY, known.step_id, result=known.result, error=known.error))
+    return Routed(Answer(AnswerKind.REPLAY, known.step_id, result=known.result, error=known.error))
 
 
 def _ask_about_done(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
@@ -288,7 +290,7 @@ def _ask_about_done(attempt: Attempt, step: Identified, known: Step, today: Deci
             if asked.status == "granted":
                 return _replay(attempt, step, known, today)
             if asked.status == "pending":
-                return Routed(Answer(Say.BLOCKED, known.step_id, approval_id=asked.id, rule_id=today.rule_id))
+                return Routed(Answer(AnswerKind.BLOCKED, known.step_id, approval_id=asked.id, rule_id=today.rule_id))
     question = Approval(
         id=str(uuid_utils.uuid7()),
         execution_id=known.execution_id,
@@ -300,23 +302,23 @@ def _ask_about_done(attempt: Attempt, step: Identified, known: Step, today: Deci
         digest=attempt.policy.digest,
         bundle=today.bundle,
     )
-    events = (*(() if told else (words.revoked(known, today),)), words.requested(question, (Panel(),)))
+    events = (*(() if told else (new_event.revoked(known, today),)), new_event.requested(question, (Panel(),)))
     effects = Effects(events, (), (ApprovalWrite(question, requested=len(events) - 1),))
-    return Routed(Answer(Say.BLOCKED, known.step_id, approval_id=question.id, rule_id=today.rule_id), effects)
+    return Routed(Answer(AnswerKind.BLOCKED, known.step_id, approval_id=question.id, rule_id=today.rule_id), effects)
 
 
 def _stay_revoked(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
     """**denied**"""
     error = identity.parse(known.error or "{}")
     reason, rule_id = str(error.get("message")), str(error.get("rule_id", ""))
-    return Routed(Answer(Say.DENIED, known.step_id, reason=reason, rule_id=rule_id))
+    return Routed(Answer(AnswerKind.DENIED, known.step_id, reason=reason, rule_id=rule_id))
 
 
 def _stay_denied(attempt: Attempt, step: Identified, known: Step, today: Decision) -> Routed:
     """**denied** as recorded"""
     said = identity.parse(known.error) if known.error else {}
     reason = said.get("reason") or known.reason or "policy_denied"
-    return Routed(Answer(Say.DENIED, known.step_id, reason=reason, rule_id=said.get("rule_id") or known.rule_id))
+    return Routed(Answer(AnswerKind.DENIED, known.step_id, reason=reason, rule_id=said.get("rule_id") or known.rule_id))
 
 
 Cell = Callable[[Attempt, Identified, Step, Decision], Routed]
@@ -337,4 +339,4 @@ TABLE: Final[dict[State, dict[Verdict, Cell]]] = {
 
 
 def _denied(row: Step, decision: Decision) -> Answer:
-    return Answer(Say.DENIED, row.step_id, reason=decision.reason or "policy_denied", rule_id=decision.rule_id)
+    return Answer(AnswerKind.DENIED, row.step_id, reason=decision.reason or "policy_denied", rule_id=decision.rule_id)

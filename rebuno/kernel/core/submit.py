@@ -13,7 +13,7 @@ from rebuno.kernel.core.effects import Identified, Need, Routed
 from rebuno.kernel.core.identify import identify
 from rebuno.kernel.core.limits import rest
 from rebuno.kernel.core.settle import settle
-from rebuno.model.answer import Answer, OnAnswer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, OnAnswer, Submission
 from rebuno.model.decision import Decision
 from rebuno.policy.matcher.facts import Facts
 
@@ -47,7 +47,7 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
             if wait and routed.answer.due is not None:
                 await rest(attempt, step, routed.answer.due)
                 continue
-            attempt.replayed += routed.answer.say is Say.REPLAY
+            attempt.replayed += routed.answer.kind is AnswerKind.REPLAY
             if routed.answer.step_id:
                 attempt.visit(step.step_id)
             return routed.answer

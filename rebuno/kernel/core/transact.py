@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, Terminated
 from rebuno.journal.records import Approval, ApprovalWrite, Batch, Execution, ExecutionWrite, Lease
 from rebuno.journal.store import Store
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.model.execution import ExecutionStatus
 
 # How often an attempt that writes all the time may be faster, before what is written rests on less than the newest
@@ -44,7 +44,7 @@ async def transact(
 async def write(
     store: Store,
     execution_id: str,
-    changes: Changes | None = None,
+    changes: ExecutionChanges | None = None,
     execution: ExecutionWrite | None = None,
     *,
     base: int | None = None,
@@ -57,7 +57,7 @@ async def write(
         Stale, Terminated, LeaseSuperseded, NotFoundError: nothing was written; the execution has moved on.
         StoreError
     """
-    made = changes or Changes()
+    made = changes or ExecutionChanges()
     batch = Batch(
         execution_id,
         tuple(made.events),
@@ -75,7 +75,7 @@ async def answer(
     store: Store,
     execution: Execution,
     approvals: Iterable[Approval],
-    changes: Changes,
+    changes: ExecutionChanges,
     row: ExecutionWrite | None,
     *,
     tried: int,

@@ -30,7 +30,7 @@ _TRIES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class ArchivedBundle:
     """What a policy was compiled from: (path, text) pairs under their digest."""
 
     digest: str
@@ -46,7 +46,7 @@ class Recording:
     events: tuple[Event, ...]
     steps: tuple[Step, ...]
     approvals: tuple[Approval, ...]
-    bundles: tuple[Bundle, ...] = ()
+    bundles: tuple[ArchivedBundle, ...] = ()
 
 
 async def record(store: Store, execution_id: str) -> Recording:
@@ -80,12 +80,12 @@ async def _events(store: Store, execution_id: str) -> AsyncIterator[Event]:
         after = page[-1].event_seq
 
 
-async def _bundles(store: Store, recording: Recording) -> AsyncIterator[Bundle]:
+async def _bundles(store: Store, recording: Recording) -> AsyncIterator[ArchivedBundle]:
     said = (event.payload.get("digest") for event in recording.events)
     named = chain([recording.execution.digest], (step.digest for step in recording.steps), said)
     for digest in dict.fromkeys(digest for digest in named if isinstance(digest, str)):
         if sources := await store.bundle(digest):
-            yield Bundle(digest, tuple(sources))
+            yield ArchivedBundle(digest, tuple(sources))
 
 
 def _fault(recording: Recording) -> str:
@@ -155,7 +155,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.execution: Execution | None = None
-        self.bundles: list[Bundle] = []
+        self.bundles: list[ArchivedBundle] = []
         self.events: list[Event] = []
         self.steps: list[Step] = []
         self.approvals: list[Approval] = []
@@ -214,12 +214,12 @@ class _Reader:
         )
 
 
-def _bundle(held: object) -> Bundle:
+def _bundle(held: object) -> ArchivedBundle:
     match held:
         case {"digest": str(digest), "sources": list(sources), **rest} if not rest:
             pairs = [(pair[0], pair[1]) for pair in sources if isinstance(pair, list) and len(pair) == 2]
             if len(pairs) == len(sources) and all(isinstance(text, str) for pair in pairs for text in pair):
-                return Bundle(digest, tuple(pairs))
+                return ArchivedBundle(digest, tuple(pairs))
     raise UnfitError("a bundle is a digest with its sources")
 
 

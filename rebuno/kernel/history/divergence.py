@@ -7,7 +7,7 @@ from rebuno.journal.records import Event
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedStep:
     """A step, as an event names it."""
 
     step_id: str
@@ -20,13 +20,13 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class Divergence:
     """What came in an attempt instead of what. `fresh` are the first of its `fresh_count` new steps, `unvisited` the
     first of the `unvisited_count` recorded ones that it did not come to again."""
 
-    fresh: tuple[Named, ...]
+    fresh: tuple[NamedStep, ...]
     fresh_count: int
-    unvisited: tuple[Named, ...]
+    unvisited: tuple[NamedStep, ...]
     unvisited_count: int
 
     def to_json(self) -> dict[str, Any]:
@@ -39,13 +39,13 @@ class Parted:
         }
 
 
-def parted(event: Event) -> Parted:
+def divergence_of(event: Event) -> Divergence:
     """What an `execution.diverged` says; raises `KeyError`, `ValueError` or `TypeError` where it was damaged."""
     said = event.payload
-    return Parted(
+    return Divergence(
         _named(said["fresh"]), int(said["fresh_count"]), _named(said["unvisited"]), int(said["unvisited_count"])
     )
 
 
-def _named(steps: list[dict[str, Any]]) -> tuple[Named, ...]:
-    return tuple(Named(str(step["step_id"]), str(step["step_type"]), str(step["target"])) for step in steps)
+def _named(steps: list[dict[str, Any]]) -> tuple[NamedStep, ...]:
+    return tuple(NamedStep(str(step["step_id"]), str(step["step_type"]), str(step["target"])) for step in steps)

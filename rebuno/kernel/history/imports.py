@@ -8,7 +8,7 @@ import uuid_utils
 
 from rebuno.errors import StoreCorrupt
 from rebuno.journal.records import Approval, Copied, Execution, NewEvent, Place, Step
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import inheritance
 from rebuno.kernel.core.divergence import may_be_done
 from rebuno.kernel.core.quorum import Panel
@@ -51,7 +51,7 @@ def continued(recording: "Recording", now: float) -> tuple[Execution, list[NewEv
         spawned_step_id="",
     )
     head = recording.execution.head_seq
-    told = words.execution("imported", at_seq=head, head_hash=recording.execution.head_hash.hex())
+    told = new_event.execution("imported", at_seq=head, head_hash=recording.execution.head_hash.hex())
     events = [told]
     # No request of an attempt here has come to them.
     steps = [replace(step, visited=0, submission=0) for step in recording.steps]
@@ -65,7 +65,7 @@ def continued(recording: "Recording", now: float) -> tuple[Execution, list[NewEv
     if execution.status is ExecutionStatus.RUNNING:
         if any(question.status == "pending" for question in approvals):
             events.append(
-                words.execution("blocked", attempt=execution.attempt, reason="awaiting_steps", replayed=0),
+                new_event.execution("blocked", attempt=execution.attempt, reason="awaiting_steps", replayed=0),
             )
             execution = replace(execution, status=ExecutionStatus.BLOCKED)
         elif execution.served:
@@ -96,5 +96,5 @@ def _asking(step: Step, question: Approval, now: float) -> list[NewEvent]:
     reason = "an effect of a fork"
     decision = Decision(Verdict.APPROVAL, FORK_EFFECT, reason, bundle=step.bundle, digest=step.digest)
     at = rfc3339(now)
-    asked = (words.awaiting(step, decision, question.id), words.requested(question, (Panel(),)))
+    asked = (new_event.awaiting(step, decision, question.id), new_event.requested(question, (Panel(),)))
     return [replace(event, occurred_at=at) for event in asked]

@@ -14,7 +14,7 @@ from rebuno.kernel.core.identify import identify
 from rebuno.kernel.core.submit import route
 from rebuno.kernel.history.archive import Recording
 from rebuno.model import identity
-from rebuno.model.answer import Answer, OnAnswer, Said, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, CallKey, OnAnswer, Submission
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from rebuno.policy.compile import permissive
@@ -26,7 +26,7 @@ _FROM_OUTSIDE: Final = ("policy_revoked", "dispatch_exhausted", "deadline_exceed
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenStep:
     """A step that came, or that was recorded. `args` is canonical JSON text."""
 
     step_id: str
@@ -55,9 +55,9 @@ class Replayed:
     steps: int
     visited: int
     same: bool
-    came: Seen | None = None
-    instead_of: Seen | None = None
-    unvisited: tuple[Seen, ...] = ()
+    came: SeenStep | None = None
+    instead_of: SeenStep | None = None
+    unvisited: tuple[SeenStep, ...] = ()
     ended: str = ""
     recorded: str = ""
 
@@ -101,7 +101,7 @@ def _recalled(recording: Recording) -> Attempt:
     return attempt
 
 
-class Rehearsal:
+class ReplayCheck:
     """A transport (`rebuno.sdk.transport`) that knows one recording. It never lets a body run.
 
     `whole` says that the recorded handler came to its own end, so that nothing may come beside what was recorded;
@@ -125,7 +125,7 @@ class Rehearsal:
             if event.type == "step.rate_limited":
                 self._limited.setdefault(event.payload.get("step_id"), []).append(event.payload)
 
-    def recorded(self, said: Said) -> tuple[Any] | Answer | None:
+    def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
         """Nothing is answered the short way: every submission is compared."""
         return None
 
@@ -145,12 +145,12 @@ class Rehearsal:
         while isinstance(routed := route(attempt, step), Need):
             await routed.meet(attempt)
         attempt.visit(step.step_id)
-        if routed.effects is None and routed.answer.say is not Say.BLOCKED and not _by_the_end(known):
+        if routed.effects is None and routed.answer.kind is not AnswerKind.BLOCKED and not _by_the_end(known):
             return routed.answer
         # It waited, or ran, when the recording or the execution ended: nobody knows what the handler would have heard.
         await self.others_first()
         self._waits = True
-        return Answer(Say.BLOCKED, known.step_id, approval_id=known.approval_id)
+        return Answer(AnswerKind.BLOCKED, known.step_id, approval_id=known.approval_id)
 
     async def succeed(self, step_id: str, result: str, value: object) -> None:
         """No body runs."""
@@ -195,13 +195,13 @@ class Rehearsal:
         if limited := self._limited.get(step.step_id):
             said = limited.pop(0)
             reason = str(said.get("reason") or "rate_limit_exceeded")
-            return Answer(Say.RATE_LIMITED, reason=reason, rule_id=str(said.get("rule_id", "")))
+            return Answer(AnswerKind.RATE_LIMITED, reason=reason, rule_id=str(said.get("rule_id", "")))
         # What comes beside a step that waits was refused in the recorded run too.
         if self.came is None and (self.whole or not self._waits):
             self.came = step
         if self.whole:
             self.stopped.set()
-        return Answer(Say.EXECUTION_BLOCKED)
+        return Answer(AnswerKind.EXECUTION_BLOCKED)
 
     @staticmethod
     def _instead_of(came: Identified, missed: tuple[Step, ...]) -> Step:
@@ -209,8 +209,8 @@ class Rehearsal:
         return next(like, missed[0])
 
 
-def _seen(step: Step | Identified) -> Seen:
-    return Seen(step.step_id, step.kind.value, step.target, step.args)
+def _seen(step: Step | Identified) -> SeenStep:
+    return SeenStep(step.step_id, step.kind.value, step.target, step.args)
 
 
 def _ending(recording: Recording) -> str:

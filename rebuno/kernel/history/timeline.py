@@ -9,8 +9,8 @@ from rebuno.errors import StoreCorrupt
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.store import Store
 from rebuno.kernel.core.quorum import granters
-from rebuno.kernel.core.rate_limited import Counted, KeptOut, Refusals, counted
-from rebuno.kernel.history.divergence import Parted, parted
+from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep, Refusals, counted
+from rebuno.kernel.history.divergence import Divergence, divergence_of
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.raised import checked
@@ -22,7 +22,7 @@ _PAGE: Final = 1000
 _ENDINGS: Final = ("blocked", "completed", "failed", "cancelled")
 
 
-class Went(StrEnum):
+class StepOutcome(StrEnum):
     """How a step went."""
 
     SUCCEEDED = "succeeded"
@@ -38,7 +38,7 @@ class Went(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApprovalView:
     """A question to a person about a step; `status` and `scope` as in `rebuno.journal.records.Approval`. `granted_by`
     are all who granted; with `covers` the question was about another step, and its grant covers this one too."""
 
@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StepView:
     """A step in the story. `args` is canonical JSON, `why` what was said of a denial or a failure, `submitted` the
     attempt that submitted it first, `ran` those that started its body, `replayed` those that are known to have been
     answered from the journal, `seconds` how long the body took (None: it has not ended), `inner` the steps submitted
@@ -68,15 +68,15 @@ class Told:
     verdict: str
     rule_id: str
     reason: str
-    went: Went
+    went: StepOutcome
     why: str = ""
     submitted: int = 0
     ran: tuple[int, ...] = ()
     replayed: tuple[int, ...] = ()
     seconds: float | None = None
-    asked: tuple[Asked, ...] = ()
-    inner: tuple["Told", ...] = ()
-    limits: tuple[Counted, ...] = ()
+    asked: tuple[ApprovalView, ...] = ()
+    inner: tuple["StepView", ...] = ()
+    limits: tuple[CountedLimit, ...] = ()
     tokens: tuple[int, int] | None = None
     result: str | None = None
     error: str | None = None
@@ -121,7 +121,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class AttemptView:
     """An attempt. `ended` is blocked, completed, failed, cancelled, `running`, or `cut off` where nothing says how it
     ended and its process is gone; `replayed` counts the steps answered from the journal (None: nobody counted).
     `digest` is that of its policy, `parted` says where it left the recorded way. Times are RFC 3339."""
@@ -134,7 +134,7 @@ class Run:
     ended_at: str = ""
     replayed: int | None = None
     digest: str = ""
-    parted: Parted | None = None
+    divergence: Divergence | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -152,20 +152,20 @@ class Run:
             "ended_at": self.ended_at,
             "replayed": self.replayed,
             "digest": self.digest,
-            "diverged": None if self.parted is None else self.parted.to_json(),
+            "diverged": None if self.divergence is None else self.divergence.to_json(),
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Timeline:
     """An execution from its start to its end, or to now. `steps` are the outermost ones, in the order of their first
     submission; `kept_out` is what limits kept from being recorded, `raised` what is kept of the exception that the
     handler ended with."""
 
     execution: Execution
-    runs: tuple[Run, ...]
-    steps: tuple[Told, ...]
-    kept_out: tuple[KeptOut, ...] = ()
+    runs: tuple[AttemptView, ...]
+    steps: tuple[StepView, ...]
+    kept_out: tuple[RateLimitedStep, ...] = ()
     raised: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -188,7 +188,7 @@ class Story:
         }
 
 
-async def tell(store: Store, execution_id: str) -> Story:
+async def tell(store: Store, execution_id: str) -> Timeline:
     """The story of an execution.
 
     Raises:
@@ -218,7 +218,7 @@ def compose(
     approvals: Iterable[Approval],
     *,
     alive: bool = False,
-) -> Story:
+) -> Timeline:
     """The story that these rows tell; `events` and `steps` in the order of the log. `alive` says that the process of
     the newest attempt lives."""
     log = _Log()
@@ -229,7 +229,7 @@ def compose(
         log.cut_off()
     replays = {number: _replayed(number, log, rows) for number in log.runs}
     questions = {approval.id: approval for approval in approvals}
-    asked: dict[str, list[Asked]] = {}
+    asked: dict[str, list[ApprovalView]] = {}
     for a in questions.values():
         asked.setdefault(a.step_id, []).append(_asked(a))
     for row in rows.values():
@@ -241,10 +241,10 @@ def compose(
     for row in rows.values():
         inside.setdefault(row.parent_id, []).append(row)
 
-    def told(row: Step) -> Told:
+    def told(row: Step) -> StepView:
         mark = log.marks.get(row.step_id, _Mark())
         went, why = _went(row, live)
-        return Told(
+        return StepView(
             step_id=row.step_id,
             kind=row.kind.value,
             target=row.target,
@@ -268,11 +268,11 @@ def compose(
         )
 
     outermost = tuple(told(row) for row in inside.get("", ()))
-    return Story(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised)
+    return Timeline(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised)
 
 
-def _asked(a: Approval) -> Asked:
-    return Asked(a.id, a.cause, a.status, a.decided_by, a.rationale, a.scope, granters(a))
+def _asked(a: Approval) -> ApprovalView:
+    return ApprovalView(a.id, a.cause, a.status, a.decided_by, a.rationale, a.scope, granters(a))
 
 
 @dataclass(slots=True)
@@ -282,7 +282,7 @@ class _Mark:
     submitted: int = 0
     ran: list[int] = field(default_factory=list)
     settled: int = 0
-    limits: tuple[Counted, ...] = ()
+    limits: tuple[CountedLimit, ...] = ()
     raised: dict[str, Any] | None = None
 
 
@@ -290,7 +290,7 @@ class _Log:
     """The events read so far."""
 
     def __init__(self) -> None:
-        self.runs: dict[int, Run] = {}
+        self.runs: dict[int, AttemptView] = {}
         self.current = 0
         self.marks: dict[str, _Mark] = {}
         self.refusals = Refusals()
@@ -321,9 +321,9 @@ class _Log:
             self.current = _said_of(event, "attempt", int)
             host, pid = _said_of(event, "host", str), _said_of(event, "pid", int)
             digest = str(event.payload.get("digest", ""))
-            self.runs[self.current] = Run(self.current, host, pid, event.occurred_at, digest=digest)
+            self.runs[self.current] = AttemptView(self.current, host, pid, event.occurred_at, digest=digest)
         elif run is not None and what == "diverged":
-            self.runs[run.number] = replace(run, parted=parted(event))
+            self.runs[run.number] = replace(run, divergence=divergence_of(event))
         elif run is not None and running and what in _ENDINGS:
             replayed = event.payload.get("replayed")
             self.runs[run.number] = replace(run, ended=what, ended_at=event.occurred_at, replayed=replayed)
@@ -360,24 +360,24 @@ def _replayed(number: int, log: _Log, rows: dict[str, Step]) -> frozenset[str]:
     return outermost if count == len(outermost) else frozenset()
 
 
-def _went(row: Step, live: int | None) -> tuple[Went, str]:
+def _went(row: Step, live: int | None) -> tuple[StepOutcome, str]:
     match row.status:
         case StepStatus.SUCCEEDED:
-            return Went.SUCCEEDED, ""
+            return StepOutcome.SUCCEEDED, ""
         case StepStatus.FAILED:
             error = _error(row)
-            went = {"indeterminate": Went.INDETERMINATE, "policy_revoked": Went.REVOKED}
-            return went.get(_said(error, "reason"), Went.FAILED), _said(error, "message", "reason")
+            went = {"indeterminate": StepOutcome.INDETERMINATE, "policy_revoked": StepOutcome.REVOKED}
+            return went.get(_said(error, "reason"), StepOutcome.FAILED), _said(error, "message", "reason")
         case StepStatus.DENIED:
-            return Went.DENIED, _said(_error(row), "reason") or row.reason
+            return StepOutcome.DENIED, _said(_error(row), "reason") or row.reason
         case StepStatus.CANCELLED:
-            return Went.CANCELLED, ""
+            return StepOutcome.CANCELLED, ""
         case StepStatus.PROPOSED | StepStatus.AWAITING:
-            return Went.WAITS, ""
+            return StepOutcome.WAITS, ""
         case StepStatus.ALLOWED:
-            return Went.GRANTED, ""
+            return StepOutcome.GRANTED, ""
         case StepStatus.EXECUTING:
-            return (Went.RUNNING if row.attempt == live else Went.CUT_OFF), ""
+            return (StepOutcome.RUNNING if row.attempt == live else StepOutcome.CUT_OFF), ""
 
 
 def _error(row: Step) -> dict[str, Any]:

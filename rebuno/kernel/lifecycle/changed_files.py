@@ -20,7 +20,7 @@ def changed(sources: Iterable[tuple[str, str]]) -> list[str]:
     return sorted({_file(path) for path, text in sources if Path(_file(path)).is_file() and _now(path) != text})
 
 
-class Watch:
+class ChangedFiles:
     """The files that a policy was compiled from, and which of their changes were told of already."""
 
     def __init__(self, policy: Policy) -> None:

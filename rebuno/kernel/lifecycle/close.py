@@ -8,15 +8,15 @@ from rebuno.journal.records import Approval, ApprovalWrite, Execution, Step, Ste
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
 from rebuno.kernel.core.ask import refuse
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus
 
 
-def close(steps: Iterable[Step], approvals: Iterable[Approval], status: ExecutionStatus) -> Changes:
+def close(steps: Iterable[Step], approvals: Iterable[Approval], status: ExecutionStatus) -> ExecutionChanges:
     """What any end of an execution does to what it leaves open: nobody is asked any more, nothing starts any more."""
-    changes = Changes()
+    changes = ExecutionChanges()
     for question in approvals:
         if question.status == "pending":
             changes.add(

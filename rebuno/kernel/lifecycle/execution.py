@@ -19,12 +19,12 @@ from rebuno.journal.records import (
     Step,
 )
 from rebuno.journal.store import Store
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.ask import withdraw
 from rebuno.kernel.core.attempt import Attempt, load
 from rebuno.kernel.core.divergence import diverged
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.transact import transact, write
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
@@ -75,7 +75,7 @@ async def begin(
             execution = _new(
                 store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline, parent=parent
             )
-            events = (words.created(execution), _started(execution, policy))
+            events = (new_event.created(execution), _started(execution, policy))
             if not await store.create(execution, events):
                 if key is not None:
                     await _refuse_expired(store, agent_id, key)
@@ -166,7 +166,9 @@ def _new(
 def _started(execution: Execution, policy: Policy) -> NewEvent:
     holder = execution.holder
     assert holder is not None
-    return words.execution("started", attempt=execution.attempt, host=holder.host, pid=holder.pid, digest=policy.digest)
+    return new_event.execution(
+        "started", attempt=execution.attempt, host=holder.host, pid=holder.pid, digest=policy.digest
+    )
 
 
 async def _attempt(store: Store, policy: Policy, execution: Execution, approvals: Iterable[Approval]) -> Attempt:
@@ -181,7 +183,7 @@ async def _attempt(store: Store, policy: Policy, execution: Execution, approvals
 async def _take_over(store: Store, policy: Policy, execution: Execution) -> Attempt | Execution:
     asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
     approvals = {approval.id: approval for approval in asked}
-    changes = Changes()
+    changes = ExecutionChanges()
     if any(approval.status == "pending" for approval in asked):
         steps, approvals = await load(store, execution.id)
         changes = judge_waiting(policy, execution, steps, approvals, await began_by(store, execution))
@@ -191,11 +193,13 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
         if not changes.events and execution.status is ExecutionStatus.BLOCKED:
             return execution
         if execution.status is not ExecutionStatus.BLOCKED:
-            changes.add((words.execution("blocked", attempt=execution.attempt, reason="awaiting_steps", replayed=0),))
+            changes.add(
+                (new_event.execution("blocked", attempt=execution.attempt, reason="awaiting_steps", replayed=0),)
+            )
         row = ExecutionWrite(ExecutionStatus.BLOCKED, attempt=execution.attempt)
     else:
         if execution.status is ExecutionStatus.BLOCKED:
-            changes.add((words.execution("resumed"),))
+            changes.add((new_event.execution("resumed"),))
         row = ExecutionWrite(
             ExecutionStatus.RUNNING,
             attempt=execution.attempt + 1,
@@ -214,10 +218,10 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
 
 def judge_waiting(
     policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval], parent: str
-) -> Changes:
+) -> ExecutionChanges:
     """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies. `parent` is the
     execution that began this one."""
-    changes = Changes()
+    changes = ExecutionChanges()
     past = facts.history(steps.values(), approvals.values())
     input = identity.parse(execution.input)
     for question in approvals.values():
@@ -229,7 +233,7 @@ def judge_waiting(
             changes.add(*withdraw(question, step, today))
         elif question.cause == "revoked" and today.verdict is not Verdict.DENY:
             changes.add(
-                (words.approval("withdrawn", question),),
+                (new_event.approval("withdrawn", question),),
                 (),
                 (ApprovalWrite(replace(question, status="withdrawn"), resolved=0),),
             )
@@ -269,9 +273,11 @@ async def end(
     changes = close(attempt.unsettled(), attempt.pending(), status)
     if output is None:
         more = {} if raised is None else {"raised": raised}
-        last = words.execution("failed", attempt=number, reason=failure_reason, replayed=replayed, **more)
+        last = new_event.execution("failed", attempt=number, reason=failure_reason, replayed=replayed, **more)
     else:
-        last = words.execution("completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed)
+        last = new_event.execution(
+            "completed", attempt=number, output_hash=identity.args_hash(output), replayed=replayed
+        )
     other_way = diverged(attempt)
     changes.add((last,) if other_way is None else (other_way, last))
     row = ExecutionWrite(status, output=output, failure_reason=failure_reason, attempt=number, state=state)
@@ -287,10 +293,10 @@ async def suspend(attempt: Attempt) -> Execution | None:
         number = attempt.lease.attempt
         if attempt.pending():
             status = ExecutionStatus.BLOCKED
-            event = words.execution("blocked", attempt=number, reason="awaiting_steps", replayed=attempt.replayed)
+            event = new_event.execution("blocked", attempt=number, reason="awaiting_steps", replayed=attempt.replayed)
         else:
             status = ExecutionStatus.RUNNING
-            event = words.execution("resumed")
+            event = new_event.execution("resumed")
         # A blocked handler did not come to its end: only what is new in it says that it went another way.
         other_way = diverged(attempt) if attempt.fresh else None
         events = (event,) if other_way is None else (other_way, event)

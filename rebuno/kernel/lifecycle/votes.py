@@ -10,11 +10,11 @@ from typing import Any
 from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, StoreCorrupt, Terminated, ValidationError
 from rebuno.journal.records import Approval, ApprovalWrite, Execution, ExecutionWrite, Step, StepWrite, Vote
 from rebuno.journal.store import Store
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import transact
 from rebuno.kernel.core.ask import refuse
 from rebuno.kernel.core.attempt import load
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.grants import GrantScope
 from rebuno.kernel.core.names import check_name, folded
 from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
@@ -102,11 +102,11 @@ async def expire(store: Store, execution_id: str) -> int:
         late = [question for question in approvals.values() if overdue(question, store.now())]
         if not late:
             return 0
-        changes = Changes()
+        changes = ExecutionChanges()
         ends = False
         for question in late:
             expired = approvals[question.id] = replace(question, status="expired")
-            said = words.approval("expired", expired, timeout_at=rfc3339(expired.timeout_at))
+            said = new_event.approval("expired", expired, timeout_at=rfc3339(expired.timeout_at))
             changes.add((said,), (), (ApprovalWrite(expired, resolved=0),))
             if expired.cause == "revoked":
                 ends = True
@@ -216,16 +216,16 @@ def _voted(question: Approval, panels: Sequence[Panel], vote: Vote, scope: Grant
 
 async def _changes(
     store: Store, execution: Execution, approvals: dict[str, Approval], answered: Approval, vote: Vote
-) -> tuple[Changes, ExecutionWrite | None]:
+) -> tuple[ExecutionChanges, ExecutionWrite | None]:
     said: dict[str, object] = {"decided_by": vote.decided_by, "scope": answered.scope}
     said |= {"asserted_by": vote.asserted_by} if vote.asserted_by else {}
     said |= {"rationale": vote.rationale} if vote.rationale else {}
-    changes = Changes()
+    changes = ExecutionChanges()
     if answered.status == "pending":
-        event = words.approval("voted", answered, decision=vote.decision, **said)
+        event = new_event.approval("voted", answered, decision=vote.decision, **said)
         changes.add((event,), (), (ApprovalWrite(answered),))
         return changes, None
-    changes.add((words.approval(answered.status, answered, **said),), (), (ApprovalWrite(answered, resolved=0),))
+    changes.add((new_event.approval(answered.status, answered, **said),), (), (ApprovalWrite(answered, resolved=0),))
     if answered.cause == "revoked" and answered.status == "denied":
         reason = f"{REVOKED}: {vote.rationale}" if vote.rationale else REVOKED
         return changes, await _end(store, execution, approvals, changes, reason)
@@ -233,17 +233,17 @@ async def _changes(
         step = await store.step(answered.step_id)
         if answered.status == "granted":
             row = replace(step, status=StepStatus.ALLOWED)
-            changes.add((words.allowed(row, answered.id),), (StepWrite(row),))
+            changes.add((new_event.allowed(row, answered.id),), (StepWrite(row),))
         else:
             _refuse(changes, step, vote.rationale if vote.rationale.strip() else DENIED)
     return changes, _resume(execution, approvals, changes)
 
 
-def _refuse(changes: Changes, step: Step, reason: str) -> None:
-    changes.add((words.refused(step, reason),), (StepWrite(refuse(step, reason, step.rule_id), settled=0),))
+def _refuse(changes: ExecutionChanges, step: Step, reason: str) -> None:
+    changes.add((new_event.refused(step, reason),), (StepWrite(refuse(step, reason, step.rule_id), settled=0),))
 
 
-def _resume(execution: Execution, approvals: dict[str, Approval], changes: Changes) -> ExecutionWrite | None:
+def _resume(execution: Execution, approvals: dict[str, Approval], changes: ExecutionChanges) -> ExecutionWrite | None:
     """Lets the execution run again if nothing is left that it waits for."""
     waits = any(question.status == "pending" for question in approvals.values())
     if waits or execution.status is not ExecutionStatus.BLOCKED:
@@ -254,7 +254,7 @@ def _resume(execution: Execution, approvals: dict[str, Approval], changes: Chang
 
 
 async def _end(
-    store: Store, execution: Execution, approvals: dict[str, Approval], changes: Changes, reason: str
+    store: Store, execution: Execution, approvals: dict[str, Approval], changes: ExecutionChanges, reason: str
 ) -> ExecutionWrite:
     """What is done cannot be refused any more; the run that did it can."""
     steps, _ = await load(store, execution.id)
@@ -262,5 +262,5 @@ async def _end(
     left = [step for step in steps.values() if step.step_id not in written]
     closing = close(left, approvals.values(), ExecutionStatus.FAILED)
     changes.add(closing.events, closing.steps, closing.approvals)
-    changes.add((words.execution("failed", attempt=execution.attempt, reason=reason, replayed=0),))
+    changes.add((new_event.execution("failed", attempt=execution.attempt, reason=reason, replayed=0),))
     return ExecutionWrite(ExecutionStatus.FAILED, failure_reason=reason, attempt=execution.attempt)

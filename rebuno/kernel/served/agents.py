@@ -9,9 +9,9 @@ from rebuno.errors import BundleError, ConflictError, LeaseSuperseded, NotFoundE
 from rebuno.journal.records import Lease, Step
 from rebuno.kernel.served import report, submit
 from rebuno.kernel.served.replica import Dispatched, Replica
-from rebuno.kernel.served.report import Outcome, Settled
-from rebuno.kernel.served.streams import Delta, check_length
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
+from rebuno.kernel.served.streams import StepDelta, check_length
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.model.step import StepStatus
 
 logger: Final = logging.getLogger("rebuno")
@@ -38,23 +38,23 @@ class Agents(Replica):
                 answer = await submit.submit(attempt, submission, number, self._observer.judged)
                 await attempt.renew(await self._lease(agent_id))
         except Terminated:
-            return Answer(Say.EXECUTION_TERMINAL)
+            return Answer(AnswerKind.EXECUTION_TERMINAL)
         except BundleError as error:
             logger.warning("it waits: its policy does not compile: %s", error, extra={"execution_id": execution_id})
             execution = await self._own(agent_id, execution_id)
             await self._store.extend(Lease(execution_id, execution.attempt, dispatch.owner), 0.0)
-            return Answer(Say.PARKED, reason=POLICY_UNAVAILABLE)
+            return Answer(AnswerKind.PARKED, reason=POLICY_UNAVAILABLE)
         return answer
 
     async def complete_step(
         self, agent_id: str, execution_id: str, dispatch: Dispatched, step_id: str, result: str
-    ) -> Settled:
+    ) -> ReportAnswer:
         """Records the result of a body, canonical JSON. `ConflictError` where the step does not execute."""
         return await self._report(agent_id, execution_id, dispatch, step_id, result=result)
 
     async def fail_step(
         self, agent_id: str, execution_id: str, dispatch: Dispatched, step_id: str, error: str, raised: str = ""
-    ) -> Settled:
+    ) -> ReportAnswer:
         """Records the failure of a body, canonical JSON of an object, and what it raised, as that of what
         `rebuno.model.raised` tells. Raises as `complete_step`."""
         return await self._report(agent_id, execution_id, dispatch, step_id, error=error, raised=raised)
@@ -99,7 +99,7 @@ class Agents(Replica):
         """Ends the execution as failed; `raised` is as `rebuno.model.raised` tells it. Raises as `complete`."""
         await self._finish(agent_id, execution_id, dispatch, reason=reason, raised=raised)
 
-    async def publish(self, agent_id: str, execution_id: str, dispatch: Dispatched, delta: Delta) -> None:
+    async def publish(self, agent_id: str, execution_id: str, dispatch: Dispatched, delta: StepDelta) -> None:
         """Hands a piece of output to whoever listens. Raises as `complete_step`; `Terminated` where the execution has
         ended, `ValidationError` where the piece is too long."""
         check_length(delta)
@@ -148,7 +148,7 @@ class Agents(Replica):
         result: str | None = None,
         error: str | None = None,
         raised: str = "",
-    ) -> Settled:
+    ) -> ReportAnswer:
         try:
             with self._attending(execution_id, dispatch):
                 attempt = await self._attempt(agent_id, execution_id, dispatch)
@@ -156,7 +156,7 @@ class Agents(Replica):
                 await attempt.renew(await self._lease(agent_id))
         except Terminated:
             await self._step(execution_id, step_id)
-            return Settled(Outcome.EXECUTION_TERMINAL)
+            return ReportAnswer(ReportOutcome.EXECUTION_TERMINAL)
         if settled.step is not None:
             self._observer.settled(settled.step)
         if attempt.lease_over:
@@ -178,4 +178,4 @@ class Agents(Replica):
             attempt = await self._attempt(agent_id, execution_id, dispatch)
             await report.finish(attempt, output=output, failure_reason=reason, state=state, raised=raised)
         self._forget(execution_id, dispatch)
-        await self._aftermath.ended(await self._store.execution(execution_id))
+        await self._follow_up.ended(await self._store.execution(execution_id))

@@ -14,7 +14,7 @@ from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import NEWEST, Attempt
 from rebuno.kernel.core.effects import Identified, Need
 from rebuno.kernel.core.origins import began_by
-from rebuno.kernel.core.recorded_steps import Recorded
+from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.kernel.core.transact import transact
 from rebuno.kernel.served.subagents import tell_parent
 from rebuno.model.execution import ExecutionStatus
@@ -25,23 +25,23 @@ from rebuno.policy.matcher.policy import Policy
 # A lease that was renewed so short a time ago is not renewed again, in seconds.
 _RENEWED: float = 1.0
 
-Counted = tuple[str, str, str, str]
+CountKey = tuple[str, str, str, str]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class VisitedStep:
     """A step that the handler has come to in this attempt, in the request of this number."""
 
     step_id: str
-    counted: Counted
+    counted: CountKey
     occurrence: int
     submission: int
     runs: bool
     replayed: bool
 
 
-class _Recorded(Recorded):
+class _VisitedSteps(RecordedSteps):
     """What the journal knows, with what this attempt has come to already."""
 
     def __init__(
@@ -65,7 +65,7 @@ class _Recorded(Recorded):
             visited=set(),
             weight=weight,
         )
-        self.came: list[Came] = []
+        self.came: list[VisitedStep] = []
 
     def _take_step(self, step: Step) -> None:
         if step.visited == self._attempt:
@@ -75,7 +75,7 @@ class _Recorded(Recorded):
             scope = step.parent_id or step.execution_id
             counted = (scope, step.kind.value, step.target, step.args_hash)
             replayed = not ours and step.status in (StepStatus.SUCCEEDED, StepStatus.FAILED)
-            self.came.append(Came(step.step_id, counted, step.occurrence, step.submission, runs, replayed))
+            self.came.append(VisitedStep(step.step_id, counted, step.occurrence, step.submission, runs, replayed))
         super()._take_step(step)
 
 
@@ -112,9 +112,9 @@ class ServedAttempt(Attempt):
         await attempt.reload()
         return attempt
 
-    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> _Recorded:
+    def _reading(self, approvals: Iterable[Approval], visited: set[str]) -> _VisitedSteps:
         number, weight = self.lease.attempt, len(self.execution.input)
-        return _Recorded(
+        return _VisitedSteps(
             self.served, self.execution.id, number, approvals, self._looks_back, self.policy.digest, weight
         )
 
@@ -175,8 +175,8 @@ class ServedAttempt(Attempt):
         self._take_counts(recorded.came)
         recorded.came.clear()
 
-    def _take_counts(self, came: Iterable[Came]) -> None:
-        taken: dict[Counted, set[int]] = {}
+    def _take_counts(self, came: Iterable[VisitedStep]) -> None:
+        taken: dict[CountKey, set[int]] = {}
         self.bodies = set()
         self.answered = {}
         self.replayed = 0

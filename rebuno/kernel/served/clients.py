@@ -14,9 +14,9 @@ from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.served import create
-from rebuno.kernel.served.create import Wanted, check_name
+from rebuno.kernel.served.create import CreateRequest, check_name
 from rebuno.kernel.served.replica import Replica
-from rebuno.kernel.served.streams import Delta
+from rebuno.kernel.served.streams import StepDelta
 from rebuno.kernel.served.subagents import awaited
 from rebuno.model.execution import ExecutionStatus
 
@@ -27,7 +27,7 @@ MOST_EVENTS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitsFor:
     """What a blocked execution waits for: `type` is `approval` or `execution` (a subagent), `id` its id."""
 
     type: str
@@ -60,7 +60,7 @@ class Clients(Replica):
         """
         await self._registry.agent(agent_id)
         policy = await self._policies.today(agent_id)
-        wanted = Wanted(agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by)
+        wanted = CreateRequest(agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by)
         execution, new = await create.create(self._store, wanted, policy.digest)
         if new:
             self._observer.created(execution)
@@ -95,14 +95,14 @@ class Clients(Replica):
         )
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
-    async def blocked_on(self, execution: Execution) -> list[Waiting]:
+    async def blocked_on(self, execution: Execution) -> list[WaitsFor]:
         """What a blocked execution waits for; nothing of another one."""
         if execution.status is not ExecutionStatus.BLOCKED:
             return []
         asked = await self._store.approvals(execution_id=execution.id, status="pending")
         children = await awaited(self._store, execution.id)
-        return [Waiting("approval", one.id, one.step_id) for one in asked] + [
-            Waiting("execution", one.id, one.spawned_step_id) for one in children
+        return [WaitsFor("approval", one.id, one.step_id) for one in asked] + [
+            WaitsFor("execution", one.id, one.spawned_step_id) for one in children
         ]
 
     async def events(self, execution_id: str, *, after: int = 0, limit: int = 100) -> list[Event]:
@@ -150,7 +150,7 @@ class Clients(Replica):
 
     async def cancel(self, execution_id: str) -> None:
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""
-        await self._aftermath.ended(await cancel(self._store, execution_id, reason=CLIENT_CANCELLED))
+        await self._follow_up.ended(await cancel(self._store, execution_id, reason=CLIENT_CANCELLED))
 
     async def session_of(self, execution: Execution) -> str:
         """The session of an execution; that of a fork which has none of its own is the one of its source."""
@@ -210,6 +210,6 @@ class Clients(Replica):
         """The number of its newest event."""
         return (await self._store.execution(execution_id)).head_seq
 
-    def listen(self, execution_id: str) -> AbstractContextManager["asyncio.Queue[Delta]"]:
+    def listen(self, execution_id: str) -> AbstractContextManager["asyncio.Queue[StepDelta]"]:
         """What the execution's steps publish while the context is open; a slow listener loses the oldest."""
         return self._streams.listen(execution_id)

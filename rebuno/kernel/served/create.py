@@ -9,8 +9,8 @@ import uuid_utils
 from rebuno.errors import ConflictError, NotFoundError, Stale, Terminated, ValidationError
 from rebuno.journal.records import Copied, Execution, ExecutionWrite, NewEvent
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.core import events as words
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core import events as new_event
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.transact import write
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model.execution import ExecutionStatus
@@ -23,7 +23,7 @@ LONGEST_DEADLINE: Final = 1000 * 366 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CreateRequest:
     """What a client asks for; empty where it says nothing. `input` is canonical JSON, `spawned_by` an execution and its
     step."""
 
@@ -37,7 +37,7 @@ class Wanted:
     created_by: str = ""
 
 
-async def create(store: ServedStore, wanted: Wanted, digest: str) -> tuple[Execution, bool]:
+async def create(store: ServedStore, request: CreateRequest, digest: str) -> tuple[Execution, bool]:
     """Begins an execution, or finds the one that has this key or this parent step already; and whether it is new. It is
     `pending` where its session is busy, else due at once.
 
@@ -45,17 +45,17 @@ async def create(store: ServedStore, wanted: Wanted, digest: str) -> tuple[Execu
         ValidationError, NotFoundError, ConflictError: as `Serving.create` says.
         StoreError
     """
-    check_name("session", wanted.session)
-    check_name("idempotency key", wanted.key)
+    check_name("session", request.session)
+    check_name("idempotency key", request.key)
     while True:
-        found = await _before(store, wanted)
+        found = await _before(store, request)
         if found is not None:
             return found, False
-        parent = await _parent(store, wanted)
-        await _check_spawn(store, wanted)
-        busy = bool(wanted.session) and await store.session(wanted.agent_id, wanted.session, live=True) is not None
-        execution = _new(wanted, parent, digest, busy)
-        events: list[NewEvent] = [words.created(execution)]
+        parent = await _parent(store, request)
+        await _check_spawn(store, request)
+        busy = bool(request.session) and await store.session(request.agent_id, request.session, live=True) is not None
+        execution = _new(request, parent, digest, busy)
+        events: list[NewEvent] = [new_event.created(execution)]
         copied = Copied()
         if not busy:
             told, dispatch = queued(execution)
@@ -65,58 +65,60 @@ async def create(store: ServedStore, wanted: Wanted, digest: str) -> tuple[Execu
             return await store.execution(execution.id), True
 
 
-async def _before(store: ServedStore, wanted: Wanted) -> Execution | None:
-    if wanted.spawned_by is not None:
-        child = await store.child(wanted.spawned_by[1])
+async def _before(store: ServedStore, request: CreateRequest) -> Execution | None:
+    if request.spawned_by is not None:
+        child = await store.child(request.spawned_by[1])
         if child is not None:
-            if child.spawned_execution_id != wanted.spawned_by[0]:
-                raise ValidationError(f"the execution `{wanted.spawned_by[0]}` has no step `{wanted.spawned_by[1]}`")
-            if child.agent_id != wanted.agent_id:
+            if child.spawned_execution_id != request.spawned_by[0]:
+                raise ValidationError(f"the execution `{request.spawned_by[0]}` has no step `{request.spawned_by[1]}`")
+            if child.agent_id != request.agent_id:
                 raise ConflictError(f"the step has a subagent already: `{child.agent_id}`; call one from a step")
             return child
-    if not wanted.key:
+    if not request.key:
         return None
-    found = await store.find(wanted.agent_id, wanted.key)
+    found = await store.find(request.agent_id, request.key)
     if found is not None:
-        if found.input != wanted.input:
-            raise ConflictError(f"the key `{wanted.key}` belongs to an execution with another input; use another key")
+        if found.input != request.input:
+            raise ConflictError(f"the key `{request.key}` belongs to an execution with another input; use another key")
         return found
-    gone = await store.tombstone(wanted.agent_id, wanted.key)
-    if gone is not None and gone.key == wanted.key:
-        raise ConflictError(f"the key `{wanted.key}` belongs to an execution that was removed since; use another key")
+    gone = await store.tombstone(request.agent_id, request.key)
+    if gone is not None and gone.key == request.key:
+        raise ConflictError(f"the key `{request.key}` belongs to an execution that was removed since; use another key")
     return None
 
 
-async def _parent(store: ServedStore, wanted: Wanted) -> str:
+async def _parent(store: ServedStore, request: CreateRequest) -> str:
     """The id of the execution that the new one goes on from."""
-    if not wanted.continues:
-        if not wanted.session:
+    if not request.continues:
+        if not request.session:
             return ""
-        last = await store.session(wanted.agent_id, wanted.session, live=False)
+        last = await store.session(request.agent_id, request.session, live=False)
         return last.id if last is not None else ""
-    parent = await store.execution(wanted.continues)
-    if parent.agent_id != wanted.agent_id or parent.status is not ExecutionStatus.COMPLETED:
+    parent = await store.execution(request.continues)
+    if parent.agent_id != request.agent_id or parent.status is not ExecutionStatus.COMPLETED:
         raise ConflictError(
             f"the execution `{parent.id}` is {parent.status.value} and one of `{parent.agent_id}`; name a completed one"
-            f" of `{wanted.agent_id}`"
+            f" of `{request.agent_id}`"
         )
-    if wanted.session and await store.executions(agent_id=wanted.agent_id, session=wanted.session, limit=1):
-        raise ConflictError(f"the session `{wanted.session}` has executions already; name a new one")
+    if request.session and await store.executions(agent_id=request.agent_id, session=request.session, limit=1):
+        raise ConflictError(f"the session `{request.session}` has executions already; name a new one")
     return parent.id
 
 
-async def _check_spawn(store: ServedStore, wanted: Wanted) -> None:
-    if wanted.spawned_by is None:
+async def _check_spawn(store: ServedStore, request: CreateRequest) -> None:
+    if request.spawned_by is None:
         return
-    parent = await store.execution(wanted.spawned_by[0])
+    parent = await store.execution(request.spawned_by[0])
     try:
-        step = await store.step(wanted.spawned_by[1])
+        step = await store.step(request.spawned_by[1])
     except NotFoundError:
         step = None
     if step is None or step.execution_id != parent.id:
-        raise ValidationError(f"the execution `{parent.id}` has no step `{wanted.spawned_by[1]}`")
-    if wanted.session and (wanted.agent_id, wanted.session) == (parent.agent_id, parent.session):
-        raise ValidationError(f"a subagent cannot run in its parent's own session `{wanted.session}`; name another one")
+        raise ValidationError(f"the execution `{parent.id}` has no step `{request.spawned_by[1]}`")
+    if request.session and (request.agent_id, request.session) == (parent.agent_id, parent.session):
+        raise ValidationError(
+            f"a subagent cannot run in its parent's own session `{request.session}`; name another one"
+        )
     if parent.status.terminal or step.status is not StepStatus.EXECUTING:
         raise ConflictError(
             f"the step `{step.step_id}` is {step.status.value} and its execution {parent.status.value}; a subagent"
@@ -124,22 +126,22 @@ async def _check_spawn(store: ServedStore, wanted: Wanted) -> None:
         )
 
 
-def _new(wanted: Wanted, parent: str, digest: str, busy: bool) -> Execution:
-    execution_id, step_id = wanted.spawned_by or ("", "")
+def _new(request: CreateRequest, parent: str, digest: str, busy: bool) -> Execution:
+    execution_id, step_id = request.spawned_by or ("", "")
     return Execution(
         id=str(uuid_utils.uuid7()),
-        agent_id=wanted.agent_id,
-        key=wanted.key or None,
+        agent_id=request.agent_id,
+        key=request.key or None,
         status=ExecutionStatus.PENDING if busy else ExecutionStatus.RUNNING,
-        input=wanted.input,
+        input=request.input,
         digest=digest,
         served=True,
-        session=wanted.session,
+        session=request.session,
         continues=parent,
         spawned_execution_id=execution_id,
         spawned_step_id=step_id,
-        created_by=wanted.created_by,
-        on_behalf_of=wanted.on_behalf_of,
+        created_by=request.created_by,
+        on_behalf_of=request.on_behalf_of,
     )
 
 
@@ -150,7 +152,7 @@ async def begin_pending(store: ServedStore, execution: Execution) -> bool:
     told, dispatch = queued(execution)
     row = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=dispatch, continues=continues)
     with suppress(Stale, Terminated):
-        await write(store, execution.id, Changes([told]), row, base=execution.head_seq)
+        await write(store, execution.id, ExecutionChanges([told]), row, base=execution.head_seq)
         return True
     return False
 

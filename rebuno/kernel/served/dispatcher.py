@@ -29,7 +29,7 @@ from rebuno.journal.records import (
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import load
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.transact import MOVED_ON, transact, write
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.votes import expire
@@ -188,7 +188,7 @@ class Dispatcher:
             return None
         if execution.lease_until > now:
             return None
-        changes = Changes()
+        changes = ExecutionChanges()
         failures = dispatch.failures
         if dispatch.state is DispatchState.CLAIMED:
             changes.add((_failed(dispatch, "lease_expired"),))
@@ -217,7 +217,7 @@ class Dispatcher:
         return False
 
     async def _begin(
-        self, execution: Execution, dispatch: Dispatch, agent: Agent, digest: str, changes: Changes
+        self, execution: Execution, dispatch: Dispatch, agent: Agent, digest: str, changes: ExecutionChanges
     ) -> _Claim:
         seconds = self.lease_of(agent)
         # Until the agent has taken it: if this replica dies before that, another need not wait long.
@@ -268,7 +268,7 @@ class Dispatcher:
         self._observer.delivered(claim.webhook, status, perf_counter() - began)
         if status == 200:
             await self._store.extend(claim.lease, self._store.now() + claim.webhook.lease)
-            acked = Changes([_told("acked", claim.dispatch)])
+            acked = ExecutionChanges([_told("acked", claim.dispatch)])
             await write(self._store, claim.lease.execution_id, acked, lease=claim.lease)
             return
         await self._try_later(claim, f"status {status}" if status else "unreachable")
@@ -280,7 +280,7 @@ class Dispatcher:
             return
         failures = claim.dispatch.failures
         if failures >= self._settings.max_attempts:
-            changes = Changes()
+            changes = ExecutionChanges()
             changes.add((_failed(claim.dispatch, reason),))
             await self._exhaust(execution, changes)
             return
@@ -293,7 +293,7 @@ class Dispatcher:
         await self._give_back(claim, execution, "stopped", claim.dispatch.failures - 1, self._store.now())
 
     async def _give_back(self, claim: _Claim, execution: Execution, reason: str, failures: int, due: float) -> None:
-        changes = Changes()
+        changes = ExecutionChanges()
         changes.add((_failed(claim.dispatch, reason),))
         row = ExecutionWrite(
             ExecutionStatus.RUNNING,
@@ -303,7 +303,7 @@ class Dispatcher:
         )
         await write(self._store, execution.id, changes, row, base=claim.head, lease=claim.lease)
 
-    async def _exhaust(self, execution: Execution, changes: Changes) -> None:
+    async def _exhaust(self, execution: Execution, changes: ExecutionChanges) -> None:
         """Ends an execution that was delivered often enough for nothing."""
         steps, approvals = await load(self._store, execution.id)
         closing = close(steps.values(), approvals.values(), ExecutionStatus.FAILED)

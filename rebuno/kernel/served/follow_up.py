@@ -31,7 +31,7 @@ _PAGE: Final = 100
 _LEADS: Final = 10.0
 
 
-class Aftermath:
+class FollowUp:
     """The rest of the work, over one store. `wake` is called where an execution has become due, `observer` is told what
     ends."""
 

@@ -9,25 +9,25 @@ from rebuno.errors import ConflictError
 from rebuno.journal.records import Agent, ApiKey, Approval, Counts
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.served.agents import Agents
-from rebuno.kernel.served.clients import Clients, Waiting
+from rebuno.kernel.served.clients import Clients, WaitsFor
 from rebuno.kernel.served.dispatcher import Send, Settings
 from rebuno.kernel.served.observer import Observer, Webhook
 from rebuno.kernel.served.replica import Dispatched
-from rebuno.kernel.served.report import Outcome, Settled
-from rebuno.kernel.served.streams import Delta
+from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
+from rebuno.kernel.served.streams import StepDelta
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy.matcher.policy import Policy
 
 __all__ = [
-    "Delta",
     "Dispatched",
     "Observer",
-    "Outcome",
+    "ReportAnswer",
+    "ReportOutcome",
     "Send",
     "Serving",
     "Settings",
-    "Settled",
-    "Waiting",
+    "StepDelta",
+    "WaitsFor",
     "Webhook",
 ]
 
@@ -76,7 +76,7 @@ class Serving(Clients, Agents):
             self._observer.resolved(resolved)
             execution = await self._store.execution(resolved.execution_id)
             if execution.status.terminal:
-                await self._aftermath.ended(execution)
+                await self._follow_up.ended(execution)
             self._wake()
         return resolved
 
@@ -114,7 +114,7 @@ class Serving(Clients, Agents):
         await self._policies.keep(policy)
         await self._store.put_policy(agent_id, text)
         self._policies.took(agent_id, text, policy)
-        await self._aftermath.rejudge(agent_id, policy)
+        await self._follow_up.rejudge(agent_id, policy)
 
     async def bundle(self, agent_id: str) -> str | None:
         """The text of an agent's bundle."""

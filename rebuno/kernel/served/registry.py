@@ -27,7 +27,7 @@ _LONGEST_LEASE: Final = 86_400.0
 _MOST_KEPT: Final = 10_000
 
 
-class Kept(Generic[T]):
+class Cached(Generic[T]):
     """What was read a moment ago."""
 
     def __init__(self) -> None:
@@ -55,8 +55,8 @@ class Registry:
 
     def __init__(self, store: ServedStore) -> None:
         self._store = store
-        self._agents: Kept[Agent] = Kept()
-        self._keys: Kept[ApiKey] = Kept()
+        self._agents: Cached[Agent] = Cached()
+        self._keys: Cached[ApiKey] = Cached()
 
     # ---------------------------------------------------------------- agents
 

@@ -12,7 +12,7 @@ from rebuno.journal.served import ServedStore
 from rebuno.kernel.operator import Operator
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.kernel.served.dispatcher import Dispatcher, Send, Settings
-from rebuno.kernel.served.follow_up import Aftermath
+from rebuno.kernel.served.follow_up import FollowUp
 from rebuno.kernel.served.observer import Observer
 from rebuno.kernel.served.policies import Policies
 from rebuno.kernel.served.readiness import Readiness
@@ -59,13 +59,13 @@ class Replica:
         self._streams = Streams(store)
         self._operator = Operator(store)
         self._readiness = Readiness(store)
-        self._aftermath = Aftermath(store, self._wake, self._observer)
+        self._follow_up = FollowUp(store, self._wake, self._observer)
         self._dispatcher = Dispatcher(
             store,
             self._policies,
             self._settings,
             observer=self._observer,
-            ended=self._aftermath.ended,
+            ended=self._follow_up.ended,
         )
         # The attempts that this replica answered last, by execution and owner.
         self._attempts: OrderedDict[tuple[str, str], ServedAttempt] = OrderedDict()
@@ -75,7 +75,7 @@ class Replica:
         """Delivers what is due, sweeps, and hands on what steps publish, until it is cancelled."""
         tasks = [
             asyncio.create_task(self._dispatcher.run(send)),
-            asyncio.create_task(self._aftermath.keep(self._settings.sweep, self._settings.retention)),
+            asyncio.create_task(self._follow_up.keep(self._settings.sweep, self._settings.retention)),
             asyncio.create_task(self._streams.run()),
         ]
         try:
@@ -87,7 +87,7 @@ class Replica:
 
     async def sweep(self) -> None:
         """Does at once what is due in the store, as `run` does from time to time."""
-        await self._aftermath.sweep(self._settings.retention)
+        await self._follow_up.sweep(self._settings.retention)
 
     def _wake(self) -> None:
         self._dispatcher.wake()

@@ -16,7 +16,7 @@ from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Kind, StepStatus
 
 
-class Outcome(StrEnum):
+class ReportOutcome(StrEnum):
     """What became of a reported outcome; the values are those of the wire."""
 
     RECORDED = "recorded"
@@ -25,11 +25,11 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ReportAnswer:
     """The answer to a reported outcome; `result` and `error` are canonical JSON texts and belong to `replay`. `step` is
     its row as it was written."""
 
-    outcome: Outcome
+    outcome: ReportOutcome
     result: str | None = None
     error: str | None = None
     step: Step | None = None
@@ -37,7 +37,7 @@ class Settled:
 
 async def report(
     attempt: ServedAttempt, step_id: str, *, result: str | None = None, error: str | None = None, raised: str = ""
-) -> Settled:
+) -> ReportAnswer:
     """Records how a body of this attempt ended: with a result, or an error and what was `raised`, canonical JSON.
     Committed when this returns.
 
@@ -47,14 +47,14 @@ async def report(
         Terminated, LeaseSuperseded, StoreError
     """
 
-    async def one_try() -> Settled:
+    async def one_try() -> ReportAnswer:
         step = await _running(attempt, step_id)
-        return step if isinstance(step, Settled) else await _record(attempt, step, result, error, raised)
+        return step if isinstance(step, ReportAnswer) else await _record(attempt, step, result, error, raised)
 
     return await attempt.transact(one_try)
 
 
-async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
+async def _running(attempt: ServedAttempt, step_id: str) -> Step | ReportAnswer:
     step = attempt.steps.get(step_id) if step_id in attempt.bodies else None
     if step is not None:
         return step
@@ -62,13 +62,15 @@ async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
     if step.execution_id != attempt.execution.id:
         raise NotFoundError(f"the execution `{attempt.execution.id}` has no step `{step_id}`")
     if step.status in (StepStatus.SUCCEEDED, StepStatus.FAILED):
-        return Settled(Outcome.REPLAY, step.result, step.error)
+        return ReportAnswer(ReportOutcome.REPLAY, step.result, step.error)
     if step.status is not StepStatus.EXECUTING or step.attempt != attempt.lease.attempt:
         raise ConflictError(f"the step `{step_id}` does not execute in this run: it is {step.status.value}")
     return step
 
 
-async def _record(attempt: ServedAttempt, step: Step, result: str | None, error: str | None, raised: str) -> Settled:
+async def _record(
+    attempt: ServedAttempt, step: Step, result: str | None, error: str | None, raised: str
+) -> ReportAnswer:
     if error is not None:
         row = replace(step, status=StepStatus.FAILED, error=error)
     else:
@@ -88,7 +90,7 @@ async def _record(attempt: ServedAttempt, step: Step, result: str | None, error:
         await attempt.current()
     if attempt.lease_over:
         await attempt.release()
-    return Settled(Outcome.RECORDED, step=row)
+    return ReportAnswer(ReportOutcome.RECORDED, step=row)
 
 
 async def suspend(attempt: ServedAttempt) -> bool:

@@ -16,7 +16,7 @@ _MOST_WAITING: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class StepDelta:
     """A piece of a step's output on its way; `data` is any text, `seq` counts from 0."""
 
     step_id: str
@@ -29,18 +29,18 @@ class Streams:
 
     def __init__(self, store: ServedStore) -> None:
         self._store = store
-        self._listening: dict[str, set[asyncio.Queue[Delta]]] = {}
+        self._listening: dict[str, set[asyncio.Queue[StepDelta]]] = {}
         # Of each execution that somebody listens to, the newest piece of each step.
-        self._newest: dict[str, dict[str, Delta]] = {}
+        self._newest: dict[str, dict[str, StepDelta]] = {}
 
-    async def publish(self, execution_id: str, delta: Delta) -> None:
+    async def publish(self, execution_id: str, delta: StepDelta) -> None:
         """Hands a piece over. It may be lost."""
         await self._store.notify(f"{execution_id} {delta.step_id} {delta.seq} {delta.data}")
 
     @contextmanager
-    def listen(self, execution_id: str) -> Iterator["asyncio.Queue[Delta]"]:
+    def listen(self, execution_id: str) -> Iterator["asyncio.Queue[StepDelta]"]:
         """What an execution publishes while the context is open."""
-        queue: asyncio.Queue[Delta] = asyncio.Queue(_MOST_WAITING)
+        queue: asyncio.Queue[StepDelta] = asyncio.Queue(_MOST_WAITING)
         self._listening.setdefault(execution_id, set()).add(queue)
         try:
             yield queue
@@ -57,7 +57,7 @@ class Streams:
             execution_id, step_id, seq, data = text.split(" ", 3)
             if execution_id not in self._listening:
                 continue
-            delta = Delta(step_id, int(seq), data)
+            delta = StepDelta(step_id, int(seq), data)
             newest = self._newest.setdefault(execution_id, {})
             # A store that lost its answer says it a second time.
             if newest.get(step_id) == delta:
@@ -69,7 +69,7 @@ class Streams:
                 queue.put_nowait(delta)
 
 
-def check_length(delta: Delta) -> None:
+def check_length(delta: StepDelta) -> None:
     """Refuses a piece that no channel carries."""
     try:
         size = len(delta.data.encode())

@@ -8,8 +8,8 @@ from typing import Final
 from rebuno.errors import ConflictError, LeaseSuperseded, NotFoundError, Stale, Terminated
 from rebuno.journal.records import Execution, Step, StepWrite
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.core import events as words
-from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core import events as new_event
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.transact import PATIENCE, lease_of, transact, write
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
@@ -42,10 +42,10 @@ async def _tell(store: ServedStore, child: Execution) -> Execution | None:
         # next look tells whether nothing else is waited for. Waking the parent alone rests on the newest event: of two
         # subagents that end at once, both would.
         lease = lease_of(parent) if tried >= PATIENCE and not told else None
-        changes, row = Changes(), None
+        changes, row = ExecutionChanges(), None
         if not told:
             settled = _settled(step, child)
-            said = words.failed(settled) if settled.error is not None else words.succeeded(settled)
+            said = new_event.failed(settled) if settled.error is not None else new_event.succeeded(settled)
             changes.add((said,), (StepWrite(settled, settled=0),))
         if not waits:
             events, row = resumed(parent)

@@ -11,7 +11,7 @@ from typing import Final
 
 from rebuno.errors import ConflictError, Stale
 from rebuno.journal.records import Dispatch, ExecutionWrite, NewEvent, Step, StepWrite
-from rebuno.kernel.core import events as words
+from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import limits
 from rebuno.kernel.core.divergence import OthersNeeded, instead_of
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
@@ -20,7 +20,7 @@ from rebuno.kernel.core.submit import route, route_row
 from rebuno.kernel.lifecycle.dispatch import discarded, queued
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Say, Submission
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 
@@ -105,9 +105,9 @@ class _Request:
         known = await attempt.store.step(step_id)
         self._check_same(known)
         if known.status is StepStatus.EXECUTING and known.attempt == attempt.lease.attempt:
-            return Answer(Say.PROCEED, step_id, rule_id=known.rule_id)
+            return Answer(AnswerKind.PROCEED, step_id, rule_id=known.rule_id)
         if known.status is StepStatus.ALLOWED:
-            return Answer(Say.BLOCKED, step_id, approval_id=known.approval_id, rule_id=known.rule_id)
+            return Answer(AnswerKind.BLOCKED, step_id, approval_id=known.approval_id, rule_id=known.rule_id)
         step = identified_as(known)
         while isinstance(routed := route_row(attempt, step, known), Need):
             await routed.meet(attempt)
@@ -135,7 +135,7 @@ class _Request:
         steps = tuple(self._numbered(write, step_id) for write in effects.steps)
         execution, told = self._row(answer)
         events = (*effects.events, *told)
-        if answer.say is Say.PROCEED:
+        if answer.kind is AnswerKind.PROCEED:
             attempt.start(steps[0].step)
         if events or execution is not None:
             committed = attempt.write(
@@ -159,7 +159,7 @@ class _Request:
         ):
             raise Stale("another request came to this step")
         attempt.answered[self._number] = step_id
-        attempt.replayed += answer.say is Say.REPLAY
+        attempt.replayed += answer.kind is AnswerKind.REPLAY
         attempt.visit(step_id)
 
     def _numbered(self, write: StepWrite, step_id: str) -> StepWrite:
@@ -172,12 +172,12 @@ class _Request:
         """What becomes of the execution itself: it waits for a person or a subagent, or is due again later."""
         attempt = self._attempt
         status = attempt.execution.status
-        if answer.say is Say.BLOCKED and status is ExecutionStatus.RUNNING:
-            told = words.execution(
+        if answer.kind is AnswerKind.BLOCKED and status is ExecutionStatus.RUNNING:
+            told = new_event.execution(
                 "blocked", attempt=attempt.lease.attempt, reason="awaiting_steps", replayed=attempt.replayed
             )
             return self._leaving(ExecutionStatus.BLOCKED, None), (*discarded(attempt.dispatch), told)
-        if answer.say is Say.PARKED and answer.due is not None and status is ExecutionStatus.RUNNING:
+        if answer.kind is AnswerKind.PARKED and answer.due is not None and status is ExecutionStatus.RUNNING:
             waiting = attempt.dispatch if attempt.blocked else None
             if waiting is not None and waiting.due_at <= answer.due:
                 return None, ()

@@ -5,8 +5,8 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from rebuno.journal.records import Event, Execution, Step
-from rebuno.kernel.served.kernel import Delta, Settled, Waiting
-from rebuno.model.answer import Answer, Say
+from rebuno.kernel.served.kernel import ReportAnswer, StepDelta, WaitsFor
+from rebuno.model.answer import Answer, AnswerKind
 from rebuno.server.wire.requests import (
     ExecutionStatusName,
     IdempotencyName,
@@ -100,7 +100,7 @@ class ExecutionOut(Out):
     failure: FailureOut | None
 
 
-def execution(row: Execution, waiting: list[Waiting], session: str, failure: dict[str, Any] | None) -> Json:
+def execution(row: Execution, waiting: list[WaitsFor], session: str, failure: dict[str, Any] | None) -> Json:
     """An execution with what it waits for, the session that it belongs to, and what its handler raised."""
     spawned = row.spawned_execution_id
     return obj(
@@ -211,25 +211,25 @@ class DecisionOut(Out):
 
 
 def decision(answer: Answer) -> Json:
-    match answer.say:
-        case Say.PROCEED:
+    match answer.kind:
+        case AnswerKind.PROCEED:
             return obj(decision="proceed", step_id=answer.step_id)
-        case Say.REPLAY if answer.error is not None:
+        case AnswerKind.REPLAY if answer.error is not None:
             return obj(decision="replay", step_id=answer.step_id, error=raw(answer.error))
-        case Say.REPLAY:
+        case AnswerKind.REPLAY:
             return obj(decision="replay", step_id=answer.step_id, result=raw(answer.result))
-        case Say.DENIED:
+        case AnswerKind.DENIED:
             reason = answer.reason or "policy_denied"
             return obj(decision="denied", step_id=answer.step_id, reason=reason, rule_id=answer.rule_id)
-        case Say.BLOCKED:
+        case AnswerKind.BLOCKED:
             return obj(decision="blocked", step_id=answer.step_id, approval_id=answer.approval_id)
-        case Say.PARKED:
+        case AnswerKind.PARKED:
             return obj(decision="blocked", reason=answer.reason or "rate_limit_exceeded")
-        case Say.RATE_LIMITED:
+        case AnswerKind.RATE_LIMITED:
             reason = answer.reason or "rate_limit_exceeded"
             return obj(decision="rate_limited", reason=reason, rule_id=answer.rule_id)
         case _:
-            return obj(decision=answer.say.value)
+            return obj(decision=answer.kind.value)
 
 
 class SettledOut(Out):
@@ -241,7 +241,7 @@ class SettledOut(Out):
     error: Any = None
 
 
-def settled(said: Settled, step_id: str) -> Json:
+def settled(said: ReportAnswer, step_id: str) -> Json:
     if said.outcome != "replay":
         return obj(decision=said.outcome.value)
     if said.error is not None:
@@ -269,5 +269,5 @@ class ForkPointsOut(Out):
     checkpoints: list[Any]
 
 
-def delta(piece: Delta) -> Json:
+def delta(piece: StepDelta) -> Json:
     return obj(step_id=piece.step_id, seq=piece.seq, data=piece.data)
