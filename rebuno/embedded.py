@@ -22,15 +22,15 @@ from rebuno.journal import records
 from rebuno.journal.opening import open_store
 from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.replay import recorded
 from rebuno.kernel.core.submit import start
 from rebuno.kernel.kernel import Kernel as Core
 from rebuno.kernel.lifecycle import execution as executions
-from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED
+from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, check_deadline
 from rebuno.kernel.lifecycle.changed_files import ChangedFiles
 from rebuno.kernel.lifecycle.sweep import keep_sweeping
 from rebuno.kernel.operator import Operator
-from rebuno.kernel.served.create import check_deadline, check_name
 from rebuno.kernel.views import Execution, view
 from rebuno.model import identity
 from rebuno.model.answer import Answer, CallKey, Submission

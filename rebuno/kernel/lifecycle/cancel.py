@@ -1,9 +1,9 @@
-"""Ends an execution from outside, whoever runs it."""
+"""Ends an execution from outside, in whatever process it runs, and checks the deadline that ends one."""
 
 import sys
 from typing import Final
 
-from rebuno.errors import ConflictError, Stale, Terminated
+from rebuno.errors import ConflictError, Stale, Terminated, ValidationError
 from rebuno.journal.records import Execution, ExecutionWrite, Step
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
@@ -14,6 +14,14 @@ from rebuno.model.execution import ExecutionStatus
 
 # The reason of an execution that was not done in time.
 DEADLINE_EXCEEDED: Final = "deadline_exceeded"
+# A thousand years, in seconds: what is more was meant otherwise.
+LONGEST_DEADLINE: Final = 1000 * 366 * 86400.0
+
+
+def check_deadline(seconds: object) -> None:
+    """Refuses what is no number of seconds from now."""
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds < LONGEST_DEADLINE:
+        raise ValidationError(f"the deadline {seconds!r} is no number of seconds above 0")
 
 
 async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") -> Execution:

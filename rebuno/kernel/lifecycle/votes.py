@@ -16,7 +16,7 @@ from rebuno.kernel.core.ask import refuse
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.grants import GrantScope
-from rebuno.kernel.core.names import check_name, folded
+from rebuno.kernel.core.names import check_person, folded
 from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
@@ -182,7 +182,7 @@ def _check_open(question: Approval) -> None:
 def _check_vote(question: Approval, panels: Sequence[Panel], vote: Vote, scope: GrantScope) -> None:
     # A name that the rule itself writes is what that person is called.
     if vote.decided_by not in question.approvers:
-        check_name(vote.decided_by)
+        check_person(vote.decided_by)
     if not any(panel.seats(vote.decided_by) for panel in panels):
         named = ", ".join(f"`{name}`" for name in question.approvers)
         hint = "; names are compared letter by letter"

@@ -8,13 +8,14 @@ from typing import Any, Final
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import Event, Execution, Step
 from rebuno.kernel.core import inheritance
+from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.history import event_payloads
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.served import create
-from rebuno.kernel.served.create import CreateRequest, check_name
+from rebuno.kernel.served.create import CreateRequest
 from rebuno.kernel.served.replica import Replica
 from rebuno.kernel.served.streams import StepDelta
 from rebuno.kernel.served.subagents import awaited
