@@ -43,8 +43,7 @@ if TYPE_CHECKING:
         ValidationError,
         failure_reason,
     )
-    from rebuno.kernel.operator import Operator
-    from rebuno.kernel.views import Execution, Question
+    from rebuno.kernel import Execution, Operator, Question
     from rebuno.sdk.agent import Agent
     from rebuno.sdk.client import Client
     from rebuno.sdk.ending import Result
@@ -61,12 +60,12 @@ __version__ = "0.1.0"
 _EMBEDDED = ("PERMISSIVE", "Kernel", "open", "operate", "run_sync")
 _HOMES = {
     **dict.fromkeys(_EMBEDDED, "rebuno.embedded"),
-    "Execution": "rebuno.kernel.views",
+    "Execution": "rebuno.kernel",
     "Agent": "rebuno.sdk.agent",
     "Client": "rebuno.sdk.client",
-    "Operator": "rebuno.kernel.operator",
+    "Operator": "rebuno.kernel",
     "Result": "rebuno.sdk.ending",
-    "Question": "rebuno.kernel.views",
+    "Question": "rebuno.kernel",
     "RebunoTransport": "rebuno.sdk.http_client",
     "execution": "rebuno.sdk.execution",
     "http_client": "rebuno.sdk.http_client",

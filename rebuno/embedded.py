@@ -21,17 +21,23 @@ from rebuno.errors import (
 from rebuno.journal import records
 from rebuno.journal.opening import open_store
 from rebuno.journal.store import Store
-from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.names import check_name
-from rebuno.kernel.core.replay import recorded
-from rebuno.kernel.core.submit import start
-from rebuno.kernel.kernel import Kernel as Core
-from rebuno.kernel.lifecycle import execution as executions
-from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, check_deadline
-from rebuno.kernel.lifecycle.changed_files import ChangedFiles
-from rebuno.kernel.lifecycle.sweep import keep_sweeping
-from rebuno.kernel.operator import Operator
-from rebuno.kernel.views import Execution, view
+from rebuno.kernel import (
+    DEADLINE_EXCEEDED,
+    Attempt,
+    ChangedFiles,
+    Execution,
+    Operator,
+    check_deadline,
+    check_name,
+    execution_view,
+    finish_execution,
+    keep_sweeping,
+    may_be_own,
+    recorded_result,
+    start_step,
+    suspend_execution,
+)
+from rebuno.kernel import Kernel as Core
 from rebuno.model import identity
 from rebuno.model.answer import Answer, CallKey, Submission
 from rebuno.policy.compile import compile_policy, permissive
@@ -68,12 +74,12 @@ class _Direct:
     def __init__(self, core: Core, attempt: Attempt) -> None:
         self._core = core
         self._attempt = attempt
-        self.start = partial(start, attempt)
+        self.start = partial(start_step, attempt)
         self.succeed = partial(core.succeed, attempt)
 
     def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
         # At the end of the log there is nothing to replay.
-        return None if self._attempt.at_end() else recorded(self._attempt, call_key)
+        return None if self._attempt.at_end() else recorded_result(self._attempt, call_key)
 
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)
@@ -155,7 +161,7 @@ class Kernel:
         """`run`, in a task of its own that is cancelled once at most."""
         with self._running():
             text = identity.canonical(input, "input")
-            if input is None and id is not None and executions.may_be_own(id):
+            if input is None and id is not None and may_be_own(id):
                 text = await self._input_of(id, name) or text
             bind(handler, identity.parse(text))
             self._files.look()
@@ -165,13 +171,13 @@ class Kernel:
                     raise _closed_under(id or name)
                 begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
                 if isinstance(begun, records.Execution):
-                    return await view(self.operator, begun, replayed)
+                    return await execution_view(self.operator, begun, replayed)
                 id = id if id is not None else begun.execution.id
                 begun.block_diverged = block
                 ended = await self._attempt(begun, bind(handler, identity.parse(text)))
                 replayed = begun.replayed
                 if ended is not None:
-                    return await view(self.operator, ended, replayed)
+                    return await execution_view(self.operator, ended, replayed)
 
     async def cancel(self, ref: str, *, reason: str = "cancelled") -> records.Execution:
         """Cancels an execution, named as in `Operator.execution`, wherever it runs; a handler that runs in this kernel
@@ -272,13 +278,13 @@ class Kernel:
     ) -> records.Execution | None:
         match ending(task, blocked=context.blocked):
             case Waits():
-                return await executions.suspend(attempt)
+                return await suspend_execution(attempt)
             case Completed(output=output):
                 # No execution in this process continues another one: a state would be read by nobody.
-                return await executions.finish(attempt, output=output)
+                return await finish_execution(attempt, output=output)
             case Failed(reason=reason, raised=raised) as failed:
                 log_failure(failed, attempt.execution.id)
-                return await executions.finish(attempt, failure_reason=reason, raised=raised)
+                return await finish_execution(attempt, failure_reason=reason, raised=raised)
 
     async def _abandon(self, attempt: Attempt) -> None:
         # What ended the attempt is already on its way to the caller.

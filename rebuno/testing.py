@@ -11,9 +11,15 @@ from typing import Any
 from rebuno.embedded import Kernel, PolicyLike, compiled
 from rebuno.errors import Blocked
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel.history import archive
-from rebuno.kernel.history.archive import Recording
-from rebuno.kernel.history.replay_check import ReplayCheck, Replayed, completed, failed
+from rebuno.kernel import (
+    LONGEST_LINE,
+    Recording,
+    ReplayCheck,
+    Replayed,
+    ended_with_failure,
+    ended_with_output,
+    read_recording,
+)
 from rebuno.model import identity
 from rebuno.model.clock import Clock, FixedClock
 from rebuno.model.decision import Decision, Verdict
@@ -98,8 +104,8 @@ def recorded(path: str | Path) -> Recording:
         StoreCorrupt: it is damaged, or no history.
     """
     with Path(path).open("rb") as file:
-        lines = iter(lambda: file.readline(archive.LONGEST_LINE + 1), b"")
-        return archive.read(lines, name=f"`{path}`")
+        lines = iter(lambda: file.readline(LONGEST_LINE + 1), b"")
+        return read_recording(lines, name=f"`{path}`")
 
 
 async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:
@@ -141,9 +147,9 @@ def _end(task: "asyncio.Task[Any]") -> str:
         case Waits():
             return ""
         case Completed(output=output):
-            return completed(output)
+            return ended_with_output(output)
         case Failed(reason=reason):
-            return failed(reason)
+            return ended_with_failure(reason)
 
 
 def assert_replays(recording: Recording | str | Path, handler: Callable[..., Any]) -> Replayed:

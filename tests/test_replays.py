@@ -9,7 +9,7 @@ import pytest
 
 import rebuno
 from rebuno.errors import StoreCorrupt, ValidationError
-from rebuno.kernel.history.archive import lines
+from rebuno.kernel import recording_lines
 from rebuno.policy.compile import compile_text
 from rebuno.testing import Recording, Replayed, assert_replays, memory_kernel, recorded, replay
 
@@ -210,7 +210,7 @@ def test_a_run_that_was_cut_off_is_replayed_up_to_there() -> None:
 def test_a_file_is_replayed(tmp_path: Path) -> None:
     """`assert_replays` takes it by its path, and says what it found."""
     path = tmp_path / "talk.jsonl"
-    path.write_text("".join(lines(record(talk, {"q": 1}))))
+    path.write_text("".join(recording_lines(record(talk, {"q": 1}))))
     assert assert_replays(path, talk).visited == 6
     with pytest.raises(AssertionError, match=r'came: tool_call `say` {"text":"c"}\ninstead of: tool_call `say` {"te'):
         assert_replays(recorded(path), other_args)

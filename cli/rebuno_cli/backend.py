@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from rebuno.journal.records import Approval, Event, Execution, Step
 
 if TYPE_CHECKING:
-    from rebuno.kernel.core.quorum import Panel
-    from rebuno.kernel.history.timeline import Timeline
+    from rebuno.kernel import Panel, Timeline
     from rebuno.types import Agent, ApiKey, NewApiKey, Tested
 
 # A question with the step that it is about, as far as that is known.

@@ -7,8 +7,7 @@ from typing import Any, Final
 from rebuno import types
 from rebuno.errors import NotFoundError, ValidationError
 from rebuno.journal.records import Approval, Event, Execution, Step
-from rebuno.kernel.core.quorum import Panel
-from rebuno.kernel.history.timeline import Timeline, compose
+from rebuno.kernel import Panel, Timeline, compose_timeline
 from rebuno.sdk.client import Client
 from rebuno_cli import received
 from rebuno_cli.backend import Fork, Question, Waiting, Wanted
@@ -72,7 +71,8 @@ class RemoteDesk:
         steps = received.steps(await self._client.list_steps(said.id), log)
         asked = await self._client.list_approvals(status="all", execution_id=said.id)
         row = received.execution(said, log)
-        return compose(row, log, steps, [received.approval(one, log) for one in asked], alive=not row.status.terminal)
+        approvals = [received.approval(one, log) for one in asked]
+        return compose_timeline(row, log, steps, approvals, alive=not row.status.terminal)
 
     async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
         return []

@@ -10,18 +10,14 @@ from rebuno.errors import NotFoundError, ValidationError
 from rebuno.journal import records
 from rebuno.journal.records import Approval, Event, Execution, Step
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.core.inheritance import session_of
-from rebuno.kernel.history import event_payloads
-from rebuno.kernel.operator import Operator
+from rebuno.kernel import Operator, event_payload, session_of
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno_cli.ids import beginning, only
 
 if TYPE_CHECKING:
     from rebuno import types
-    from rebuno.kernel.core.quorum import Panel
-    from rebuno.kernel.history.timeline import Timeline
-    from rebuno.kernel.served.kernel import Serving
+    from rebuno.kernel import Panel, Serving, Timeline
     from rebuno_cli.backend import Fork, Question, Waiting, Wanted
 
 _REASON: Final = "cancelled"
@@ -38,7 +34,7 @@ class LocalDesk:
     @cached_property
     def _serving(self) -> "Serving":
         # Loaded where it is needed: to look at a store is the matter of a moment.
-        from rebuno.kernel.served.kernel import Serving
+        from rebuno.kernel import Serving
 
         return Serving(self._store)
 
@@ -76,7 +72,7 @@ class LocalDesk:
         return found
 
     async def _documented(self, event: Event) -> Any:
-        return identity.parse(await event_payloads.payload(self._store, event))
+        return identity.parse(await event_payload(self._store, event))
 
     async def story(self, ref: str) -> "Timeline":
         return await self._operator.story(ref)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rebuno.errors import ValidationError
 
 if TYPE_CHECKING:
-    from rebuno.kernel.operator import Operator
+    from rebuno.kernel import Operator
     from rebuno_cli.backend import Desk
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from rebuno.errors import ConflictError, NotFoundError
-from rebuno.kernel.operator import SHORTEST_PREFIX
+from rebuno.kernel import SHORTEST_PREFIX
 
 
 def beginning(ref: str, ids: Iterable[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from rebuno import types
 from rebuno.errors import NetworkError
 from rebuno.journal.records import Approval, Event, Execution, Step, Vote
-from rebuno.kernel.core.quorum import Panel
+from rebuno.kernel import Panel
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus

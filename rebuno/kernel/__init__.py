@@ -1,1 +1,189 @@
-"""Identify, decide, settle: what happens to a submission, and everything an operator may do."""
+"""The kernel: every submission goes through the compiled policy first and only then through the replay journal.
+
+Other packages import these names and no module of this one. A name is loaded when it is first used. `core/README.md`
+shows the way of a submission.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from rebuno.kernel.core.attempt import Attempt
+    from rebuno.kernel.core.grants import GrantScope
+    from rebuno.kernel.core.heavy import beside
+    from rebuno.kernel.core.inheritance import session_of
+    from rebuno.kernel.core.names import check_name
+    from rebuno.kernel.core.origins import in_doubt as parent_in_doubt
+    from rebuno.kernel.core.quorum import GRANT_LASTS, Panel
+    from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep
+    from rebuno.kernel.core.replay import recorded as recorded_result
+    from rebuno.kernel.core.submit import start as start_step
+    from rebuno.kernel.history.archive import LONGEST_LINE, Recording
+    from rebuno.kernel.history.archive import lines as recording_lines
+    from rebuno.kernel.history.archive import read as read_recording
+    from rebuno.kernel.history.divergence import Divergence
+    from rebuno.kernel.history.event_payloads import payload as event_payload
+    from rebuno.kernel.history.recorded_facts import of_rows as facts_of_rows
+    from rebuno.kernel.history.replay_check import ReplayCheck, Replayed, SeenStep
+    from rebuno.kernel.history.replay_check import completed as ended_with_output
+    from rebuno.kernel.history.replay_check import failed as ended_with_failure
+    from rebuno.kernel.history.timeline import ApprovalView, AttemptView, StepOutcome, StepView, Timeline
+    from rebuno.kernel.history.timeline import compose as compose_timeline
+    from rebuno.kernel.history.timeline import tell as read_timeline
+    from rebuno.kernel.history.verify import Verified
+    from rebuno.kernel.history.verify import check as verify_execution
+    from rebuno.kernel.kernel import Kernel
+    from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, check_deadline
+    from rebuno.kernel.lifecycle.cancel import cancel as cancel_execution
+    from rebuno.kernel.lifecycle.changed_files import ChangedFiles
+    from rebuno.kernel.lifecycle.execution import finish as finish_execution
+    from rebuno.kernel.lifecycle.execution import may_be_own
+    from rebuno.kernel.lifecycle.execution import suspend as suspend_execution
+    from rebuno.kernel.lifecycle.sweep import keep_sweeping
+    from rebuno.kernel.operator import SHORTEST_PREFIX, Operator
+    from rebuno.kernel.served.clients import WaitsFor
+    from rebuno.kernel.served.create import CreateRequest
+    from rebuno.kernel.served.dispatcher import Send, Settings
+    from rebuno.kernel.served.kernel import Serving
+    from rebuno.kernel.served.observer import Observer, Webhook
+    from rebuno.kernel.served.replica import Dispatched
+    from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
+    from rebuno.kernel.served.streams import StepDelta
+    from rebuno.kernel.views import Execution, Question
+    from rebuno.kernel.views import view as execution_view
+
+# The module of each name, and what it is called there.
+_HOMES: Final = {
+    "DEADLINE_EXCEEDED": ("lifecycle.cancel", "DEADLINE_EXCEEDED"),
+    "GRANT_LASTS": ("core.quorum", "GRANT_LASTS"),
+    "LONGEST_LINE": ("history.archive", "LONGEST_LINE"),
+    "SHORTEST_PREFIX": ("operator", "SHORTEST_PREFIX"),
+    "ApprovalView": ("history.timeline", "ApprovalView"),
+    "Attempt": ("core.attempt", "Attempt"),
+    "AttemptView": ("history.timeline", "AttemptView"),
+    "ChangedFiles": ("lifecycle.changed_files", "ChangedFiles"),
+    "CountedLimit": ("core.rate_limited", "CountedLimit"),
+    "CreateRequest": ("served.create", "CreateRequest"),
+    "Dispatched": ("served.replica", "Dispatched"),
+    "Divergence": ("history.divergence", "Divergence"),
+    "Execution": ("views", "Execution"),
+    "GrantScope": ("core.grants", "GrantScope"),
+    "Kernel": ("kernel", "Kernel"),
+    "Observer": ("served.observer", "Observer"),
+    "Operator": ("operator", "Operator"),
+    "Panel": ("core.quorum", "Panel"),
+    "Question": ("views", "Question"),
+    "RateLimitedStep": ("core.rate_limited", "RateLimitedStep"),
+    "Recording": ("history.archive", "Recording"),
+    "ReplayCheck": ("history.replay_check", "ReplayCheck"),
+    "Replayed": ("history.replay_check", "Replayed"),
+    "ReportAnswer": ("served.report", "ReportAnswer"),
+    "ReportOutcome": ("served.report", "ReportOutcome"),
+    "SeenStep": ("history.replay_check", "SeenStep"),
+    "Send": ("served.dispatcher", "Send"),
+    "Serving": ("served.kernel", "Serving"),
+    "Settings": ("served.dispatcher", "Settings"),
+    "StepDelta": ("served.streams", "StepDelta"),
+    "StepOutcome": ("history.timeline", "StepOutcome"),
+    "StepView": ("history.timeline", "StepView"),
+    "Timeline": ("history.timeline", "Timeline"),
+    "Verified": ("history.verify", "Verified"),
+    "WaitsFor": ("served.clients", "WaitsFor"),
+    "Webhook": ("served.observer", "Webhook"),
+    "beside": ("core.heavy", "beside"),
+    "cancel_execution": ("lifecycle.cancel", "cancel"),
+    "check_deadline": ("lifecycle.cancel", "check_deadline"),
+    "check_name": ("core.names", "check_name"),
+    "compose_timeline": ("history.timeline", "compose"),
+    "ended_with_failure": ("history.replay_check", "failed"),
+    "ended_with_output": ("history.replay_check", "completed"),
+    "event_payload": ("history.event_payloads", "payload"),
+    "execution_view": ("views", "view"),
+    "facts_of_rows": ("history.recorded_facts", "of_rows"),
+    "finish_execution": ("lifecycle.execution", "finish"),
+    "keep_sweeping": ("lifecycle.sweep", "keep_sweeping"),
+    "may_be_own": ("lifecycle.execution", "may_be_own"),
+    "parent_in_doubt": ("core.origins", "in_doubt"),
+    "read_recording": ("history.archive", "read"),
+    "read_timeline": ("history.timeline", "tell"),
+    "recorded_result": ("core.replay", "recorded"),
+    "recording_lines": ("history.archive", "lines"),
+    "session_of": ("core.inheritance", "session_of"),
+    "start_step": ("core.submit", "start"),
+    "suspend_execution": ("lifecycle.execution", "suspend"),
+    "verify_execution": ("history.verify", "check"),
+}
+
+__all__ = [
+    "DEADLINE_EXCEEDED",
+    "GRANT_LASTS",
+    "LONGEST_LINE",
+    "SHORTEST_PREFIX",
+    "ApprovalView",
+    "Attempt",
+    "AttemptView",
+    "ChangedFiles",
+    "CountedLimit",
+    "CreateRequest",
+    "Dispatched",
+    "Divergence",
+    "Execution",
+    "GrantScope",
+    "Kernel",
+    "Observer",
+    "Operator",
+    "Panel",
+    "Question",
+    "RateLimitedStep",
+    "Recording",
+    "ReplayCheck",
+    "Replayed",
+    "ReportAnswer",
+    "ReportOutcome",
+    "SeenStep",
+    "Send",
+    "Serving",
+    "Settings",
+    "StepDelta",
+    "StepOutcome",
+    "StepView",
+    "Timeline",
+    "Verified",
+    "WaitsFor",
+    "Webhook",
+    "beside",
+    "cancel_execution",
+    "check_deadline",
+    "check_name",
+    "compose_timeline",
+    "ended_with_failure",
+    "ended_with_output",
+    "event_payload",
+    "execution_view",
+    "facts_of_rows",
+    "finish_execution",
+    "keep_sweeping",
+    "may_be_own",
+    "parent_in_doubt",
+    "read_recording",
+    "read_timeline",
+    "recorded_result",
+    "recording_lines",
+    "session_of",
+    "start_step",
+    "suspend_execution",
+    "verify_execution",
+]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module, attribute = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module `rebuno.kernel` has no attribute `{name}`") from None
+    value = globals()[name] = getattr(import_module(f"rebuno.kernel.{module}"), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

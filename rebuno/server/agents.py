@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 
 from rebuno.errors import ForbiddenError, ValidationError
-from rebuno.kernel.served.kernel import StepDelta
+from rebuno.kernel import StepDelta
 from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, Submission
 from rebuno.server.routes import Call, Endpoint, Who, nothing, said

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from rebuno.errors import RebunoError
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.served.kernel import Serving, Settings
+from rebuno.kernel import Serving, Settings
 from rebuno.model.bounds import Bounds
 from rebuno.policy.syntax.source import Source
 from rebuno.server import agents, clients, openapi, operators

@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from rebuno.errors import ForbiddenError, NotFoundError, UnauthorizedError, ValidationError
-from rebuno.kernel.served.kernel import Dispatched, Serving
+from rebuno.kernel import Dispatched, Serving
 from rebuno.sdk import signing
 
 # How far an agent's clock may be off, in seconds.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from rebuno.errors import ValidationError
-from rebuno.kernel.served.kernel import Settings
+from rebuno.kernel import Settings
 from rebuno.model.bounds import Bounds
 
 SHORTEST_TOKEN = 16

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic import ValidationError as Misfit
 
 from rebuno.errors import ValidationError
-from rebuno.kernel.served.kernel import Serving
+from rebuno.kernel import Serving
 from rebuno.policy.inline import inline
 from rebuno.policy.syntax.source import read
 from rebuno.policy.syntax.yaml import read_yaml

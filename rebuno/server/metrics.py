@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rebuno.errors import StoreError
 from rebuno.journal.records import Approval, Counts, Execution, Step
-from rebuno.kernel.served.kernel import Observer, Serving, Webhook
+from rebuno.kernel import Observer, Serving, Webhook
 from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Kind, StepStatus

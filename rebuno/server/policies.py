@@ -6,9 +6,7 @@ from typing import Any, Final
 
 from rebuno.errors import ForbiddenError, ValidationError
 from rebuno.journal.records import Approval, Execution, Step
-from rebuno.kernel.core.heavy import beside
-from rebuno.kernel.history.recorded_facts import of_rows
-from rebuno.kernel.served.kernel import Serving
+from rebuno.kernel import Serving, beside, facts_of_rows
 from rebuno.model.clock import from_rfc3339
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.testing.backtest import Judged
@@ -55,7 +53,7 @@ def _written(results: list[dict[str, Any]], failed: int, unexercised: list[str])
 def _all_recorded(
     policy: Policy, execution: Execution, steps: list[Step], approvals: Sequence[Approval], parent: str
 ) -> list[dict[str, Any]]:
-    return [_recorded(policy, one) for one in of_rows(execution, steps, approvals, parent) if not one.by_kernel]
+    return [_recorded(policy, one) for one in facts_of_rows(execution, steps, approvals, parent) if not one.by_kernel]
 
 
 def _decided(results: list[dict[str, Any]]) -> list[str]:

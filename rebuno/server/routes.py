@@ -16,8 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rebuno.errors import NotFoundError, NotJSON, ValidationError
-from rebuno.kernel.core.heavy import beside
-from rebuno.kernel.served.kernel import Dispatched, Serving
+from rebuno.kernel import Dispatched, Serving, beside
 from rebuno.model import identity
 from rebuno.model.bounds import Bounds
 from rebuno.server import auth

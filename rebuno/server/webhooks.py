@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 import httpx2
 
 from rebuno.errors import NetworkError, ValidationError
-from rebuno.kernel.served.kernel import Send, Webhook
+from rebuno.kernel import Send, Webhook
 from rebuno.sdk import signing
 from rebuno.server.wire.webhook import webhook
 

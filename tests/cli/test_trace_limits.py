@@ -2,8 +2,7 @@
 
 import pytest
 
-from rebuno.kernel.core.rate_limited import CountedLimit
-from rebuno.kernel.history.timeline import tell
+from rebuno.kernel import CountedLimit, read_timeline
 from rebuno.model.answer import AnswerKind
 from rebuno_cli.render import console, timeline
 from tests.embedded.support import in_loop
@@ -21,7 +20,7 @@ async def test_the_story_tells_what_limits_did(capsys: pytest.CaptureFixture[str
         assert await says(b, 2) == [AnswerKind.PROCEED, AnswerKind.PARKED]
         await b.begin(limited("1 per 1h for each agent"))
         assert [(await act(b, 1)).kind for _ in range(2)] == [AnswerKind.RATE_LIMITED] * 2
-        told = await tell(b.store, b.attempt.execution.id)
+        told = await read_timeline(b.store, b.attempt.execution.id)
         assert [step.limits for step in told.steps] == [(CountedLimit("b", "r", "agent"),)]
         kept_out = [(one.attempt, one.target, one.rule_id, one.parked, one.times) for one in told.kept_out]
         assert kept_out == [(1, "act", "r", True, 1), (2, "act", "r", False, 2)]
@@ -42,7 +41,7 @@ async def test_the_story_tells_what_model_calls_used(capsys: pytest.CaptureFixtu
         await b.begin(budget("budget 5000 tokens per execution"))
         await used(b, await call(b, 0), 1200, 34)
         await used(b, await call(b, 1))
-        told = await tell(b.store, b.attempt.execution.id)
+        told = await read_timeline(b.store, b.attempt.execution.id)
         assert [step["tokens"] for step in told.to_json()["steps"]] == [[1200, 34], None]
         console.write(timeline.story(told))
         shown = capsys.readouterr().out

@@ -10,8 +10,8 @@ import pytest
 from rebuno.journal.opening import open_store
 from rebuno.journal.records import Approval, Batch
 from rebuno.journal.store import Store
+from rebuno.kernel import verify_execution
 from rebuno.kernel.core.transact import PATIENCE
-from rebuno.kernel.history.verify import check
 from rebuno.kernel.lifecycle import votes
 from tests.embedded.support import ROOT
 
@@ -57,7 +57,7 @@ async def _played(where: str, running: "subprocess.Popen[str]") -> None:
             assert await _answered(store, question, by) <= PATIENCE + 1
         said, _ = await asyncio.to_thread(running.communicate, "enough\n", 30)
         assert said == "completed ['acted', 'acted'] 2\n"
-        assert (await check(store, act.execution_id)).fault == ""
+        assert (await verify_execution(store, act.execution_id)).fault == ""
     finally:
         await store.close()
 

@@ -10,7 +10,7 @@ import rebuno
 from rebuno import embedded
 from rebuno.embedded import Kernel
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel import cancel_execution
 from rebuno.model.clock import FixedClock
 from rebuno.policy.compile import compile_policy, compile_text
 from rebuno.policy.syntax.source import read
@@ -103,7 +103,7 @@ async def test_a_run_that_writes_all_the_time_is_cancelled_too(tmp_path: Path) -
     async with rebuno.open(path, policy=rebuno.PERMISSIVE) as kernel:
         running = asyncio.create_task(kernel.run(handler, id="run", agent="agent"))
         await hot.wait()
-        await cancel(kernel._core.store, (await kernel.operator.execution("run")).id)
+        await cancel_execution(kernel._core.store, (await kernel.operator.execution("run")).id)
         assert (await running).status == "cancelled"
     steps, events = await journal(path)
     assert events[-1].type == "execution.cancelled"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel import Attempt
 from rebuno.policy.compile import compile_text
 from rebuno.testing import memory_kernel
 from tests.kernel.support import bench

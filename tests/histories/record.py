@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import rebuno
-from rebuno.kernel.history.archive import lines
+from rebuno.kernel import recording_lines
 from tests.histories.programs import INPUT, PROGRAMS, policy
 
 HERE = Path(__file__).parent
@@ -22,7 +22,7 @@ async def record(name: str) -> None:
         async with rebuno.operate(Path(folder) / "agent.db") as operator:
             recording = await operator.record(name)
     with (HERE / f"{name}.jsonl").open("x", encoding="ascii") as file:
-        file.writelines(lines(recording))
+        file.writelines(recording_lines(recording))
 
 
 def main(names: list[str]) -> None:

@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rebuno.errors import ConflictError, NotFoundError
-from rebuno.kernel.history.verify import check
-from rebuno.kernel.kernel import Kernel
+from rebuno.kernel import Kernel, cancel_execution, verify_execution
 from rebuno.kernel.lifecycle import votes
-from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.model.answer import AnswerKind
 from rebuno.policy.compile import compile_text
 from tests.kernel.support import Bench, Play, policy
@@ -30,7 +28,7 @@ DEEDS: dict[str, Callable[[Bench, str], Awaitable[object]]] = {
     "granted": lambda b, question: b.answer(question, granted=True, by="ana"),
     "denied": lambda b, question: b.answer(question, granted=False, by="ben"),
     "expired": lambda b, question: votes.expire(b.store, b.attempt.execution.id),
-    "withdrawn": lambda b, question: cancel(b.store, b.attempt.execution.id),
+    "withdrawn": lambda b, question: cancel_execution(b.store, b.attempt.execution.id),
     "taken over": lambda b, question: _taken_over(b),
 }
 
@@ -69,7 +67,7 @@ def test_of_several_that_settle_a_question_at_once_one_does(play: Play, deeds: t
             events = await b.events()
             ends = [event for event in events if event.startswith("approval.") and event != "approval.requested"]
             assert ends == [f"approval.{row.status}"]
-            assert (await check(b.store, b.attempt.execution.id)).fault == ""
+            assert (await verify_execution(b.store, b.attempt.execution.id)).fault == ""
 
     play(scenario)
 

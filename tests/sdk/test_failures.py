@@ -11,7 +11,7 @@ import pytest
 
 import rebuno
 from rebuno.journal.records import Event
-from rebuno.kernel.history.verify import check
+from rebuno.kernel import verify_execution
 from rebuno.model import identity, raised
 from rebuno.model.raised import KEY, MOST_BYTES
 from rebuno.sdk import link
@@ -323,7 +323,7 @@ def test_old_events_have_none_of_it() -> None:
             patch.setattr(new_event, "failed", lambda step, raised="": plain(step))
             async with rebuno.open(":memory:", policy=rebuno.PERMISSIVE) as opened:
                 run = await opened.run(by_a_tool, {"order": {}}, id="run")
-                assert (await check(opened._core.store, run.id)).fault == ""
+                assert (await verify_execution(opened._core.store, run.id)).fault == ""
                 story = await opened.operator.story("run")
         assert (story.steps[0].raised, story.steps[0].why) == (None, "'amount'")
 

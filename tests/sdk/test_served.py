@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import rebuno
-from rebuno.kernel.served.kernel import Settings
+from rebuno.kernel import Settings
 from tests.sdk.served import Served, play
 from tests.server.support import TOKEN
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import httpx2
 
 from rebuno.journal.opening import open_store
-from rebuno.kernel.served.kernel import Settings
+from rebuno.kernel import Settings
 from rebuno.sdk import signing
 from rebuno.server.app import assemble
 from rebuno.server.routes import Server

@@ -9,7 +9,7 @@ import pytest
 
 from rebuno.errors import NotFoundError, UnauthorizedError, ValidationError
 from rebuno.journal.records import Agent, ApiKey
-from rebuno.kernel.served.kernel import Dispatched, Serving
+from rebuno.kernel import Dispatched, Serving
 from rebuno.sdk import signing
 from rebuno.server import auth
 

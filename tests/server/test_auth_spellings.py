@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from rebuno.errors import APIError, UnauthorizedError, ValidationError
-from rebuno.kernel.served.kernel import Dispatched, Serving
+from rebuno.kernel import Dispatched, Serving
 from rebuno.sdk import signing
 from rebuno.server import auth
 from tests.server.test_auth import DISPATCH, NOW, _agent, _headers, _Known, _signed

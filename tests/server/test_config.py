@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rebuno.errors import ValidationError
-from rebuno.kernel.served.kernel import Settings
+from rebuno.kernel import Settings
 from rebuno.server.config import Config
 
 SERVER = Config("kernel.db", bearer_token="0123456789abcdef")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rebuno.kernel.served.kernel import Serving
+from rebuno.kernel import Serving
 from rebuno.server import metrics, operators
 from rebuno.server.wire.operating import AgentOut, ApprovalOut, KeyOut, TestedOut
 from tests.server.support import SECRET, Running, agent, inbox, only, play, until

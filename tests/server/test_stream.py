@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from rebuno.errors import NotFoundError, StoreUnreachable
-from rebuno.kernel.served.kernel import Serving
+from rebuno.kernel import Serving
 from rebuno.server import stream
 from tests.server.support import Agent, Running, agent, play
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from rebuno.errors import NetworkError, ValidationError
-from rebuno.kernel.served.kernel import Webhook
+from rebuno.kernel import Webhook
 from rebuno.server.webhooks import AllowList, sender
 from tests.server.support import inbox, only
 

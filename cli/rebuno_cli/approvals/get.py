@@ -9,7 +9,7 @@ from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
     from rebuno.journal.records import Approval, Step
-    from rebuno.kernel.core.quorum import Panel
+    from rebuno.kernel import Panel
     from rebuno_cli.backend import Desk
 
 

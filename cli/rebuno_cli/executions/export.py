@@ -17,17 +17,17 @@ def export(
     as_json: options.Json = False,
 ) -> int:
     """Write one execution with its events, steps, answers and bundles as one file, once its hashes are found sound."""
-    from rebuno.kernel.history.archive import lines
+    from rebuno.kernel import recording_lines
     from rebuno_cli.render import histories, output
 
     if as_json and file == "-":
         raise ValidationError("standard output is taken by the history; give a FILE, or leave out `--json`")
     found = connection.ask(db, lambda operator: operator.record(ref))
     if file == "-":
-        for line in lines(found):
+        for line in recording_lines(found):
             output.write_text(line.removesuffix("\n"), to=sys.stdout)
         return 0
     # It holds what the execution was given and what it found.
-    files.replace(Path(file), "".join(lines(found)), private=True)
+    files.replace(Path(file), "".join(recording_lines(found)), private=True)
     histories.summary(found, file, as_json=as_json)
     return 0

@@ -16,10 +16,10 @@ def take_in(
 
     Exit code 3 where the file is damaged, 4 where the store has the execution already.
     """
-    from rebuno.kernel.history.archive import LONGEST_LINE, read
+    from rebuno.kernel import LONGEST_LINE, read_recording
     from rebuno_cli.render import histories
 
-    recording = read(files.lines(file, LONGEST_LINE + 1), name=files.named(file))
+    recording = read_recording(files.lines(file, LONGEST_LINE + 1), name=files.named(file))
     connection.ask(db, lambda operator: operator.restore(recording), create=True)
     histories.summary(recording, file, as_json=as_json)
     return 0

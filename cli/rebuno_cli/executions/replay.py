@@ -13,7 +13,7 @@ from rebuno.errors import ValidationError, text_of
 from rebuno_cli import connection, files, options
 
 if TYPE_CHECKING:
-    from rebuno.kernel.history.archive import Recording
+    from rebuno.kernel import Recording
     from rebuno.policy.testing.backtest import Backtest
 
 
@@ -57,10 +57,10 @@ def replay(
 
 
 def _recording(source: str, db: str | None) -> "Recording":
-    from rebuno.kernel.history.archive import LONGEST_LINE, read
+    from rebuno.kernel import LONGEST_LINE, read_recording
 
     if source == "-" or os.path.lexists(source):
-        return read(files.lines(source, LONGEST_LINE + 1), name=files.named(source))
+        return read_recording(files.lines(source, LONGEST_LINE + 1), name=files.named(source))
     try:
         return connection.ask(db, lambda operator: operator.record(source))
     except ValidationError as error:
@@ -68,15 +68,14 @@ def _recording(source: str, db: str | None) -> "Recording":
 
 
 def _judged(recording: "Recording", paths: list[str]) -> "Backtest":
-    from rebuno.kernel.core.origins import in_doubt
-    from rebuno.kernel.history.recorded_facts import of_rows
+    from rebuno.kernel import facts_of_rows, parent_in_doubt
     from rebuno.policy.compile import compile_policy
     from rebuno.policy.syntax.source import read
     from rebuno.policy.testing.backtest import Tally, against_record
 
     tally = Tally()
-    parent = in_doubt(recording.execution, recording.events)
-    steps = of_rows(recording.execution, recording.steps, recording.approvals, parent)
+    parent = parent_in_doubt(recording.execution, recording.events)
+    steps = facts_of_rows(recording.execution, recording.steps, recording.approvals, parent)
     against_record(tally, compile_policy([read(path) for path in paths]), steps)
     return tally.result()
 

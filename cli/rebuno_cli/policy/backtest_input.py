@@ -10,7 +10,7 @@ from rebuno.errors import ValidationError
 from rebuno_cli import connection
 
 if TYPE_CHECKING:
-    from rebuno.kernel.operator import Operator
+    from rebuno.kernel import Operator
     from rebuno.policy.testing.backtest import Judged
 
 Executions: TypeAlias = Annotated[

@@ -7,8 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.journal.records import Approval, Step
-from rebuno.kernel.core.grants import GrantScope
-from rebuno.kernel.core.quorum import GRANT_LASTS, Panel
+from rebuno.kernel import GRANT_LASTS, GrantScope, Panel
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno_cli.render.escape import escape, spelled, stored

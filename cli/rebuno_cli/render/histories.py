@@ -1,6 +1,6 @@
 """Shows what a file with one execution holds."""
 
-from rebuno.kernel.history.archive import Recording
+from rebuno.kernel import Recording
 from rebuno_cli.render.output import write_json, write_text
 
 

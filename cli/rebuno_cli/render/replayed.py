@@ -6,7 +6,7 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.kernel.history.replay_check import Replayed, SeenStep
+from rebuno.kernel import Replayed, SeenStep
 from rebuno.model import identity
 from rebuno.policy.testing.backtest import Backtest
 from rebuno_cli.render.backtest import backtest

@@ -7,9 +7,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.journal.records import Execution
-from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep
-from rebuno.kernel.history.divergence import Divergence
-from rebuno.kernel.history.timeline import ApprovalView, AttemptView, StepOutcome, StepView, Timeline
+from rebuno.kernel import (
+    ApprovalView,
+    AttemptView,
+    CountedLimit,
+    Divergence,
+    RateLimitedStep,
+    StepOutcome,
+    StepView,
+    Timeline,
+)
 from rebuno.model.step import Kind
 from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled, stored

@@ -18,7 +18,7 @@ def dev(
     """Serve a kernel for trying things out: in memory unless `--db` names a file, without any authentication of clients
     (a token that is sent is checked), everything allowed to agents without a bundle. Every decision is shown.
     """
-    from rebuno.kernel.served.kernel import Settings
+    from rebuno.kernel import Settings
     from rebuno.server.config import Config
     from rebuno_cli.render import logs, output
 

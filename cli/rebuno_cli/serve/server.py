@@ -45,7 +45,7 @@ def server(
     """Serve a kernel on a store that replicas share. A store and a bearer token are required; give the token by
     REBUNO_BEARER_TOKEN, since others can see a command line. The log is JSON, one object a line, on standard error.
     """
-    from rebuno.kernel.served.kernel import Settings
+    from rebuno.kernel import Settings
     from rebuno.model.bounds import Bounds
     from rebuno.server.config import Config
     from rebuno_cli.render import logs, output

@@ -5,7 +5,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from rebuno.journal.records import Event, Execution, Step
-from rebuno.kernel.served.kernel import ReportAnswer, StepDelta, WaitsFor
+from rebuno.kernel import ReportAnswer, StepDelta, WaitsFor
 from rebuno.model.answer import Answer, AnswerKind
 from rebuno.server.wire.requests import (
     ExecutionStatusName,

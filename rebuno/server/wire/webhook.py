@@ -1,6 +1,6 @@
 """What a webhook says."""
 
-from rebuno.kernel.served.kernel import Webhook
+from rebuno.kernel import Webhook
 from rebuno.server.wire.writing import Json, number, obj
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rebuno.journal.chain import verify
 from rebuno.journal.records import Execution, Step
-from rebuno.kernel.operator import Operator
+from rebuno.kernel import Operator
 from rebuno.model import identity
 from tests.acceptance.faulting.agent import ONCE, wanted
 from tests.acceptance.faulting.proxy import Fault

@@ -12,7 +12,7 @@ from typing import Final
 
 import rebuno
 from rebuno.journal.records import Event
-from rebuno.kernel.operator import Operator
+from rebuno.kernel import Operator
 from tests.acceptance.killing import points
 from tests.acceptance.killing.agent import UNUSABLE, live
 from tests.acceptance.killing.aims import TICK, Aim, Watch, When, choose

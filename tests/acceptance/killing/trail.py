@@ -7,7 +7,7 @@ from pathlib import Path
 
 import rebuno
 from rebuno.journal.records import Event, Execution, Step
-from rebuno.kernel.operator import Operator
+from rebuno.kernel import Operator
 from rebuno.model import identity
 from rebuno.model.step import Kind
 from tests.llm.provider import Request
