@@ -177,7 +177,7 @@ class Attempt:
             return None
         value = self.recorded.take_next(call_key)
         if value is not None:
-            # INVARIANT: whoever has come to a step 0 in this way is counted by being visited.
+            # INVARIANT: a step 0 that the handler came to in this way is counted by being visited.
             self._in_order = True
             self.replayed += 1
         return value
@@ -459,7 +459,7 @@ class Attempt:
         self._counts.clear()
         self.recorded.forget()
         if self._rereading is not None:
-            # Whoever waited for it is gone.
+            # Nobody waits for it any more.
             self._rereading.cancel()
 
     def unsettled(self) -> list[Step]:

@@ -60,7 +60,7 @@ def check_name(what: str, text: str) -> None:
 
 
 def folded(name: str) -> str:
-    """What two spellings of one name have in common, case aside: whoever may be the same person counts once."""
+    """What two spellings of one name have in common, case aside: two who may be the same person count once."""
     return unicodedata.normalize("NFKC", " ".join(name.split()).casefold())
 
 

@@ -58,7 +58,7 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
 
 
 def route(attempt: Attempt, step: Identified) -> Routed | Need:
-    """What a step comes to on the log as it is known; a Need where more must be known. It reads and writes nothing."""
+    """What a step comes to on the log as it is known; a Need where more must be known. It awaits and writes nothing."""
     known = attempt.find(step.step_id)
     return known if isinstance(known, Need) else route_row(attempt, step, known)
 

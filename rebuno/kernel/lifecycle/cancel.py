@@ -26,7 +26,7 @@ def check_deadline(seconds: object) -> None:
 
 async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") -> Execution:
     """Cancels an execution. Committed when this returns: nobody is asked any more, started steps are `cancelled`,
-    waiting ones denied, and whoever runs the handler has lost it.
+    waiting ones denied, and the process that runs the handler has lost it.
 
     Raises:
         NotFoundError: there is no such execution.
