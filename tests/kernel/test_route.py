@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import rebuno.kernel.core
+from rebuno.kernel.core.decide import stricter
 from rebuno.kernel.core.divergence import OthersNeeded
 from rebuno.kernel.core.effects import Identified, Need, Routed
 from rebuno.kernel.core.heavy import ForesightNeeded, TextNeeded
@@ -186,5 +187,24 @@ def test_other_branches_come_before_a_person_is_asked_about_a_divergence(play: P
         assert (routed.answer.kind, met[-1:]) == (AnswerKind.BLOCKED, [OthersNeeded])
         assert routed.answer.rule_id == "__diverged"
         assert route(b.attempt, step).answer.kind is AnswerKind.BLOCKED  # type: ignore[union-attr]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("verdict", ["allow", "deny"])
+@pytest.mark.parametrize("idempotency", ["safe_to_retry", "at_most_once"])
+def test_nothing_makes_a_plain_new_step_stricter(play: Play, verdict: str, idempotency: str) -> None:
+    """A step without questions, limits, divergence and unknown outcomes before it is recorded without the kernel's
+    own rules being asked: asked, they give the policy's decision back as it is."""
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(policy(verdict))
+        await b.submit(args={"n": 1}, idempotency=idempotency)
+        step = _identified(b, _act(idempotency=idempotency))
+        decision = b.attempt.policy.decide(b.attempt.first_facts(step))
+        assert stricter(b.attempt, step, decision) is decision
+        routed = route(b.attempt, step)
+        assert isinstance(routed, Routed)
+        assert routed.answer.rule_id == decision.rule_id
 
     play(scenario)

@@ -74,7 +74,7 @@ _STATES: Final = {
 
 
 def _is_revoked(known: Step) -> bool:
-    if known.status is not StepStatus.FAILED or known.error is None or "policy_revoked" not in known.error:
+    if known.status is not StepStatus.FAILED or known.error is None:
         return False
     error = identity.parse(known.error)
     return isinstance(error, dict) and error.get("reason") == "policy_revoked"
@@ -99,7 +99,7 @@ def _settle_new(attempt: Attempt, step: Identified, decision: Decision) -> Route
         if not isinstance(narrowed, Decision):
             return narrowed
         decision = narrowed
-    # Where none of these holds, there is nothing that could make the decision stricter.
+    # Where none of these holds, `stricter` has nothing to ask about and gives the decision back as it is.
     routed = TABLE[State.ABSENT][decision.verdict](attempt, step, _row(attempt, step, decision), decision)
     if step.turn is not None and step.turn.taken and routed.effects is not None:
         routed.effects = step.turn.named(routed.effects)
