@@ -27,6 +27,8 @@ from rebuno.kernel import (
     Attempt,
     ChangedFiles,
     Operator,
+    check_deadline,
+    check_name,
     finish_execution,
     keep_sweeping,
     may_be_own,
@@ -35,10 +37,8 @@ from rebuno.kernel import (
     suspend_execution,
 )
 from rebuno.kernel import Kernel as Core
-from rebuno.kernel.core.submit import Told
-from rebuno.kernel.served.create import check_deadline, check_name
 from rebuno.model import identity
-from rebuno.model.answer import Answer, Submission
+from rebuno.model.answer import Answer, CallKey, Submission
 from rebuno.policy import Policy, compile_policy, permissive_policy, read_source
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current
@@ -72,16 +72,15 @@ class _Direct:
     def __init__(self, core: Core, attempt: Attempt) -> None:
         self._core = core
         self._attempt = attempt
-        self.recorded = partial(recorded_result, attempt)
+        self.start = partial(start_step, attempt)
+        self.succeed = partial(core.succeed, attempt)
 
-    def start(self, submission: Submission, told: Told) -> bool:
-        return start_step(self._attempt, submission, told)
+    def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
+        # At the end of the log there is nothing to replay.
+        return None if self._attempt.at_end() else recorded_result(self._attempt, call_key)
 
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)
-
-    async def succeed(self, step_id: str, result: str, value: object) -> None:
-        await self._core.succeed(self._attempt, step_id, result, value)
 
     async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
         await self._core.fail(self._attempt, step_id, error, wait=wait, raised=raised)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.errors import NotFoundError, ValidationError
 from rebuno.journal.served import ServedStore
-from rebuno.kernel import Operator, event_payload
+from rebuno.kernel import Operator, agent_view, event_payload, event_view, key_view, new_key_view
 from rebuno.model import identity
 from rebuno_cli.ids import beginning, only
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from rebuno.kernel import Panel
+from rebuno.kernel import Panel, raised_view
 from rebuno.model.decision import Verdict
 from rebuno.model.raised import checked
 from rebuno.types import Approval, Event, Execution, Step, Vote

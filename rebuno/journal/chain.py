@@ -1,5 +1,6 @@
 """The hash chain over an execution's events: each hash covers the one before, so that no event changes unseen."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,13 +27,22 @@ def payload_hash(
     """`event_hash` where the payload is canonical JSON already."""
     # The keys stand in the order of their code points, as canonical JSON has them.
     text = (
-        f'{{"event_seq":{event_seq},"execution_id":{quoted(execution_id)},"occurred_at":{quoted(occurred_at)},'
+        f'{{"event_seq":{event_seq},"execution_id":{quoted(execution_id)},"occurred_at":{_timed(occurred_at)},'
         f'"payload":{payload},"type":{quoted(type)}}}'
     )
     return sha256(previous + text.encode()).digest()
 
 
-# An execution's next event has the same id, often the same time, and one of a few types, rules and targets.
+# What is written now has a time of its own, which holds nothing to escape.
+_TIME: Final = re.compile("[0-9TZ:.+-]+")
+
+
+def _timed(text: str) -> str:
+    """The time of an event as canonical JSON."""
+    return f'"{text}"' if _TIME.fullmatch(text) else quoted(text)
+
+
+# An execution's next event has the same id, and one of a few types, rules and targets.
 @lru_cache(maxsize=1024)
 def quoted(text: str) -> str:
     """A text as canonical JSON. For those that come again."""

@@ -41,16 +41,20 @@ if TYPE_CHECKING:
     from rebuno.kernel.lifecycle.execution import suspend as suspend_execution
     from rebuno.kernel.lifecycle.sweep import keep_sweeping
     from rebuno.kernel.operator import SHORTEST_PREFIX, Operator
-    from rebuno.kernel.served.clients import WaitsFor
     from rebuno.kernel.served.create import CreateRequest
     from rebuno.kernel.served.dispatcher import Send, Settings
     from rebuno.kernel.served.kernel import Serving
     from rebuno.kernel.served.observer import Observer, Webhook
     from rebuno.kernel.served.replica import Dispatched
     from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
-    from rebuno.kernel.served.streams import StepDelta
-    from rebuno.kernel.views import Execution, Question
-    from rebuno.kernel.views import view as execution_view
+    from rebuno.kernel.views import agent as agent_view
+    from rebuno.kernel.views import approval as approval_view
+    from rebuno.kernel.views import event as event_view
+    from rebuno.kernel.views import execution as execution_view
+    from rebuno.kernel.views import key as key_view
+    from rebuno.kernel.views import new_key as new_key_view
+    from rebuno.kernel.views import raised as raised_view
+    from rebuno.kernel.views import step as step_view
 
 # The module of each name, and what it is called there.
 _HOMES: Final = {
@@ -66,13 +70,11 @@ _HOMES: Final = {
     "CreateRequest": ("served.create", "CreateRequest"),
     "Dispatched": ("served.replica", "Dispatched"),
     "Divergence": ("history.divergence", "Divergence"),
-    "Execution": ("views", "Execution"),
     "GrantScope": ("core.grants", "GrantScope"),
     "Kernel": ("kernel", "Kernel"),
     "Observer": ("served.observer", "Observer"),
     "Operator": ("operator", "Operator"),
     "Panel": ("core.quorum", "Panel"),
-    "Question": ("views", "Question"),
     "RateLimitedStep": ("core.rate_limited", "RateLimitedStep"),
     "Recording": ("history.archive", "Recording"),
     "ReplayCheck": ("history.replay_check", "ReplayCheck"),
@@ -83,13 +85,13 @@ _HOMES: Final = {
     "Send": ("served.dispatcher", "Send"),
     "Serving": ("served.kernel", "Serving"),
     "Settings": ("served.dispatcher", "Settings"),
-    "StepDelta": ("served.streams", "StepDelta"),
     "StepOutcome": ("history.timeline", "StepOutcome"),
     "StepView": ("history.timeline", "StepView"),
     "Timeline": ("history.timeline", "Timeline"),
     "Verified": ("history.verify", "Verified"),
-    "WaitsFor": ("served.clients", "WaitsFor"),
     "Webhook": ("served.observer", "Webhook"),
+    "agent_view": ("views", "agent"),
+    "approval_view": ("views", "approval"),
     "beside": ("core.heavy", "beside"),
     "cancel_execution": ("lifecycle.cancel", "cancel"),
     "check_deadline": ("lifecycle.cancel", "check_deadline"),
@@ -98,18 +100,23 @@ _HOMES: Final = {
     "ended_with_failure": ("history.replay_check", "failed"),
     "ended_with_output": ("history.replay_check", "completed"),
     "event_payload": ("history.event_payloads", "payload"),
-    "execution_view": ("views", "view"),
+    "event_view": ("views", "event"),
+    "execution_view": ("views", "execution"),
     "facts_of_rows": ("history.recorded_facts", "of_rows"),
     "finish_execution": ("lifecycle.execution", "finish"),
     "keep_sweeping": ("lifecycle.sweep", "keep_sweeping"),
+    "key_view": ("views", "key"),
     "may_be_own": ("lifecycle.execution", "may_be_own"),
+    "new_key_view": ("views", "new_key"),
     "parent_in_doubt": ("core.origins", "in_doubt"),
+    "raised_view": ("views", "raised"),
     "read_recording": ("history.archive", "read"),
     "read_timeline": ("history.timeline", "tell"),
     "recorded_result": ("core.replay", "recorded"),
     "recording_lines": ("history.archive", "lines"),
     "session_of": ("core.inheritance", "session_of"),
     "start_step": ("core.submit", "start"),
+    "step_view": ("views", "step"),
     "suspend_execution": ("lifecycle.execution", "suspend"),
     "verify_execution": ("history.verify", "check"),
 }
@@ -127,13 +134,11 @@ __all__ = [
     "CreateRequest",
     "Dispatched",
     "Divergence",
-    "Execution",
     "GrantScope",
     "Kernel",
     "Observer",
     "Operator",
     "Panel",
-    "Question",
     "RateLimitedStep",
     "Recording",
     "ReplayCheck",
@@ -144,13 +149,13 @@ __all__ = [
     "Send",
     "Serving",
     "Settings",
-    "StepDelta",
     "StepOutcome",
     "StepView",
     "Timeline",
     "Verified",
-    "WaitsFor",
     "Webhook",
+    "agent_view",
+    "approval_view",
     "beside",
     "cancel_execution",
     "check_deadline",
@@ -159,18 +164,23 @@ __all__ = [
     "ended_with_failure",
     "ended_with_output",
     "event_payload",
+    "event_view",
     "execution_view",
     "facts_of_rows",
     "finish_execution",
     "keep_sweeping",
+    "key_view",
     "may_be_own",
+    "new_key_view",
     "parent_in_doubt",
+    "raised_view",
     "read_recording",
     "read_timeline",
     "recorded_result",
     "recording_lines",
     "session_of",
     "start_step",
+    "step_view",
     "suspend_execution",
     "verify_execution",
 ]

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from rebuno.errors import LeaseSuperseded, NotFoundError, Stale
-from rebuno.journal.records import Commit, ExecutionRow, StepRow, StepWrite
+from rebuno.errors import LeaseSuperseded, Stale
+from rebuno.journal.records import Commit, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events, submit
 from rebuno.kernel.core.attempt import Attempt
@@ -67,19 +67,21 @@ class Kernel:
 
     async def succeed(self, attempt: Attempt, step_id: str, result: str, value: object) -> None:
         """Records the result of a body, `result` as canonical JSON text and `value` as what that text reads as."""
-        step = self._running(attempt, step_id)
-        row = step.ended(StepStatus.SUCCEEDED, result=result)
+        row = attempt.running(step_id).ended(StepStatus.SUCCEEDED, result=result)
         if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
             row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
-        attempt.succeeded(row, value)
-        if (committed := self._settle(attempt, row)) is not None:
+        deferred = row.idempotency is Idempotency.SAFE and not self.strict
+        committed = attempt.end_body(row, events.succeeded(row), value, deferred=deferred)
+        if not deferred:
             await self._heard(attempt, row, committed)
 
     async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
         """Records that a body failed, `error` as canonical JSON text of an object, and what it `raised` as that of what
         `rebuno.model.raised` tells. With `wait` False the commit is left to happen by itself."""
-        row = self._running(attempt, step_id).ended(StepStatus.FAILED, error=error)
-        if (committed := self._settle(attempt, row, raised)) is not None and wait:
+        row = attempt.running(step_id).ended(StepStatus.FAILED, error=error)
+        deferred = row.idempotency is Idempotency.SAFE and not self.strict
+        committed = attempt.end_body(row, events.failed(row, raised), None, deferred=deferred)
+        if wait and not deferred:
             await self._heard(attempt, row, committed)
 
     def release(self, attempt: Attempt, step_id: str) -> None:
@@ -96,18 +98,3 @@ class Kernel:
             if (found.status, found.result, found.error) != (row.status, row.result, row.error):
                 said = f"the step `{row.step_id}` was settled by another: it is {found.status.value}"
                 raise LeaseSuperseded(said) from None
-
-    def _running(self, attempt: Attempt, step_id: str) -> StepRow:
-        attempt.check()
-        step = attempt.steps.get(step_id)
-        if step is None or step_id not in attempt.bodies:
-            raise NotFoundError(f"the step `{step_id}` is not running in this attempt")
-        return step
-
-    def _settle(self, attempt: Attempt, row: StepRow, raised: str = "") -> Commit | None:
-        """Records how a body ended. The commit, unless it may come later than the answer."""
-        attempt.bodies.discard(row.step_id)
-        deferred = row.idempotency is Idempotency.SAFE and not self.strict
-        event = events.succeeded(row) if row.status is StepStatus.SUCCEEDED else events.failed(row, raised)
-        committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
-        return None if deferred else committed

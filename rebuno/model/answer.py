@@ -1,6 +1,7 @@
 """The kernel's answer to one submission: what the caller must do now."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -38,6 +39,11 @@ class Answer:
     rule_id: str = ""
     approval_id: str = ""
     due: float | None = None
+
+
+# Called with the answer to a submission, or with the error that stands in its place; None: the kernel must be asked
+# again, and may be awaited then.
+OnAnswer = Callable[[Answer | BaseException | None], None]
 
 
 @dataclass(slots=True)

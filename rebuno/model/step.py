@@ -35,10 +35,8 @@ class StepStatus(StrEnum):
     DENIED = "denied"
     CANCELLED = "cancelled"
 
-    @property
-    def terminal(self) -> bool:
-        """Whether the state is final."""
-        return not STEP_TRANSITIONS[self]
+    # Whether the state is final. Set below: a property would cost a look-up for every step.
+    terminal: bool
 
 
 # INVARIANT: a state without successors is never overwritten.
@@ -54,3 +52,5 @@ STEP_TRANSITIONS: Final[dict[StepStatus, frozenset[StepStatus]]] = {
     StepStatus.DENIED: frozenset(),
     StepStatus.CANCELLED: frozenset(),
 }
+for _status in StepStatus:
+    _status.terminal = not STEP_TRANSITIONS[_status]

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from rebuno import types
 from rebuno.errors import ForbiddenError
 from rebuno.journal.records import ExecutionRow
+from rebuno.kernel import step_view
 from rebuno.server.auth import KeyScope
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.stream import stream

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from rebuno import types
 from rebuno.errors import StoreError, ValidationError
 from rebuno.journal import records
+from rebuno.kernel import agent_view, approval_view, key_view, new_key_view
 from rebuno.server.auth import ANYONE, BOOTSTRAP, KeyScope
 from rebuno.server.policies import tested
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said

@@ -3,7 +3,7 @@
 import pytest
 
 from rebuno.errors import ValidationError
-from rebuno.kernel.core.names import check_name, folded
+from rebuno.kernel.core.names import check_person, folded
 
 # A name · what is said about it.
 REFUSED: list[tuple[str, str]] = [
@@ -35,7 +35,7 @@ REFUSED: list[tuple[str, str]] = [
 def test_names_that_could_be_another_s(name: str, said: str) -> None:
     """The refusal says what to write instead, where there is such a thing."""
     with pytest.raises(ValidationError, match=said):
-        check_name(name)
+        check_person(name)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_names_that_could_be_another_s(name: str, said: str) -> None:
 )
 def test_names_of_people(name: str) -> None:
     """Single blanks, signs and every script are fine."""
-    check_name(name)
+    check_person(name)
 
 
 @pytest.mark.parametrize(

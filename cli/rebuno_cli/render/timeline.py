@@ -15,6 +15,7 @@ from rebuno.kernel import (
     StepOutcome,
     StepView,
     Timeline,
+    raised_view,
 )
 from rebuno.model.step import Kind
 from rebuno.types import Execution, Failure

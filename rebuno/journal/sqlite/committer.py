@@ -108,8 +108,9 @@ class Committer:
         for _, run in groupby(group, key=_execution_of):
             changes = list(run)
             parts = [change.part for change in changes if change.part is not None]
-            if any(batch.refusal() for batch, _ in parts):
-                return None
+            for batch, _ in parts:
+                if batch.refusal() is not None:
+                    return None
             seqs = self._changes.write_in_one(parts) if len(parts) == len(changes) > 1 else None
             values = seqs or (change.run() for change in changes)
             answers += [(change.answer, value, None) for change, value in zip(changes, values, strict=True)]

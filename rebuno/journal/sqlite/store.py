@@ -52,7 +52,8 @@ class SQLiteStore(SQLiteServed):
         self.path = path
         self._connection = connection
         self._owner = owner
-        self._clock = clock
+        # The time by the clock that this store stamps its rows with, in seconds since 1970.
+        self.now: Callable[[], float] = clock.now
         self._process = os.getpid()
         self._leases = Leases(owner, clock)
         self._changes = SQLiteChanges(connection, clock)
@@ -108,10 +109,6 @@ class SQLiteStore(SQLiteServed):
         """Who this open store is, for the leases that it takes."""
         return self._owner.holder
 
-    def now(self) -> float:
-        """The time by the clock that this store stamps its rows with, in seconds since 1970."""
-        return self._clock.now()
-
     # ---------------------------------------------------------------- writing
 
     async def create(self, execution: ExecutionRow, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
@@ -122,11 +119,13 @@ class SQLiteStore(SQLiteServed):
     def write(self, batch: Batch) -> None:
         """Hands over a batch. Raises `NotJSON` at once for a payload that JSON cannot hold."""
         self._check()
+        long = False
+        for change in batch.steps:
+            long = long or len(change.step.args) + len(change.step.result or "") > LONG_TEXT
         part = (batch, written(batch.events))
         run = partial(self._changes.write, *part)
         # Counted from here: the thread may wake late while this one computes, and then must not wait again.
         due = time.monotonic() + DEFER_SECONDS if batch.deferred else None
-        long = any(len(w.step.args) + len(w.step.result or "") > LONG_TEXT for w in batch.steps)
         self._writer.submit(WriteJob(run, batch.committed, batch.execution_id, due, part, long))
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:

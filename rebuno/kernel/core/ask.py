@@ -1,15 +1,16 @@
-"""How the kernel says no, and how it asks a person."""
+"""How the kernel asks a person about a step, and how it takes a question back."""
 
 from collections.abc import Collection
 from dataclasses import replace
 
 import uuid_utils
 
-from rebuno.journal.records import ApprovalRow, ApprovalWrite, StepRow, StepWrite
+from rebuno.journal.records import ApprovalRow, ApprovalWrite, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.effects import Change
+from rebuno.kernel.core.effects import Effects, Routed
 from rebuno.kernel.core.quorum import terms
+from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import Decision
 from rebuno.model.obligation import Obligation
@@ -24,7 +25,7 @@ def ask(
     fresh: bool = False,
     message: str = "",
     over: Collection[Obligation] = (),
-) -> tuple[Answer, Change | None]:
+) -> Routed:
     """Asks a person about a step, for the first time (`fresh`) or anew.
 
     `message` is shown where no rule has one; `over` are the obligations whose limit or budget is used up, and which ask
@@ -48,14 +49,28 @@ def ask(
     row = replace(row, status=StepStatus.AWAITING, approval_id=question.id)
     asked = (new_event.awaiting(row, decision, question.id), new_event.requested(question, wanted.panels))
     events = (new_event.proposed(row), *asked) if fresh else asked
-    change = Change(
+    effects = Effects(
         events,
         (StepWrite(row, decided=0 if fresh else None),),
         (ApprovalWrite(question, requested=len(events) - 1),),
     )
-    return Answer(AnswerKind.BLOCKED, row.step_id, approval_id=question.id, rule_id=decision.rule_id), change
+    return Routed(Answer(AnswerKind.BLOCKED, row.step_id, approval_id=question.id, rule_id=decision.rule_id), effects)
 
 
-def denied(row: StepRow, decision: Decision) -> Answer:
-    """The answer to a step that a decision denies."""
-    return Answer(AnswerKind.DENIED, row.step_id, reason=decision.reason or "policy_denied", rule_id=decision.rule_id)
+def refuse(known: StepRow, reason: str, rule_id: str = "") -> StepRow:
+    """A step that was waiting or allowed, denied after all. Its row keeps the first decision; `error` says why not."""
+    said = {"reason": reason or "policy_denied"} | ({"rule_id": rule_id} if rule_id else {})
+    return replace(known, status=StepStatus.DENIED, error=identity.canonical(said))
+
+
+def withdraw(
+    question: ApprovalRow, known: StepRow, today: Decision
+) -> tuple[tuple[NewEvent, ...], tuple[StepWrite, ...], tuple[ApprovalWrite, ...]]:
+    """A waiting step that today's bundle denies: nobody has to answer any more."""
+    row = refuse(known, today.reason, today.rule_id)
+    events = (new_event.approval("withdrawn", question), new_event.denied(row, today, first=False))
+    return (
+        events,
+        (StepWrite(row, settled=1),),
+        (ApprovalWrite(replace(question, status="withdrawn"), resolved=0),),
+    )

@@ -3,11 +3,11 @@
 import asyncio
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rebuno.errors import LeaseSuperseded, Stale, StoreError, Terminated
+from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreError, Terminated
 from rebuno.journal.records import (
     ApprovalRow,
     ApprovalWrite,
@@ -21,14 +21,18 @@ from rebuno.journal.records import (
     StepRow,
     StepWrite,
 )
+from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
+from rebuno.kernel.core.effects import Identified, Need, Routed
 from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model import identity
-from rebuno.model.answer import CallKey
-from rebuno.model.decision import Decision
-from rebuno.model.step import Idempotency
+from rebuno.model.answer import AnswerKind, CallKey
+from rebuno.model.step import Idempotency, StepStatus
 from rebuno.policy import Facts, History, HistoryDependencies, Policy
+
+if TYPE_CHECKING:
+    from rebuno.kernel.core.heavy import Foreseen
 
 # Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
 NEWEST = 2**62
@@ -75,6 +79,8 @@ class Attempt:
         # The execution that began this one; anyone who makes an attempt of a fork looks it up.
         self.parent = execution.spawned_execution_id or execution.forked_from
         self._looks_back = HistoryDependencies(policy)
+        # Whether the policy may ask about any step.
+        self._is_asked_about = bool(self._looks_back)
         self._base = execution.head_seq
         self.recorded = self._reading(approvals, set())
         # The first steps that this attempt has added to the log, and how many there are.
@@ -96,8 +102,6 @@ class Attempt:
         self._counts: dict[tuple[str, str, str, str], int] = {}
         # Whether steps were counted by their ids alone.
         self._in_order = False
-        self._judged: dict[str, Decision] = {}
-        self._layers: dict[str, tuple[Decision, ...]] = {}
         self._basis = Basis()
         self._stale = False
         self._writes = 0
@@ -105,7 +109,9 @@ class Attempt:
         self._rereading: asyncio.Task[None] | None = None
         self._held: list[tuple[NewEvent, StepWrite]] = []
         # The arguments of the step that was decided about last in another thread, by its id: they are long.
-        self.read: dict[str, Any] = {}
+        self.read_args: dict[str, Any] = {}
+        # What another thread has decided about recorded steps, by their ids; see `heavy`.
+        self.judged: dict[str, Foreseen] = {}
         # A decision that is made in another thread, which looks at `history`; see `heavy`.
         self.deciding: asyncio.Future[Any] | None = None
 
@@ -119,6 +125,7 @@ class Attempt:
             base=self._base,
             digest=self.policy.digest,
             visited=visited,
+            weight=len(self.execution.input),
         )
 
     @property
@@ -145,11 +152,6 @@ class Attempt:
     def past(self) -> History:
         """The same for anyone who decides at once, also while another thread looks at it."""
         return self.history if self.deciding is None else History(self.history.evidence)
-
-    @property
-    def weight(self) -> int:
-        """The characters of the input, and of what earlier steps were given and gave, as JSON."""
-        return len(self.execution.input) + self.recorded.weight
 
     # ------------------------------------------------------------ identity
 
@@ -187,55 +189,51 @@ class Attempt:
             return None
         value = self.recorded.take_next(call_key)
         if value is not None:
-            # INVARIANT: whoever has come to a step 0 in this way is counted by being visited.
+            # INVARIANT: a step 0 that the handler came to in this way is counted by being visited.
             self._in_order = True
             self.replayed += 1
         return value
 
-    def uncount(self, scope: str, kind: str, target: str, args_hash: str, occurrence: int) -> None:
+    def uncount(self, step: Identified) -> None:
         """Takes back a submission that was not recorded: the next identical one gets its number."""
-        heappush(self._freed.setdefault((scope, kind, target, args_hash), []), occurrence)
+        key = (step.scope, step.kind.value, step.target, step.args_hash)
+        heappush(self._freed.setdefault(key, []), step.occurrence)
 
     # ------------------------------------------------------------ judging
 
-    def today(self, step: StepRow) -> Decision:
-        """What today's bundle says about a recorded step, on the facts of its first submission."""
-        return facts.as_recorded(step) if step.digest == self.policy.digest else self.judge(step)
+    def first_facts(self, step: Identified, past: History | None = None, now: float | None = None) -> Facts:
+        """What the policy looks at where a step is new: all that is known now, or else this `past` and `now`."""
+        return Facts(
+            step.kind,
+            step.target,
+            identity.reread(step.args),
+            agent=self.execution.agent_id,
+            input=self.input,
+            history=self.recorded.history if past is None else past,
+            now=self.store.now() if now is None else now,
+            parent=self.parent,
+        )
 
-    def judge(self, step: StepRow) -> Decision:
-        """The same, whatever bundle decided when it was recorded."""
-        if step.step_id not in self._judged:
-            self._judged[step.step_id] = self.policy.decide(self.facts_of(step))
-        return self._judged[step.step_id]
+    def facts(self, known: StepRow, past: History | None = None) -> Facts:
+        """What the policy looks at where a step is recorded: what was known at its first submission, looking back on
+        `past` or else on all that is known."""
+        agent, input, parent = self.execution.agent_id, self.input, self.parent
+        past = self.past if past is None else past
+        return facts.of_known(known, agent=agent, input=input, past=past, parent=parent)
 
-    def layers_of(self, step: StepRow) -> tuple[Decision, ...]:
-        """What the layers of today's policy say about a recorded step."""
-        if self.policy.layers and step.step_id not in self._layers:
-            looked_at = self.facts_of(step)
-            self._layers[step.step_id] = tuple([layer.decide(looked_at) for layer in self.policy.layers])
-        return self._layers.get(step.step_id, ())
+    def find(self, step_id: str) -> "StepRow | PageNeeded | None":
+        """What the journal knows of a step, None where it is new; a Need where more must be read to say so: unless that
+        is how the step ended, all that the journal knows."""
+        recorded = self.recorded
+        step = recorded.steps.get(step_id)
+        complete = recorded.at_end and not recorded.ahead
+        if self._stale or not (complete or (step is not None and step.status.terminal)):
+            return PageNeeded(step_id)
+        # One of which the texts were not kept, or hold no JSON: the store says what is wrong with its row.
+        return step if step is None or (step.args and is_sound(step)) else PageNeeded(step_id)
 
-    def facts_of(self, step: StepRow, past: History | None = None) -> Facts:
-        """The facts of a recorded step's first submission, looking back on `past`, else on all that is known."""
-        agent, past = self.execution.agent_id, self.past if past is None else past
-        return facts.of_known(step, agent=agent, input=self.input, past=past, parent=self.parent)
-
-    def judged(self, step_id: str) -> bool:
-        """Whether `judge` has its answer already."""
-        return step_id in self._judged
-
-    def keep_judged(self, step_id: str, decision: Decision, layers: tuple[Decision, ...]) -> None:
-        """Takes what `judge` and, where there are any, `layers_of` would say."""
-        self._judged[step_id] = decision
-        if layers:
-            self._layers[step_id] = layers
-
-    def _judge_anew(self) -> None:
-        self._judged.clear()
-        self._layers.clear()
-
-    async def known(self, step_id: str) -> StepRow | None:
-        """What the journal knows of a step; unless that is how it ended, all that it knows has been read by then."""
+    async def read(self, step_id: str) -> None:
+        """Returns once `find` can say what the journal knows of a step."""
         while True:
             await self.current()
             recorded = self.recorded
@@ -243,7 +241,7 @@ class Attempt:
             if step is None or not step.status.terminal:
                 await recorded.all()
             if recorded is self.recorded and not self._stale:
-                return step
+                return
 
     async def all_known(self) -> None:
         """Returns once this memory holds the whole log, with what other processes have added to it."""
@@ -255,9 +253,8 @@ class Attempt:
     def visit(self, step_id: str) -> None:
         """The handler has the answer to a recorded step."""
         self.recorded.visit(step_id)
-        if self._judged:
-            self._judged.pop(step_id, None)
-            self._layers.pop(step_id, None)
+        if self.judged:
+            self.judged.pop(step_id, None)
 
     def knows(self, step_id: str) -> bool:
         """Whether this attempt has come to a recorded step, or recorded it itself."""
@@ -274,6 +271,10 @@ class Attempt:
                 return True
             parent_id = parent.parent_id
         return False
+
+    def child_of(self, step: Identified) -> Need | None:
+        """A Need where a subagent of a started step must be looked up; an execution in this process has none."""
+        return None
 
     def pending(self) -> list[ApprovalRow]:
         """The questions that nobody has answered yet."""
@@ -300,9 +301,25 @@ class Attempt:
         return lease.poison is None and not lease.lost and not self.ended and not self._stale
 
     def at_end(self) -> bool:
-        """Whether nothing that was recorded before this attempt is left for the handler to come to."""
-        recorded = self.recorded
-        return recorded.complete and not recorded.unvisited
+        """Whether it is `undisturbed`, and nothing that was recorded before it is left for the handler to come to."""
+        recorded, lease = self.recorded, self.lease
+        if recorded.unvisited or recorded.ahead or not recorded.at_end:
+            return False
+        return lease.poison is None and not lease.lost and not self.ended and not self._stale
+
+    def append(self, routed: Routed) -> Commit | None:
+        """Hands over what an answer rests on; None where that is recorded already, or is kept back."""
+        answer, effects = routed.answer, routed.effects
+        if answer.kind is AnswerKind.BLOCKED:
+            self.blocked = True
+        if effects is None:
+            return None
+        if answer.kind is AnswerKind.PROCEED:
+            self.start(effects.steps[0].step)
+        if effects.held:
+            self.hold(effects.events[0], effects.steps[0].step)
+            return None
+        return self.write(effects.events, steps=effects.steps, approvals=effects.approvals, judged=True)
 
     def write(
         self,
@@ -316,7 +333,7 @@ class Attempt:
     ) -> Commit:
         """Hands a change to the store and to this memory. A `judged` change rests on the log as this attempt knows it,
         and fails with `Stale` where another process has added to it."""
-        if judged:
+        if self._held and judged:
             self.release_held()
         elif self._held:
             events, steps = self._with_held(tuple(events), tuple(steps))
@@ -331,12 +348,16 @@ class Attempt:
             lease=self.lease,
             deferred=deferred,
         )
+        fresh = [c.step for c in batch.steps if c.decided is not None and not self.knows(c.step.step_id)]
         # First: a batch that is refused at once (no JSON, a closed store) leaves this memory as it was.
         self.store.write(batch)
         self.head += len(batch.events)
         self._writes += 1
+        self.fresh_count += len(fresh)
+        for step in fresh[: MOST_FRESH - len(self.fresh)]:
+            self.fresh[step.step_id] = step
         for change in batch.steps:
-            self._put(change)
+            self.recorded.put(change.step)
         for question in batch.approvals:
             self.recorded.put_approval(question.approval)
         self._in_flight[batch.committed] = batch
@@ -352,14 +373,10 @@ class Attempt:
         change = StepWrite(step, decided=position, started=position)
         self._held.append((event, change))
         self._writes += 1
-        self._put(change)
-
-    def _put(self, change: StepWrite) -> None:
-        step = change.step
-        if change.decided is not None and not self.knows(step.step_id):
-            self.fresh_count += 1
-            if len(self.fresh) < MOST_FRESH:
-                self.fresh[step.step_id] = step
+        # It is new: only a new step is kept back.
+        self.fresh_count += 1
+        if len(self.fresh) < MOST_FRESH:
+            self.fresh[step.step_id] = step
         self.recorded.put(step)
 
     def release_held(self) -> None:
@@ -420,23 +437,38 @@ class Attempt:
             if execution.status.terminal:
                 self.ended = True
             self.execution, self.head, self.recorded = execution, execution.head_seq, recorded
-            self._judge_anew()
             self._basis = Basis()
             self._stale = False
         finally:
             self._rereading = None
 
+    def running(self, step_id: str) -> StepRow:
+        """The step whose body runs in this attempt; else `NotFoundError`. Also raises as `check`."""
+        self.check()
+        step = self.recorded.steps.get(step_id)
+        if step is None or step_id not in self.bodies:
+            raise NotFoundError(f"the step `{step_id}` is not running in this attempt")
+        return step
+
+    def end_body(self, row: StepRow, event: NewEvent, value: object, *, deferred: bool) -> Commit:
+        """Writes how a body ended; `value` is what the result of a success reads as. The commit of a `deferred` outcome
+        may come later than its answer."""
+        self.bodies.discard(row.step_id)
+        if row.status is StepStatus.SUCCEEDED:
+            self.succeeded(row, value)
+        return self.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
+
     def start(self, step: StepRow) -> None:
         """A body of this attempt is about to run: from now on its step may have done something."""
         self.bodies.add(step.step_id)
-        if self._looks_back.about(step.kind, step.target):
-            args = self.read.pop(step.step_id, None) or identity.parse(step.args)
+        if self._is_asked_about and self._looks_back.about(step.kind, step.target):
+            args = self.read_args.pop(step.step_id, None) or identity.parse(step.args)
             self.history.append(facts.started(step, NEWEST, args))
 
     def succeeded(self, step: StepRow, value: object) -> None:
         """Adds a success of this attempt, with the result as a JSON value, to the evidence."""
         self.recorded.weight += len(step.args) + len(step.result or "")
-        if self._looks_back.about(step.kind, step.target):
+        if self._is_asked_about and self._looks_back.about(step.kind, step.target):
             # Long arguments take long to read, and its start has them.
             began = next((one for one in reversed(self.history.evidence) if one.step == step.step_id), None)
             args = identity.parse(step.args) if began is None else began.args
@@ -447,7 +479,7 @@ class Attempt:
         self._counts.clear()
         self.recorded.forget()
         if self._rereading is not None:
-            # Whoever waited for it is gone.
+            # Nobody waits for it any more.
             self._rereading.cancel()
 
     def unsettled(self) -> list[StepRow]:
@@ -457,3 +489,14 @@ class Attempt:
     def unknown_twin(self, kind: str, target: str, args_hash: str) -> bool:
         """Whether an `at_most_once` step of this very content started once and nobody knows how it ended."""
         return (kind, target, args_hash) in self.recorded.unknown
+
+
+@dataclass(slots=True)
+class PageNeeded(Need):
+    """Not enough of the log was read to say what it knows of a step."""
+
+    step_id: str
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Reads as many pages as that takes."""
+        await attempt.read(self.step_id)

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.journal.records import ExecutionRow, NewEvent, StepRow
 from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import MOST_FRESH, Attempt
-from rebuno.kernel.core.effects import Identified
+from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model.decision import DIVERGED, FORK_EFFECT, STRICTNESS, Decision, Verdict
 from rebuno.model.step import Idempotency, StepStatus
 
@@ -29,16 +30,23 @@ def unvisited(attempt: Attempt) -> Iterator[StepRow]:
             yield step
 
 
-async def others_first(attempt: Attempt, step: Identified) -> None:
-    """Before a step that a person would be asked about, lets the handler's other branches go on as far as they can
-    without waiting: in parallel branches the order of steps is no divergence."""
-    idle = 0
-    while idle < _IDLE_TURNS and instead_of(attempt, step) is not None:
-        seen = len(attempt.recorded.visited)
-        await asyncio.sleep(0)
-        # They do not stand still while they wait for the log to be read.
-        await attempt.current()
-        idle = idle + 1 if len(attempt.recorded.visited) == seen and not attempt.recorded.sought else 0
+@dataclass(slots=True)
+class OthersNeeded(Need):
+    """A person would be asked about this new step: first the handler's other branches go on as far as they can without
+    waiting, for in parallel branches the order of steps is no divergence."""
+
+    step: Identified
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Lets them go on until none comes to a recorded step any more."""
+        idle = 0
+        while idle < _IDLE_TURNS and instead_of(attempt, self.step) is not None:
+            seen = len(attempt.recorded.visited)
+            await asyncio.sleep(0)
+            # They do not stand still while they wait for the log to be read.
+            await attempt.current()
+            idle = idle + 1 if len(attempt.recorded.visited) == seen and not attempt.recorded.sought else 0
+        self.step.others_came = True
 
 
 def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:

@@ -1,16 +1,28 @@
-"""What a submission is once it is identified, and what an answer to it writes."""
+"""What a submission is once it is identified, what it comes to, and what that writes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from rebuno.journal.records import ApprovalWrite, NewEvent, StepWrite
+from rebuno.model.answer import Answer
 from rebuno.model.step import Idempotency, Kind
 
+if TYPE_CHECKING:
+    from rebuno.kernel.core.attempt import Attempt
+    from rebuno.kernel.core.heavy import Foreseen
+    from rebuno.kernel.core.limits import LimitState
 
-# Both are made for every step: treat them as frozen.
+
+# This and the two after it are made for every step: treat them as frozen.
 @dataclass(slots=True)
 class Identified:
-    """A submission and who it is. `scope` is the step in whose body it was submitted, or else the execution."""
+    """A submission and who it is. `scope` is the step in whose body it was submitted, or else the execution.
+
+    The fields with defaults hold what was found out for this one submission, beside the log, by what `route` needed:
+    what the limits said (`turn`), what the policy said in another thread (`foreseen`), whether other branches of the
+    handler had their turn, whether a subagent of the step still runs (None: that was not looked up).
+    """
 
     scope: str
     kind: Kind
@@ -21,16 +33,42 @@ class Identified:
     step_id: str
     idempotency: Idempotency
     parent_id: str
+    turn: "LimitState | None" = None
+    foreseen: "Foreseen | None" = None
+    others_came: bool = False
+    child_runs: bool | None = None
 
 
 @dataclass(slots=True)
-class Change:
-    """What an answer writes before it is given. A `held` one is given at once, and written with what comes next."""
+class Effects:
+    """What is written before an answer is given. A `held` one is given at once, and written with what comes next."""
 
     events: tuple[NewEvent, ...]
     steps: tuple[StepWrite, ...]
     approvals: tuple[ApprovalWrite, ...] = ()
     held: bool = False
+
+
+@dataclass(slots=True)
+class Routed:
+    """What a submission comes to: the answer, and what it rests on (None: on what is recorded already)."""
+
+    answer: Answer
+    effects: Effects | None = None
+
+
+class Need:
+    """What must be known before a submission can be routed: it is found out here, and then `route` is asked again."""
+
+    __slots__ = ()
+
+    async def meet(self, attempt: "Attempt") -> None:
+        """Finds it out.
+
+        Raises:
+            Terminated, LeaseSuperseded, StoreError
+        """
+        raise NotImplementedError
 
 
 @dataclass(slots=True)

@@ -65,9 +65,10 @@ def _started(step: StepRow, decision: Decision) -> str:
 def _ended(step: StepRow, outcome: str | None, usage: str = "", raised: str = "") -> str:
     # "raised" stands behind the hash, and before the step.
     said = f'"raised":{raised},' if raised else ""
+    target, outcome_hash = _target(step), identity.args_hash(outcome or "null")
     return (
-        f'{{"outcome_hash":"{identity.args_hash(outcome or "null")}",{said}"step_id":"{step.step_id}",'
-        f'"step_type":"{step.kind}","target":{_target(step)}{usage}}}'
+        f'{{"outcome_hash":"{outcome_hash}",{said}"step_id":"{step.step_id}",'
+        f'"step_type":"{step.kind}","target":{target}{usage}}}'
     )
 
 

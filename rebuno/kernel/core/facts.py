@@ -49,17 +49,20 @@ def of_step(step: StepRow) -> list[Evidence]:
     return [start, ended(step, step.outcome_seq, start.args, result)]
 
 
-def today(policy: Policy, step: StepRow, *, agent: str, input: object, past: History, parent: str) -> Decision:
+def standing(policy: Policy, step: StepRow) -> Decision | None:
+    """The recorded decision about a step, which stands where it was made under this very bundle; else None."""
+    if step.digest != policy.digest:
+        return None
+    return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
+
+
+def current_decision(
+    policy: Policy, step: StepRow, *, agent: str, input: object, past: History, parent: str
+) -> Decision:
     """What today's bundle says about a recorded step: what was recorded, where that was this very bundle; else what it
     says about the facts of the step's first submission."""
-    if step.digest == policy.digest:
-        return as_recorded(step)
-    return policy.decide(of_known(step, agent=agent, input=input, past=past, parent=parent))
-
-
-def as_recorded(step: StepRow) -> Decision:
-    """What was decided about a step when it was recorded."""
-    return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
+    found = standing(policy, step)
+    return found or policy.decide(of_known(step, agent=agent, input=input, past=past, parent=parent))
 
 
 def of_known(step: StepRow, *, agent: str, input: object, past: History, parent: str = "") -> Facts:

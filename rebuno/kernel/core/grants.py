@@ -1,6 +1,6 @@
 """Which grant lets a step go ahead: its own, or one that was given for more than one step."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -8,11 +8,10 @@ from rebuno.journal.records import ApprovalRow, StepRow
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.divergence import guard
 from rebuno.kernel.core.effects import Identified
+from rebuno.kernel.core.heavy import layers_on
 from rebuno.kernel.core.quorum import GRANT_LASTS, Terms, agreed, granters, terms
-from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.obligation import Obligation
-from rebuno.policy import Facts
 
 # What the kernel asks about besides, it asks about an allowed step too.
 _ALLOWED: Final = Decision(Verdict.ALLOW, "")
@@ -33,15 +32,8 @@ class GrantScope(StrEnum):
         return min(self, other, key=order.index)
 
 
-def covering(
-    attempt: Attempt,
-    step: Identified | StepRow,
-    decision: Decision,
-    over: Collection[Obligation] = (),
-    layers: Collection[Decision] = (),
-) -> ApprovalRow | None:
-    """The grant that covers this step too, though it was given for another one. `decision` asks, `over` is as in `ask`.
-    `layers` is what the policy's layers say, where that is known.
+def covering(attempt: Attempt, step: Identified | StepRow, decision: Decision) -> ApprovalRow | None:
+    """The grant that covers this step too, though it was given for another one. `decision` asks.
 
     Where rules of several layers ask about the step, or the kernel itself, none does: a grant answers for one rule, and
     no other's question is passed over.
@@ -49,12 +41,13 @@ def covering(
     wider = [grant for grant in attempt.approvals.values() if _covers(attempt, grant, step, decision)]
     if not wider:
         return None
-    asks = {
-        (rule.bundle, rule.rule_id) for rule in layers or _layers(attempt, step) if rule.verdict is Verdict.APPROVAL
-    }
-    asks |= {(rule.bundle, rule.rule_id) for rule in over}
-    if isinstance(step, Identified) and (kernels := guard(attempt, step, _ALLOWED)).verdict is Verdict.APPROVAL:
-        asks.add((decision.bundle, kernels.rule_id))
+    over: tuple[Obligation, ...] = ()
+    asks = {(rule.bundle, rule.rule_id) for rule in _layers(attempt, step) if rule.verdict is Verdict.APPROVAL}
+    if isinstance(step, Identified):
+        over = step.turn.asks if step.turn is not None else ()
+        asks |= {(rule.bundle, rule.rule_id) for rule in over}
+        if (kernels := guard(attempt, step, _ALLOWED)).verdict is Verdict.APPROVAL:
+            asks.add((decision.bundle, kernels.rule_id))
     if asks - {(decision.bundle, decision.rule_id)}:
         return None
     wanted = terms(decision, over)
@@ -92,19 +85,11 @@ def _good(attempt: Attempt, grant: ApprovalRow, wanted: Terms, *, lasts: float |
     return grant.status == "granted" and fresh and agreed(wanted.panels, granters(grant))
 
 
-def _layers(attempt: Attempt, step: Identified | StepRow) -> Collection[Decision]:
+def _layers(attempt: Attempt, step: Identified | StepRow) -> Iterable[Decision]:
+    """What the layers of today's policy say about a step."""
     if isinstance(step, StepRow):
-        return attempt.layers_of(step)
-    if not attempt.policy.layers:
-        return ()
-    looked_at = Facts(
-        step.kind,
-        step.target,
-        identity.parse(step.args),
-        agent=attempt.execution.agent_id,
-        input=attempt.input,
-        history=attempt.past,
-        now=attempt.store.now(),
-        parent=attempt.parent,
-    )
+        return layers_on(attempt, step)
+    if step.foreseen is not None and step.foreseen.holds(attempt):
+        return step.foreseen.layers
+    looked_at = attempt.first_facts(step, attempt.past)
     return [layer.decide(looked_at) for layer in attempt.policy.layers]

@@ -1,7 +1,7 @@
 """Work that takes long is done beside the event loop, so that one agent's text does not hold all others.
 
-INVARIANT: two pieces of it at a time, one of them short. Threads share the interpreter's lock, and whoever waits for it
-waits for each that holds it: some five milliseconds beside one thread, as many times that beside several.
+INVARIANT: two pieces of it at a time, one of them short. Threads share the interpreter's lock, and a thread that needs
+it waits for each that holds it: some five milliseconds beside one thread, as many times that beside several.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from rebuno.journal.records import StepRow
 from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.effects import Identified
+from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
@@ -27,6 +27,8 @@ LONG: Final = LONG_TEXT
 LONG_FOR_ALL: Final = 65_536
 # Of the input and of what earlier steps were given and gave, as JSON.
 LONG_PAST: Final = 16_384
+
+_MAY_START: Final = (StepStatus.ALLOWED, StepStatus.EXECUTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,40 @@ async def beside(work: Callable[[], T], *, long: bool = False) -> T:
     return await asyncio.get_running_loop().run_in_executor(_worker(long=long), work)
 
 
+@dataclass(slots=True)
+class JudgementNeeded(Need):
+    """What today's policy says of a recorded step takes long, and is decided in another thread."""
+
+    known: StepRow
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Decides, and keeps the decision for `judged`, `decision_on` and `layers_on`."""
+        while attempt.deciding is not None:
+            await asyncio.wait((attempt.deciding,))
+        known, policy, history = self.known, attempt.policy, attempt.history
+
+        def work() -> Foreseen:
+            return _foreseen(policy, attempt.facts(known, history), history, 0)
+
+        attempt.judged[known.step_id] = await _decided_beside(attempt, known.step_id, work, len(known.args))
+
+
+@dataclass(slots=True)
+class ForesightNeeded(Need):
+    """The decision about a new step takes long, or must wait for one that does."""
+
+    step: Identified
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Has it made beside the event loop."""
+        self.step.foreseen = await foresee(attempt, self.step)
+        # INVARIANT: what was decided before an await is decided again, so that it rests on the end of the log.
+        await attempt.current()
+
+
 def is_heavy(attempt: Attempt, args: str) -> bool:
     """Whether a decision about these arguments (canonical JSON) may take long."""
-    if len(args) <= LONG and attempt.weight <= LONG_PAST:
+    if len(args) <= LONG and attempt.recorded.weight <= LONG_PAST:
         return False
     return len(args) > LONG_FOR_ALL or reads_texts(attempt.policy)
 
@@ -73,32 +106,52 @@ async def read(text: str) -> Any:
     return await beside(partial(identity.parse, text), long=len(text) > identity.LARGE)
 
 
-def lacks_judgement(attempt: Attempt, known: StepRow) -> bool:
-    """Whether today's policy has to decide about a recorded step, has not yet, and may take long for it."""
-    if attempt.judged(known.step_id) or known.status is StepStatus.DENIED:
-        return False
+def judged(attempt: Attempt, known: StepRow) -> Decision | JudgementNeeded | None:
+    """What today's policy says of a recorded step, where another thread has decided it; a Need where it has to. None
+    where the decision takes no time, or where the recorded one stands and nothing more is asked."""
     same = known.digest == attempt.policy.digest
     # One that may start after all is decided about under the same bundle too: who is asked is not recorded.
-    starts = known.status in (StepStatus.ALLOWED, StepStatus.EXECUTING) and known.verdict == Verdict.APPROVAL.value
-    return (not same or starts) and is_heavy(attempt, known.args)
+    starts = known.status in _MAY_START and known.verdict == Verdict.APPROVAL.value
+    if same and not starts:
+        return None
+    seen = _kept(attempt, known)
+    if seen is not None:
+        return None if same else seen.decision
+    if known.status is StepStatus.DENIED or not is_heavy(attempt, known.args):
+        return None
+    return JudgementNeeded(known)
 
 
-async def judge_again(attempt: Attempt, known: StepRow) -> bool:
-    """Decides beside the event loop about a recorded step where that is lacking, for `Attempt.judge` to know. True
-    where it did: then others may have changed the step meanwhile."""
-    if not lacks_judgement(attempt, known):
-        return False
-    while attempt.deciding is not None:
-        await asyncio.wait((attempt.deciding,))
-    policy, history = attempt.policy, attempt.history
+def decision_on(attempt: Attempt, known: StepRow) -> Decision:
+    """What today's policy says of a recorded step, whatever was recorded."""
+    seen = _kept(attempt, known)
+    return attempt.policy.decide(attempt.facts(known)) if seen is None else seen.decision
 
-    def work() -> Foreseen:
-        return _foreseen(policy, attempt.facts_of(known, history), history, 0)
 
-    seen = await _decided_beside(attempt, known.step_id, work, len(known.args))
-    if attempt.policy is policy and attempt.history is history:
-        attempt.keep_judged(known.step_id, seen.decision, seen.layers)
-    return True
+def layers_on(attempt: Attempt, known: StepRow) -> tuple[Decision, ...]:
+    """What each layer of today's policy says of a recorded step."""
+    seen = _kept(attempt, known)
+    if seen is not None and seen.decision.verdict is Verdict.APPROVAL:
+        return seen.layers
+    if not attempt.policy.layers:
+        return ()
+    looked_at = attempt.facts(known)
+    return tuple([layer.decide(looked_at) for layer in attempt.policy.layers])
+
+
+def _kept(attempt: Attempt, known: StepRow) -> Foreseen | None:
+    seen = attempt.judged.get(known.step_id)
+    same = seen is not None and seen.policy is attempt.policy and seen.history is attempt.history
+    return seen if same else None
+
+
+def foreseen(attempt: Attempt, step: Identified) -> Decision | ForesightNeeded | None:
+    """The decision that was made beside the event loop, where it still holds. None where it takes no time to make."""
+    if step.foreseen is not None and step.foreseen.holds(attempt):
+        return step.foreseen.decision
+    if attempt.deciding is not None or is_heavy(attempt, step.args):
+        return ForesightNeeded(step)
+    return None
 
 
 async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:
@@ -111,16 +164,11 @@ async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:
         await asyncio.wait((attempt.deciding,))
     if not is_heavy(attempt, step.args):
         return None
-    execution, policy, history = attempt.execution, attempt.policy, attempt.history
+    policy, history = attempt.policy, attempt.history
     count, now = len(history.evidence), attempt.store.now()
-    agent, input, parent = execution.agent_id, attempt.input, attempt.parent
 
     def work() -> Foreseen:
-        args = identity.reread(step.args)
-        facts = Facts(
-            step.kind, step.target, args, agent=agent, input=input, history=history, now=now, parent=parent
-        )  # fmt: skip
-        return _foreseen(policy, facts, history, count)
+        return _foreseen(policy, attempt.first_facts(step, history, now), history, count)
 
     return await _decided_beside(attempt, step.step_id, work, len(step.args))
 
@@ -133,13 +181,13 @@ def _foreseen(policy: Policy, facts: Facts, history: History, count: int) -> For
 
 
 async def _decided_beside(attempt: Attempt, step_id: str, work: Callable[[], Foreseen], size: int) -> Foreseen:
-    long = max(size, attempt.weight) > LONG_FOR_ALL
+    long = max(size, attempt.recorded.weight) > LONG_FOR_ALL
     deciding = asyncio.get_running_loop().run_in_executor(_worker(long=long), work)
     attempt.deciding = deciding
     deciding.add_done_callback(partial(_decided, attempt))
     # INVARIANT: who waits may be cancelled; the thread goes on.
     seen = await asyncio.shield(deciding)
-    attempt.read = {step_id: seen.args}
+    attempt.read_args = {step_id: seen.args}
     return seen
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Container
 from typing import Final
 
 from rebuno.errors import ValidationError
+from rebuno.journal.records import StepRow
 from rebuno.kernel.core.effects import Identified
 from rebuno.model import identity
 from rebuno.model.answer import Submission
@@ -52,3 +53,19 @@ def _check_target(target: str) -> None:
             raise ValidationError(f"the target of a step is longer than {LONGEST_TARGET:,} bytes")
     except UnicodeEncodeError:
         raise ValidationError("the target of a step is not valid Unicode") from None
+
+
+def identified_as(known: StepRow) -> Identified:
+    """The submission that a recorded step was."""
+    scope = known.parent_id or known.execution_id
+    return Identified(
+        scope,
+        known.kind,
+        known.target,
+        known.args,
+        known.args_hash,
+        known.occurrence,
+        known.step_id,
+        known.idempotency,
+        known.parent_id,
+    )

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
@@ -10,7 +9,7 @@ from typing import Final
 from rebuno.errors import LeaseSuperseded, StoreError, Terminated
 from rebuno.journal.records import ExecutionRow, NewEvent, Spend
 from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.effects import Change
+from rebuno.kernel.core.effects import Effects, Identified, Need
 from rebuno.kernel.core.limit_outcome import EXCEEDED, STRICTEST, UNAVAILABLE, ExceededLimit
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind
@@ -73,47 +72,52 @@ class LimitState:
     """What the limits have said to one submission so far: which windows were full a moment ago, which places are taken.
 
     `unavailable` says that the store could not count; `began` is when the submission first waited, by a clock that
-    nobody sets.
+    nobody sets. `places` are those that the step needs as it was decided about last, `asks` the rules that ask a person
+    because a limit or a budget is used up.
     """
 
-    __slots__ = ("_wanted", "began", "full", "taken", "unavailable")
+    __slots__ = ("asks", "began", "full", "places", "taken", "unavailable")
 
     def __init__(self) -> None:
         self.full: dict[Spend, float | None] = {}
         self.taken: frozenset[Spend] = frozenset()
         self.unavailable = False
         self.began: float | None = None
-        self._wanted: Sequence[Spend] = ()
+        self.places: tuple[LimitPlace, ...] = ()
+        self.asks: tuple[Obligation, ...] = ()
 
-    def over(self, places: Iterable[LimitPlace]) -> list[ExceededLimit]:
+    def over(self) -> list[ExceededLimit]:
         """The limits that the step is over, as far as they were asked."""
         if self.unavailable:
             return [
                 ExceededLimit(place.rule, Otherwise.RATE_LIMITED, UNAVAILABLE)
-                for place in places
+                for place in self.places
                 if not place.limit.unavailable_allows
             ]
         return [
             ExceededLimit(place.rule, place.limit.otherwise, EXCEEDED, place.limit.wait, self.full[place.spend])
-            for place in places
+            for place in self.places
             if place.spend in self.full
         ]
 
-    def lacks(self, places: Iterable[LimitPlace]) -> bool:
-        """Whether there are places that must be asked for (`ask`) before the step can be recorded."""
-        self._wanted = [place.spend for place in places if place.spend not in self.full]
-        return not self.unavailable and not self.taken.issuperset(self._wanted)
+    def lacks(self) -> list[Spend]:
+        """The places that must be asked for before the step can be recorded."""
+        if self.unavailable:
+            return []
+        wanted = [place.spend for place in self.places if place.spend not in self.full]
+        return [] if self.taken.issuperset(wanted) else wanted
 
     async def ask(self, attempt: Attempt, step_id: str) -> None:
         """Takes all the places that are lacking; or none, and learns which window is full."""
+        wanted = self.lacks()
         try:
-            full = await attempt.store.spend(step_id, self._wanted)
+            full = await attempt.store.spend(step_id, wanted)
         except StoreError:
             # A limiter that fails does not end the attempt: what then becomes of the step is for its rule to say.
             self.unavailable = True
             return
         if full is None:
-            self.taken = frozenset(self._wanted)
+            self.taken = frozenset(wanted)
             return
         self.full[full.spend] = full.due
         if attempt.parked is None:
@@ -134,38 +138,50 @@ class LimitState:
         jitter = random.uniform(0, min(_MOST_JITTER, _JITTER * max(over.due - now, 0.0)))
         return Park(min(over.due + jitter, until), until)
 
-    def noted(self, change: Change | None, places: Iterable[LimitPlace]) -> Change | None:
-        """The change, its first event saying in which windows the step has a place."""
-        if change is None or not self.taken:
-            return change
+    def named(self, effects: Effects) -> Effects:
+        """The effects, their first event saying in which windows the step has a place."""
         taken = [
             {"bundle": place.rule.bundle, "rule_id": place.rule.rule_id, "scope": place.limit.scope.value}
-            for place in places
+            for place in self.places
             if place.spend in self.taken
         ]
         if not taken:
-            return change
-        first, *rest = change.events
+            return effects
+        first, *rest = effects.events
         said = identity.parse(first.payload) if isinstance(first.payload, str) else first.payload
-        return replace(change, events=(NewEvent(first.type, {**said, "limits": taken}), *rest))
+        return replace(effects, events=(NewEvent(first.type, {**said, "limits": taken}), *rest))
 
-    async def rest(self, attempt: Attempt, due: float) -> None:
-        """Sleeps until a place should be free, or for a moment.
 
-        Raises:
-            Terminated, LeaseSuperseded, StoreError: the execution has ended meanwhile, or somebody else runs it.
-        """
-        if self.began is None:
-            self.began = monotonic()
-        left = due - attempt.store.now()
-        await asyncio.sleep(min(max(left, _LEAST_SLEEP), LOOK))
-        if left <= LOOK:
-            self.full.clear()
-        execution = await attempt.store.execution(attempt.execution.id)
-        if execution.status.terminal:
-            raise Terminated
-        if execution.attempt != attempt.lease.attempt:
-            raise LeaseSuperseded
+@dataclass(slots=True)
+class PlacesNeeded(Need):
+    """The limits must be asked before a step can be recorded."""
+
+    turn: LimitState
+    step_id: str
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Takes the places, or learns which window is full."""
+        await self.turn.ask(attempt, self.step_id)
+
+
+async def rest(attempt: Attempt, step: Identified, due: float) -> None:
+    """Sleeps until a place should be free for a parked step, or for a moment.
+
+    Raises:
+        Terminated, LeaseSuperseded, StoreError: the execution has ended meanwhile, or somebody else runs it.
+    """
+    turn = step.turn
+    if turn is not None and turn.began is None:
+        turn.began = monotonic()
+    left = due - attempt.store.now()
+    await asyncio.sleep(min(max(left, _LEAST_SLEEP), LOOK))
+    if turn is not None and left <= LOOK:
+        turn.full.clear()
+    execution = await attempt.store.execution(attempt.execution.id)
+    if execution.status.terminal:
+        raise Terminated
+    if execution.attempt != attempt.lease.attempt:
+        raise LeaseSuperseded
 
 
 def remember(attempt: Attempt, step_id: str, answer: Answer, committed: "asyncio.Future[int]") -> None:

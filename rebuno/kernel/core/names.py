@@ -1,4 +1,5 @@
-"""The names of people who answer: written in one way, so that nobody counts twice and nobody passes for another."""
+"""Names: of sessions, keys and agents, as the protocol allows them; and of the people who answer, each written in one
+way, so that nobody counts twice and nobody passes for another."""
 
 import unicodedata
 from typing import Final
@@ -16,7 +17,7 @@ _BLANK: Final = frozenset([0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, *rang
 _ALIKE: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"})
 
 
-def check_name(name: str) -> None:
+def check_person(name: str) -> None:
     """Refuses a name that could be taken for another one.
 
     Raises:
@@ -44,8 +45,22 @@ def check_name(name: str) -> None:
         raise ValidationError(f"the name {name!r} mixes {mixed} letters, which look alike; write it in one script")
 
 
+def check_name(what: str, text: str) -> None:
+    """Refuses a name that the protocol does not allow; an empty one is none."""
+    if not text:
+        return
+    if not text.strip():
+        raise ValidationError(f"the {what} is blank; leave it out, or name it")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise ValidationError(f"the {what} is not valid Unicode") from None
+    if size > LONGEST_NAME or "\0" in text:
+        raise ValidationError(f"the {what} must be at most {LONGEST_NAME} bytes without NUL")
+
+
 def folded(name: str) -> str:
-    """What two spellings of one name have in common, case aside: whoever may be the same person counts once."""
+    """What two spellings of one name have in common, case aside: two who may be the same person count once."""
     return unicodedata.normalize("NFKC", " ".join(name.split()).casefold())
 
 

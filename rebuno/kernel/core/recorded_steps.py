@@ -54,9 +54,10 @@ class RecordedSteps:
         base: int,
         digest: str,
         visited: set[str],
+        weight: int = 0,
     ) -> None:
         """`attempt` is the number of the one that runs, `base` that of the newest event before it, `digest` that of
-        today's policy."""
+        today's policy, `weight` how many characters policies look at besides steps."""
         self.steps: dict[str, StepRow] = {}
         self.approvals = {approval.id: approval for approval in approvals}
         self.history = History()
@@ -67,8 +68,8 @@ class RecordedSteps:
         self.ahead: list[PageAhead] = []
         # The tokens that all steps read so far are known to have used.
         self.tokens = 0
-        # Characters of arguments and results.
-        self.weight = 0
+        # Characters that policies may look at: the input, arguments and results as JSON.
+        self.weight = weight
         # How many wait for a step that is not in memory.
         self.sought = 0
         # What at_most_once steps did that started, and of which nobody knows how it ended.
@@ -85,7 +86,8 @@ class RecordedSteps:
         # How many ended steps are kept with their texts.
         self._whole = 0
         self._next: asyncio.Task[list[StepRow] | SuccessPage] | None = None
-        self._at_end = False
+        # Whether the last page has been read, perhaps as one of those `ahead`.
+        self.at_end = False
         # How many pages have come.
         self._pages = 0
         # Whether pages may be read so far only. What a policy looks back on is always read.
@@ -98,11 +100,11 @@ class RecordedSteps:
     @property
     def complete(self) -> bool:
         """Whether all has been read."""
-        return self._at_end and not self.ahead
+        return self.at_end and not self.ahead
 
     def begin(self) -> None:
         """The execution is new: there is nothing to read."""
-        self._at_end = True
+        self.at_end = True
 
     async def find(self, step_id: str) -> StepRow | None:
         """The step with this id, with its texts; None where the journal does not know it."""
@@ -114,9 +116,13 @@ class RecordedSteps:
                 ahead = next((ahead for ahead in self.ahead if ahead.holds(step_id)), None)
                 await (self.more() if ahead is None else self._bring(step_id, ahead))
             if not step.args:
-                return await self._read_again(step)
-            # Its texts were read without a look; the store says what is wrong with the row.
-            return step if is_sound(step) else await self._store.step(step_id)
+                step = await self._read_again(step)
+                self._whole += step_id in self.unvisited
+            elif not is_sound(step):
+                # Its texts were read without a look; the store says what is wrong with the row.
+                step = await self._store.step(step_id)
+            self.steps[step_id] = step
+            return step
         finally:
             self.sought -= 1
 
@@ -134,7 +140,7 @@ class RecordedSteps:
         async with self._reading:
             if self.complete or self._pages != pages:
                 return
-            if self.ahead and (self._at_end or not self._briefly or len(self.ahead) > 1):
+            if self.ahead and (self.at_end or not self._briefly or len(self.ahead) > 1):
                 self._read_anew()
             # Shielded: what is read meanwhile is not for this caller alone, who may be cancelled.
             page = await (asyncio.shield(self._next) if self._next is not None else self._page(self._after))
@@ -145,7 +151,7 @@ class RecordedSteps:
 
     def _read_anew(self) -> None:
         """The handler goes another way than through what is ahead."""
-        self._briefly = self._at_end = False
+        self._briefly = self.at_end = False
         self._after = self.ahead[0].since
         self.ahead.clear()
         self.stop()
@@ -159,8 +165,8 @@ class RecordedSteps:
         else:
             self.ahead.append(PageAhead(page, self._after))
             self._after = page.last
-            self._at_end = len(page.rows) < PAGE
-        if not self._at_end:
+            self.at_end = len(page.rows) < PAGE
+        if not self.at_end:
             self._next = asyncio.create_task(self._page(self._after))
 
     def stop(self) -> None:
@@ -204,9 +210,9 @@ class RecordedSteps:
             self._take_step(step)
         if page:
             self._after = page[-1].decided_seq
-        self._at_end = len(page) < PAGE
+        self.at_end = len(page) < PAGE
         self._later.sort(key=_seq)
-        ready = len(self._later) if self._at_end else sum(e.seq <= self._after for e in self._later)
+        ready = len(self._later) if self.at_end else sum(e.seq <= self._after for e in self._later)
         for evidence in self._later[:ready]:
             self.history.append(evidence)
         del self._later[:ready]

@@ -4,14 +4,14 @@ from typing import Any, Final
 
 from rebuno.errors import ValidationError
 from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.heavy import lacks_judgement
+from rebuno.kernel.core.effects import Need
+from rebuno.kernel.core.identify import identified_as
+from rebuno.kernel.core.submit import route_row
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, CallKey
-from rebuno.model.decision import Verdict
 from rebuno.model.step import StepStatus
 
-# An attribute of an enum's class is looked up in Python, and this one for every step.
-_SUCCEEDED: Final = StepStatus.SUCCEEDED
+_ENDED: Final = (StepStatus.SUCCEEDED, StepStatus.FAILED)
 
 
 def recorded(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
@@ -19,7 +19,9 @@ def recorded(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
     its row has been read and today's policy does not deny it; what `submit` would say after a turn of the event loop.
     None, and nothing is counted, where `submit` must be asked.
 
-    INVARIANT: only a step that was submitted in this very way has this id, so what `submit` checks was checked then.
+    INVARIANT: only a step that was submitted in this very way has this id, so what `submit` checks was checked then. A
+    page ahead holds nothing but successes that were decided under today's bundle (`Recorded._fits`), and of those the
+    table of `settle` says to replay them: they are not routed again.
     """
     if not attempt.undisturbed():
         return None
@@ -35,35 +37,27 @@ def _counted(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
     # INVARIANT: equal arguments have equal hashes, and what is equal down to its number has the same id.
     args_hash = known.args_hash if known is not None else identity.args_hash(args)
     key = (parent_id or attempt.execution.id, kind, target, args_hash)
-    answer: tuple[Any] | Answer | None
     try:
         occurrence = attempt.next_number(key)
         if (success := attempt.recorded.success(call_key, str(occurrence))) is not None:
-            answer = _read(success[3])
-            if answer is not None:
+            value = _read(success[3])
+            if value is not None:
                 attempt.take_number(key)
                 attempt.replayed += 1
                 attempt.recorded.take(success)
-            return answer
+            return value
         if known is None or known.occurrence != occurrence:
             known = attempt.steps.get(identity.step_id(*key, occurrence))
     except UnicodeEncodeError:
         # The target is no text that a step could have.
         return None
     # Arguments that are not the same are damaged, or were not kept: then the row is read again.
-    if known is None or known.args != args:
+    if known is None or known.args != args or known.status not in _ENDED:
         return None
-    if known.status is _SUCCEEDED:
-        answer = _read(known.result)
-    elif known.status is StepStatus.FAILED and known.error is not None and "policy_revoked" not in known.error:
-        answer = Answer(AnswerKind.REPLAY, known.step_id, None, known.error)
-    else:
+    routed = route_row(attempt, identified_as(known), known)
+    if isinstance(routed, Need) or routed.effects is not None or routed.answer.kind is not AnswerKind.REPLAY:
         return None
-    # The recorded verdict let it run, and stands while the digest does.
-    if lacks_judgement(attempt, known):
-        return None
-    if known.digest != attempt.policy.digest and attempt.today(known).verdict is Verdict.DENY:
-        return None
+    answer = _read(known.result) if known.status is StepStatus.SUCCEEDED else routed.answer
     if answer is not None:
         attempt.take_number(key)
         attempt.replayed += 1

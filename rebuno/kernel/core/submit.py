@@ -1,66 +1,21 @@
-"""One submission: identify it, decide about it, settle it against the journal."""
+"""The one way of every submission: identify it, let the compiled policy decide, and only then settle it against the
+journal. `route` says what a submission comes to; every transport drives it: `submit` and `start` here, `replay`,
+`rebuno.kernel.served.submit` and `rebuno.kernel.history.replay_check`."""
 
-import asyncio
-from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 
 from rebuno.errors import Stale
-from rebuno.journal.records import Commit
-from rebuno.kernel.core import limits
+from rebuno.journal.records import Commit, StepRow
+from rebuno.kernel.core import facts, heavy
+from rebuno.kernel.core.append import append
 from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.decide import at_once, fresh
-from rebuno.kernel.core.effects import Change, Identified
-from rebuno.kernel.core.heavy import is_heavy, judge_again
+from rebuno.kernel.core.effects import Identified, Need, Routed
 from rebuno.kernel.core.identify import identify
+from rebuno.kernel.core.limits import rest
 from rebuno.kernel.core.settle import settle
-from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
-from rebuno.model.step import Idempotency
-
-# Who is told the answer, or the error that stands in its place; None: `submit` must be asked.
-Told = Callable[[Answer | BaseException | None], None]
-
-
-def start(attempt: Attempt, submission: Submission, told: Told) -> bool:
-    """The short way of a step that is new: it is written at once, and `told` its answer as soon as that is on the disk,
-    with nothing awaited. False, and nothing is counted, where `submit` must be asked.
-
-    Raises:
-        ValidationError: the submission is malformed; nothing was recorded or counted.
-        StoreError: the store takes nothing any more.
-    """
-    if not (attempt.undisturbed() and attempt.at_end()):
-        return False
-    if attempt.deciding is not None or is_heavy(attempt, submission.args):
-        return False
-    step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
-    settled = at_once(attempt, step, limits.LimitState())
-    if settled is None or settled[1] is None or not settled[0].step_id:
-        _uncount(attempt, step)
-        return False
-    answer, change = settled[0], settled[1]
-    committed = _write(attempt, answer, change)
-    if committed is None:
-        attempt.visit(step.step_id)
-        told(answer)
-    else:
-        committed.tell(partial(_written, attempt, step, answer, told))
-    return True
-
-
-def _written(attempt: Attempt, step: Identified, answer: Answer, told: Told, committed: Commit) -> None:
-    error = committed.exception()
-    if error is None:
-        attempt.visit(step.step_id)
-        told(answer)
-        return
-    attempt.bodies.discard(step.step_id)
-    if isinstance(error, Stale):
-        # INVARIANT: it is counted anew with nothing awaited, so that no identical call overtakes it.
-        _uncount(attempt, step)
-        told(None)
-    else:
-        told(error)
+from rebuno.model.answer import Answer, AnswerKind, OnAnswer, Submission
+from rebuno.model.decision import Decision
+from rebuno.policy import Facts
 
 
 async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True) -> Answer:
@@ -78,98 +33,88 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
     # INVARIANT: no await before the count, else parallel identical calls are numbered in the order of locks.
     step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
     try:
-        answer = await _answer(attempt, step, wait)
-        attempt.replayed += answer.kind is AnswerKind.REPLAY
-        if answer.step_id:
-            attempt.visit(step.step_id)
-        return answer
+        while True:
+            routed = route(attempt, step)
+            if isinstance(routed, Need):
+                await routed.meet(attempt)
+                attempt.check()
+                continue
+            try:
+                # On the disk before anybody hears of it.
+                await append(attempt, step, routed, heeds_cancel=wait)
+            except Stale:
+                continue  # the log has grown: look and decide again
+            if wait and routed.answer.due is not None:
+                await rest(attempt, step, routed.answer.due)
+                continue
+            attempt.replayed += routed.answer.kind is AnswerKind.REPLAY
+            if routed.answer.step_id:
+                attempt.visit(step.step_id)
+            return routed.answer
     finally:
         # What was not recorded gives its number back: asked for again, it is the same step.
         if not attempt.knows(step.step_id):
-            _uncount(attempt, step)
+            attempt.uncount(step)
 
 
-def _unheard(attempt: Attempt, step: Identified, committed: Commit) -> None:
-    """A step that nobody waits for any more keeps its number, unless it was not recorded after all."""
-    if not committed.cancelled() and isinstance(committed.exception(), Stale):
-        attempt.recorded.visited.discard(step.step_id)
-        _uncount(attempt, step)
+def route(attempt: Attempt, step: Identified) -> Routed | Need:
+    """What a step comes to on the log as it is known; a Need where more must be known. It awaits and writes nothing."""
+    known = attempt.find(step.step_id)
+    return known if isinstance(known, Need) else route_row(attempt, step, known)
 
 
-def _uncount(attempt: Attempt, step: Identified) -> None:
-    attempt.uncount(step.scope, step.kind, step.target, step.args_hash, step.occurrence)
+def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Routed | Need:
+    """`route` of a step whose row is at hand (None: the journal does not know it)."""
+    looked_at = facts_of(attempt, step, known)
+    if isinstance(looked_at, Need):
+        return looked_at
+    # 1. the compiled policy, always: for a step that is new, and for one that is replayed
+    decision = attempt.policy.decide(looked_at) if isinstance(looked_at, Facts) else looked_at
+    # 2. the journal: a row for each state that the step can be in
+    return settle(attempt, step, known, decision)
 
 
-async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
-    turn = limits.LimitState()
-    while True:
-        known = await attempt.known(step.step_id)
-        attempt.check()
-        while known is not None and await judge_again(attempt, known):
-            known = await attempt.known(step.step_id)
-            attempt.check()
-        if known is None:
-            answer, change = await fresh(attempt, step, turn)
-        else:
-            answer, change = settle(attempt, known, step.idempotency)
-        if change is not None:
-            committed = _write(attempt, answer, change)
-            if committed is None:
-                return answer
-            if not answer.step_id:
-                committed.add_done_callback(partial(limits.remember, attempt, step.step_id, answer))
-            try:
-                await committed.wait()
-            except Stale:
-                attempt.bodies.discard(step.step_id)
-                continue
-            except asyncio.CancelledError:
-                # The caller is gone before it heard the answer.
-                if wait and answer.kind is AnswerKind.PROCEED and step.idempotency is Idempotency.ONCE:
-                    with suppress(Stale):
-                        await _written_at_last(attempt, step, committed)
-                        raise Unheard(step.step_id) from None
-                    attempt.bodies.discard(step.step_id)
-                    raise
-                _left(attempt, step, answer, committed)
-                raise
-        elif answer.kind is AnswerKind.BLOCKED:
-            attempt.blocked = True
-        if not wait or answer.due is None:
-            return answer
-        await turn.rest(attempt, answer.due)
+def facts_of(attempt: Attempt, step: Identified, known: StepRow | None) -> Facts | Decision | Need:
+    """What the policy looks at: the facts of the step's first submission. The decision itself where it stands: recorded
+    under this very bundle, or made in another thread. A Need where a long text must be read first."""
+    if known is not None:
+        return heavy.judged(attempt, known) or facts.standing(attempt.policy, known) or attempt.facts(known)
+    if attempt.deciding is None and len(step.args) <= heavy.LONG and attempt.recorded.weight <= heavy.LONG_PAST:
+        return attempt.first_facts(step)
+    return heavy.foreseen(attempt, step) or attempt.first_facts(step)
 
 
-def _left(attempt: Attempt, step: Identified, answer: Answer, committed: Commit) -> None:
-    """No body runs, the step stays started with no outcome."""
-    attempt.bodies.discard(step.step_id)
-    if answer.step_id:
-        attempt.visit(step.step_id)
-        committed.tell(partial(_unheard, attempt, step))
+def start(attempt: Attempt, submission: Submission, on_answer: OnAnswer) -> bool:
+    """The short way of a new step: it is routed and handed to the store with nothing awaited, and `on_answer` gets the
+    answer as soon as that is on the disk. False, and nothing is counted, where `submit` must be asked.
+
+    Raises:
+        ValidationError: the submission is malformed; nothing was recorded or counted.
+        StoreError: the store takes nothing any more.
+    """
+    if not attempt.at_end():
+        return False
+    step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
+    routed = route(attempt, step)
+    if isinstance(routed, Need) or routed.effects is None or not routed.answer.step_id:
+        attempt.uncount(step)
+        return False
+    committed = attempt.append(routed)
+    if committed is None:
+        attempt.recorded.visited.add(step.step_id)
+        on_answer(routed.answer)
+    else:
+        committed.tell(partial(_committed, attempt, step, routed.answer, on_answer))
+    return True
 
 
-async def _written_at_last(attempt: Attempt, step: Identified, committed: Commit) -> None:
-    """Waits for a commit whose caller is gone. Raises `Stale` where nothing was recorded, and what a second
-    cancellation or the store raises."""
-    try:
-        await asyncio.shield(committed)
-    except Stale:
-        raise
-    except BaseException:
+def _committed(attempt: Attempt, step: Identified, answer: Answer, on_answer: OnAnswer, committed: Commit) -> None:
+    error = committed.exception()
+    if error is None:
+        attempt.recorded.visited.add(step.step_id)
+    else:
         attempt.bodies.discard(step.step_id)
-        attempt.visit(step.step_id)
-        committed.tell(partial(_unheard, attempt, step))
-        raise
-    attempt.visit(step.step_id)
-
-
-def _write(attempt: Attempt, answer: Answer, change: Change) -> Commit | None:
-    """Writes what an answer rests on; None where it rests on nothing."""
-    if answer.kind is AnswerKind.BLOCKED:
-        attempt.blocked = True
-    if answer.kind is AnswerKind.PROCEED:
-        attempt.start(change.steps[0].step)
-    if change.held:
-        attempt.hold(change.events[0], change.steps[0].step)
-        return None
-    return attempt.write(change.events, steps=change.steps, approvals=change.approvals, judged=True)
+        if isinstance(error, Stale):
+            # INVARIANT: it is counted anew with nothing awaited, so that no identical call overtakes it.
+            attempt.uncount(step)
+    on_answer(answer if error is None else None if isinstance(error, Stale) else error)

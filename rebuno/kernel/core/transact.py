@@ -1,10 +1,12 @@
-"""Writes to an execution whose attempt may write without a pause: it outruns neither who answers nor who ends it."""
+"""Optimistic writes to an execution: read, judge, write, and all of it again where the log has grown meanwhile. Its
+attempt may write without a pause, and outruns neither those who answer nor those who end it."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from typing import Final
+from itertools import count
+from typing import Final, TypeVar
 
-from rebuno.errors import LeaseSuperseded, Stale, Terminated
+from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, Terminated
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, Batch, ExecutionRow, ExecutionWrite, Lease
 from rebuno.journal.store import Store
 from rebuno.kernel.core.effects import ExecutionChanges
@@ -14,46 +16,89 @@ from rebuno.model.execution import ExecutionStatus
 # event, or the attempt loses its lease.
 PATIENCE: Final = 3
 
+# What a write fails with where the execution has moved on: its log has grown, it has ended, another attempt has it, it
+# is gone.
+MOVED_ON: Final = (Stale, Terminated, LeaseSuperseded, NotFoundError)
+
+T = TypeVar("T")
+
+
+async def transact(
+    one_try: Callable[[int], Awaitable[T]],
+    *,
+    retried: tuple[type[Exception], ...] = (Stale,),
+    most: int | None = None,
+) -> T:
+    """What `one_try` comes to, which reads, judges and writes (`write`), once nothing was written between. It is told
+    how often it was tried before, and tried again where it raises one of `retried`: at `most` so many times (None: as
+    often as it takes), after which that is raised."""
+    for tried in count():
+        try:
+            return await one_try(tried)
+        except retried:
+            if most is not None and tried + 1 >= most:
+                raise
+    raise AssertionError("the count has no end")
+
+
+async def write(
+    store: Store,
+    execution_id: str,
+    changes: ExecutionChanges | None = None,
+    execution: ExecutionWrite | None = None,
+    *,
+    base: int | None = None,
+    lease: Lease | None = None,
+) -> int:
+    """Writes changes to an execution's events, steps and questions, and to its row, in one transaction. Committed when
+    it returns the number of the newest event. `base` and `lease` are as in a `Batch`.
+
+    Raises:
+        Stale, Terminated, LeaseSuperseded, NotFoundError: nothing was written; the execution has moved on.
+        StoreError
+    """
+    made = changes or ExecutionChanges()
+    batch = Batch(
+        execution_id,
+        tuple(made.events),
+        tuple(made.steps),
+        tuple(made.approvals),
+        execution,
+        base=base,
+        lease=lease,
+    )
+    store.write(batch)
+    return await batch.committed
+
 
 async def answer(
     store: Store,
     execution: ExecutionRow,
     approvals: Iterable[ApprovalRow],
     changes: ExecutionChanges,
-    write: ExecutionWrite | None,
+    row: ExecutionWrite | None,
     *,
     tried: int,
-) -> bool:
-    """Writes what settles or votes on questions of an execution, and what follows from it; False where that has to be
-    judged anew. `approvals` are all of its, as they will be; `tried` is how often it was tried before.
+) -> None:
+    """Writes what settles or votes on questions of an execution, and what follows from it. `approvals` are all of its,
+    as they will be; `tried` is how often it was tried before.
 
     Raises:
+        Stale: it has to be judged anew.
         Terminated: the execution has ended.
         StoreError
     """
     lease = None
-    if tried >= PATIENCE and write is not None and write.status.terminal:
+    if tried >= PATIENCE and row is not None and row.status.terminal:
         await fence(store, execution)
     elif tried >= PATIENCE:
         lease = _of_attempt(execution)
-    questions = list(changes.approvals)
-    if lease is not None and write is None and execution.status is ExecutionStatus.BLOCKED:
-        questions += _witness(approvals, questions)
-    batch = Batch(
-        execution.id,
-        tuple(changes.events),
-        tuple(changes.steps),
-        tuple(questions),
-        write,
-        base=execution.head_seq if lease is None else None,
-        lease=lease,
-    )
-    store.write(batch)
+    if lease is not None and row is None and execution.status is ExecutionStatus.BLOCKED:
+        changes.approvals += _witness(approvals, changes.approvals)
     try:
-        await batch.committed
-    except (Stale, LeaseSuperseded):
-        return False
-    return True
+        await write(store, execution.id, changes, row, base=execution.head_seq if lease is None else None, lease=lease)
+    except LeaseSuperseded as error:
+        raise Stale(f"another attempt of execution `{execution.id}` has begun") from error
 
 
 def _of_attempt(execution: ExecutionRow) -> Lease | None:
@@ -68,7 +113,7 @@ def _of_attempt(execution: ExecutionRow) -> Lease | None:
 
 
 def lease_of(execution: ExecutionRow) -> Lease | None:
-    """The lease of whoever runs an execution, as it was read; None where nobody does."""
+    """The lease of the attempt that runs an execution, as it was read; None where none does."""
     if execution.holder is None:
         return None
     return Lease(execution.id, execution.attempt, execution.holder.owner)
@@ -83,12 +128,10 @@ def _witness(approvals: Iterable[ApprovalRow], questions: Iterable[ApprovalWrite
 
 
 async def fence(store: Store, execution: ExecutionRow) -> None:
-    """Takes the lease from whoever has it, whatever it writes meanwhile: from here on the log stands still."""
+    """Takes the lease from the attempt that has it, whatever it writes meanwhile: from here on the log stands still."""
     lease = lease_of(execution)
     if lease is None or execution.status.terminal:
         return
     # Under the lease itself: one that was given up meanwhile says that the execution blocked, or ended, and stays so.
-    nobody = Batch(execution.id, (), execution=ExecutionWrite(execution.status, attempt=execution.attempt), lease=lease)
-    store.write(nobody)
     with suppress(LeaseSuperseded, Terminated):
-        await nobody.committed
+        await write(store, execution.id, None, ExecutionWrite(execution.status, attempt=execution.attempt), lease=lease)

@@ -1,19 +1,23 @@
 """Answers a handler from a recording instead of a journal: what was recorded comes back, and nothing else happens."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
-from rebuno.journal.records import StepRow
-from rebuno.kernel.core.effects import Identified
+from rebuno.errors import StoreCorrupt
+from rebuno.journal.records import Lease, StepRow
+from rebuno.journal.store import Store
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.divergence import unvisited
+from rebuno.kernel.core.effects import Identified, Need
 from rebuno.kernel.core.identify import identify
+from rebuno.kernel.core.submit import route
 from rebuno.kernel.history.archive import Recording
 from rebuno.model import identity
-from rebuno.model.answer import Answer, AnswerKind, CallKey, Submission
+from rebuno.model.answer import Answer, AnswerKind, CallKey, OnAnswer, Submission
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
+from rebuno.policy import permissive_policy
 
 # How often the handler's other branches are let on before it is stopped: in parallel branches the order is no matter.
 _TURNS: Final = 50
@@ -72,6 +76,31 @@ class Replayed:
         }
 
 
+class _NoStore:
+    """What an attempt has in the place of a store where all that it knows is in memory, and nothing is written."""
+
+    def now(self) -> float:
+        """No decision is made that looks at the time."""
+        return 0.0
+
+    async def step(self, step_id: str) -> StepRow:
+        """Asked where a row holds what is no JSON."""
+        raise StoreCorrupt(f"the step `{step_id}` of the recording is damaged")
+
+
+def _recalled(recording: Recording) -> Attempt:
+    """The attempt after the recorded ones, over what was recorded: every recorded decision stands."""
+    execution, policy = recording.execution, permissive_policy()
+    number = 1 + max((step.attempt for step in recording.steps), default=execution.attempt)
+    lease = Lease(execution.id, max(number, execution.attempt + 1), "")
+    attempt = Attempt(cast(Store, _NoStore()), policy, execution, lease, recording.approvals)
+    attempt.recorded.begin()
+    for step in recording.steps:
+        attempt.recorded.steps[step.step_id] = replace(step, digest=policy.digest)
+        attempt.recorded.unvisited[step.step_id] = None
+    return attempt
+
+
 class ReplayCheck:
     """A transport (`rebuno.sdk.transport`) that knows one recording. It never lets a body run.
 
@@ -88,9 +117,8 @@ class ReplayCheck:
         )
         self.stopped = asyncio.Event()
         self.came: Identified | None = None
+        self._attempt = _recalled(recording)
         self._steps = {step.step_id: step for step in recording.steps}
-        self._visited: set[str] = set()
-        self._counts: Counter[tuple[str, str, str, str]] = Counter()
         self._waits = False
         self._limited: dict[object, list[dict[str, Any]]] = {}
         for event in recording.events:
@@ -101,23 +129,28 @@ class ReplayCheck:
         """Nothing is answered the short way: every submission is compared."""
         return None
 
-    def start(self, submission: Submission, told: object) -> bool:
+    def start(self, submission: Submission, on_answer: OnAnswer) -> bool:
         """Nothing is."""
         return False
 
     async def submit(self, submission: Submission) -> Answer:
         """What was recorded of this submission; `execution_blocked` where nothing was."""
-        step = identify(submission, self.recording.execution.id, (), self._count)
+        attempt = self._attempt
+        step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
         known = self._steps.get(step.step_id)
         if known is None:
-            self._counts[step.scope, step.kind, step.target, step.args_hash] -= 1
+            # It is not routed: there is no policy to decide about it.
+            attempt.uncount(step)
             return self._unknown(step)
-        self._visited.add(step.step_id)
-        answer = _recorded(known)
-        if answer.kind is AnswerKind.BLOCKED:
-            await self.others_first()
-            self._waits = True
-        return answer
+        while isinstance(routed := route(attempt, step), Need):
+            await routed.meet(attempt)
+        attempt.visit(step.step_id)
+        if routed.effects is None and routed.answer.kind is not AnswerKind.BLOCKED and not _by_the_end(known):
+            return routed.answer
+        # It waited, or ran, when the recording or the execution ended: nobody knows what the handler would have heard.
+        await self.others_first()
+        self._waits = True
+        return Answer(AnswerKind.BLOCKED, known.step_id, approval_id=known.approval_id)
 
     async def succeed(self, step_id: str, result: str, value: object) -> None:
         """No body runs."""
@@ -130,20 +163,16 @@ class ReplayCheck:
 
     async def others_first(self) -> None:
         """Lets every branch of the handler go on until none comes to another step."""
-        seen = -1
-        while seen < len(self._visited):
-            seen = len(self._visited)
+        visited, seen = self._attempt.recorded.visited, -1
+        while seen < len(visited):
+            seen = len(visited)
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
-
-    def unvisited(self) -> Iterator[StepRow]:
-        """The recorded steps that have not come again and could have: not those inside the body of another one."""
-        return (step for step in self.recording.steps if not step.parent_id and step.step_id not in self._visited)
 
     def replayed(self, *, waits: bool, ended: str) -> Replayed:
         """What it came to. `waits` says that the handler came to a step without a recorded outcome, `ended` how it
         ended otherwise (empty: it was stopped)."""
-        missed = tuple(self.unvisited())
+        missed = tuple(unvisited(self._attempt))
         came = self.came if self.came is not None and (self.whole or missed) else None
         recorded = _ending(self.recording) if self.whole else ""
         goes_on = not self.whole and (waits or not missed)
@@ -153,7 +182,7 @@ class ReplayCheck:
         return Replayed(
             self.recording.execution.id,
             len(self._steps),
-            len(self._visited),
+            len(self._attempt.recorded.visited),
             same,
             None if came is None else _seen(came),
             _seen(self._instead_of(came, missed)) if came is not None and missed else None,
@@ -161,11 +190,6 @@ class ReplayCheck:
             ended,
             recorded,
         )
-
-    def _count(self, *key: str) -> int:
-        scope, kind, target, args_hash = key
-        self._counts[scope, kind, target, args_hash] += 1
-        return self._counts[scope, kind, target, args_hash] - 1
 
     def _unknown(self, step: Identified) -> Answer:
         if limited := self._limited.get(step.step_id):
@@ -206,19 +230,9 @@ def failed(reason: str) -> str:
     return f"failed: {reason}"
 
 
-def _recorded(known: StepRow) -> Answer:
+def _by_the_end(known: StepRow) -> bool:
+    """Whether it was the end of the execution that settled the step."""
+    if known.status is not StepStatus.DENIED:
+        return known.status is StepStatus.CANCELLED
     error = identity.parse(known.error) if known.error else {}
-    match known.status:
-        case StepStatus.SUCCEEDED:
-            return Answer(AnswerKind.REPLAY, known.step_id, result=known.result)
-        case StepStatus.FAILED if error.get("reason") == "policy_revoked":
-            return Answer(AnswerKind.DENIED, known.step_id, reason=str(error.get("message")), rule_id=known.rule_id)
-        case StepStatus.FAILED:
-            return Answer(AnswerKind.REPLAY, known.step_id, error=known.error)
-        case StepStatus.DENIED if not str(error.get("reason", "")).startswith("execution_"):
-            reason = error.get("reason") or known.reason or "policy_denied"
-            return Answer(
-                AnswerKind.DENIED, known.step_id, reason=reason, rule_id=error.get("rule_id") or known.rule_id
-            )
-    # It waited, or ran, when the recording or the execution ended: nobody knows what the handler would have heard.
-    return Answer(AnswerKind.BLOCKED, known.step_id, approval_id=known.approval_id)
+    return str(error.get("reason", "")).startswith("execution_")

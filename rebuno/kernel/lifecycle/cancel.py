@@ -1,25 +1,32 @@
-"""Ends an execution from outside, whoever runs it."""
+"""Ends an execution from outside, in whatever process it runs, and checks the deadline that ends one."""
 
 import sys
-from itertools import count
 from typing import Final
 
-from rebuno.errors import ConflictError, Stale, Terminated
-from rebuno.journal.records import Batch, ExecutionRow, ExecutionWrite, StepRow
+from rebuno.errors import ConflictError, Stale, Terminated, ValidationError
+from rebuno.journal.records import ExecutionRow, ExecutionWrite, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
-from rebuno.kernel.core.transact import PATIENCE, fence
+from rebuno.kernel.core.transact import PATIENCE, fence, transact, write
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.dispatch import discarded
 from rebuno.model.execution import ExecutionStatus
 
 # The reason of an execution that was not done in time.
 DEADLINE_EXCEEDED: Final = "deadline_exceeded"
+# A thousand years, in seconds: what is more was meant otherwise.
+LONGEST_DEADLINE: Final = 1000 * 366 * 86400.0
+
+
+def check_deadline(seconds: object) -> None:
+    """Refuses what is no number of seconds from now."""
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds < LONGEST_DEADLINE:
+        raise ValidationError(f"the deadline {seconds!r} is no number of seconds above 0")
 
 
 async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") -> ExecutionRow:
     """Cancels an execution. Committed when this returns: nobody is asked any more, started steps are `cancelled`,
-    waiting ones denied, and whoever runs the handler has lost it.
+    waiting ones denied, and the process that runs the handler has lost it.
 
     Raises:
         NotFoundError: there is no such execution.
@@ -28,7 +35,9 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
     """
     unsettled: dict[str, StepRow] = {}
     seen = 0
-    for tried in count():
+
+    async def one_try(tried: int) -> None:
+        nonlocal unsettled, seen
         if tried >= PATIENCE:
             await fence(store, await store.execution(execution_id))
         execution = await store.execution(execution_id)
@@ -46,18 +55,8 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
         if execution.served:
             changes.add(discarded(await store.dispatch(execution_id)))
         changes.add((events.execution("cancelled", attempt=execution.attempt, reason=reason),))
-        batch = Batch(
-            execution_id,
-            tuple(changes.events),
-            tuple(changes.steps),
-            tuple(changes.approvals),
-            ExecutionWrite(ExecutionStatus.CANCELLED, failure_reason=reason, attempt=execution.attempt),
-            base=execution.head_seq,
-        )
-        store.write(batch)
-        try:
-            await batch.committed
-        except (Stale, Terminated):
-            continue
-        break
+        row = ExecutionWrite(ExecutionStatus.CANCELLED, failure_reason=reason, attempt=execution.attempt)
+        await write(store, execution_id, changes, row, base=execution.head_seq)
+
+    await transact(one_try, retried=(Stale, Terminated))
     return await store.execution(execution_id)

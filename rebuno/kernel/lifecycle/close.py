@@ -7,8 +7,8 @@ from typing import Any
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, StepRow, StepWrite
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
+from rebuno.kernel.core.ask import refuse
 from rebuno.kernel.core.effects import ExecutionChanges
-from rebuno.kernel.core.settle import refuse
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus

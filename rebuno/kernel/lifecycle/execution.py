@@ -13,7 +13,6 @@ from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, Stale,
 from rebuno.journal.records import (
     ApprovalRow,
     ApprovalWrite,
-    Batch,
     ExecutionRow,
     ExecutionWrite,
     Lease,
@@ -23,12 +22,13 @@ from rebuno.journal.records import (
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import facts
+from rebuno.kernel.core.ask import withdraw
 from rebuno.kernel.core.attempt import Attempt, load
 from rebuno.kernel.core.divergence import diverged
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.heavy import LONG, LONG_FOR_ALL, beside, read
 from rebuno.kernel.core.origins import began_by
-from rebuno.kernel.core.settle import withdraw
+from rebuno.kernel.core.transact import transact, write
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.votes import expire
@@ -69,7 +69,8 @@ async def begin(
         BundleError: it is pinned, and the policy of its start cannot be compiled any more. Nothing was recorded.
         StoreError
     """
-    while True:
+
+    async def one_try(_: int) -> Attempt | ExecutionRow:
         execution = await _known(store, agent_id, key) if key is not None else None
         if execution is None:
             execution = _new(
@@ -79,7 +80,7 @@ async def begin(
             if not await store.create(execution, events):
                 if key is not None:
                     await _refuse_expired(store, agent_id, key)
-                continue
+                raise Stale("somebody has begun it meanwhile")
             # What is on the disk now is known: nothing of it has to be read.
             attempt = await _attempt(store, policy, replace(execution, head_seq=len(events)), ())
             attempt.recorded.begin()
@@ -101,13 +102,12 @@ async def begin(
         if 0 < execution.deadline_at <= store.now():
             with suppress(ConflictError):
                 await cancel(store, execution.id, reason=DEADLINE_EXCEEDED)
-            continue
+            raise Stale("it has ended")
         if await expire(store, execution.id):
-            continue
-        try:
-            return await _take_over(store, await _judge(store, policy, execution), execution)
-        except (Stale, Terminated):
-            continue
+            raise Stale("a question has expired")
+        return await _take_over(store, await _judge(store, policy, execution), execution)
+
+    return await transact(one_try, retried=(Stale, Terminated))
 
 
 async def _known(store: Store, agent_id: str, key: str) -> ExecutionRow | None:
@@ -198,27 +198,18 @@ async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> A
             changes.add(
                 (new_event.execution("blocked", attempt=execution.attempt, reason="awaiting_steps", replayed=0),)
             )
-        write = ExecutionWrite(ExecutionStatus.BLOCKED, attempt=execution.attempt)
+        row = ExecutionWrite(ExecutionStatus.BLOCKED, attempt=execution.attempt)
     else:
         if execution.status is ExecutionStatus.BLOCKED:
             changes.add((new_event.execution("resumed"),))
-        write = ExecutionWrite(
+        row = ExecutionWrite(
             ExecutionStatus.RUNNING,
             attempt=execution.attempt + 1,
             holder=store.holder,
             lease_until=store.now() + LEASE,
         )
         changes.add((_started(replace(execution, attempt=execution.attempt + 1, holder=store.holder), policy),))
-    batch = Batch(
-        execution.id,
-        tuple(changes.events),
-        tuple(changes.steps),
-        tuple(changes.approvals),
-        write,
-        base=execution.head_seq,
-    )
-    store.write(batch)
-    await batch.committed
+    await write(store, execution.id, changes, row, base=execution.head_seq)
     execution = await store.execution(execution.id)
     if waits:
         return execution
@@ -247,7 +238,7 @@ def _judged_waiting(
         if question.status != "pending":
             continue
         step = steps[question.step_id]
-        today = facts.today(policy, step, agent=execution.agent_id, input=input, past=past, parent=parent)
+        today = facts.current_decision(policy, step, agent=execution.agent_id, input=input, past=past, parent=parent)
         if question.cause == "policy" and today.verdict is Verdict.DENY:
             changes.add(*withdraw(question, step, today))
         elif question.cause == "revoked" and today.verdict is not Verdict.DENY:
@@ -268,12 +259,14 @@ async def finish(
     Raises:
         Terminated, LeaseSuperseded, StoreError: it has ended otherwise, or could not be written.
     """
-    while True:
+
+    async def one_try(_: int) -> ExecutionRow:
         await attempt.all_known()
         attempt.check()
-        with suppress(Stale):
-            await end(attempt, output=output, failure_reason=failure_reason, raised=raised)
-            return await _let_go(attempt)
+        await end(attempt, output=output, failure_reason=failure_reason, raised=raised)
+        return await _let_go(attempt)
+
+    return await transact(one_try)
 
 
 async def end(
@@ -297,36 +290,31 @@ async def end(
         )
     other_way = diverged(attempt)
     changes.add((last,) if other_way is None else (other_way, last))
-    write = ExecutionWrite(status, output=output, failure_reason=failure_reason, attempt=number, state=state)
-    await attempt.write(changes.events, steps=changes.steps, approvals=changes.approvals, execution=write, judged=True)
+    row = ExecutionWrite(status, output=output, failure_reason=failure_reason, attempt=number, state=state)
+    await attempt.write(changes.events, steps=changes.steps, approvals=changes.approvals, execution=row, judged=True)
 
 
 async def suspend(attempt: Attempt) -> ExecutionRow | None:
     """Ends a blocked attempt. None where everything it waited for was answered meanwhile: run the handler again."""
-    while True:
+
+    async def one_try(_: int) -> ExecutionRow | None:
         await attempt.current()
         attempt.check()
+        number = attempt.lease.attempt
         if attempt.pending():
             status = ExecutionStatus.BLOCKED
-            event = new_event.execution(
-                "blocked",
-                attempt=attempt.lease.attempt,
-                reason="awaiting_steps",
-                replayed=attempt.replayed,
-            )
+            event = new_event.execution("blocked", attempt=number, reason="awaiting_steps", replayed=attempt.replayed)
         else:
             status = ExecutionStatus.RUNNING
             event = new_event.execution("resumed")
         # A blocked handler did not come to its end: only what is new in it says that it went another way.
         other_way = diverged(attempt) if attempt.fresh else None
         events = (event,) if other_way is None else (other_way, event)
-        write = ExecutionWrite(status, attempt=attempt.lease.attempt)
-        try:
-            await attempt.write(events, execution=write, judged=True)
-        except Stale:
-            continue
+        await attempt.write(events, execution=ExecutionWrite(status, attempt=number), judged=True)
         execution = await _let_go(attempt)
         return execution if status is ExecutionStatus.BLOCKED else None
+
+    return await transact(one_try)
 
 
 async def abandon(attempt: Attempt) -> None:
@@ -341,11 +329,8 @@ async def abandon(attempt: Attempt) -> None:
     attempt.store.drop(attempt.lease)
     # INVARIANT: the last write of the attempt. It adds no event, so it may follow a lost one under a lease of its own.
     lease = Lease(attempt.execution.id, attempt.lease.attempt, attempt.lease.owner)
-    release = Batch(
-        lease.execution_id, (), execution=ExecutionWrite(ExecutionStatus.RUNNING, attempt=lease.attempt), lease=lease
-    )
-    attempt.store.write(release)
-    await release.committed
+    row = ExecutionWrite(ExecutionStatus.RUNNING, attempt=lease.attempt)
+    await write(attempt.store, lease.execution_id, None, row, lease=lease)
 
 
 async def _let_go(attempt: Attempt) -> ExecutionRow:

@@ -21,9 +21,10 @@ from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.inheritance import places, session_of
 from rebuno.kernel.core.limit_outcome import EXCEEDED, UNAVAILABLE
+from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.lifecycle.cancel import check_deadline
 from rebuno.kernel.lifecycle.dispatch import queued
-from rebuno.kernel.served.create import check_deadline, check_name
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from rebuno.errors import ConflictError, NotFoundError, RebunoError, Stale, StoreError, Terminated
-from rebuno.journal.records import Batch, ExecutionRow, ExecutionWrite, Tombstone
+from rebuno.errors import ConflictError, RebunoError, StoreError
+from rebuno.journal.records import ExecutionRow, ExecutionWrite, Tombstone
 from rebuno.journal.store import Store
+from rebuno.kernel.core.transact import MOVED_ON, write
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.model import identity
@@ -89,7 +90,7 @@ class _Sweep:
     async def _one(self, execution: ExecutionRow, work: Callable[[ExecutionRow], Awaitable[bool]]) -> bool:
         try:
             return await work(execution)
-        except (ConflictError, NotFoundError, Stale, Terminated):
+        except (ConflictError, *MOVED_ON):
             # Somebody was faster.
             return False
         except StoreError as error:
@@ -127,8 +128,6 @@ class _Sweep:
         # Of a served one the next delivery sees to that.
         if execution.served or execution.holder is None or await self.store.alive(execution):
             return False
-        write = ExecutionWrite(ExecutionStatus.RUNNING, attempt=execution.attempt)
-        batch = Batch(execution.id, (), execution=write, base=execution.head_seq)
-        self.store.write(batch)
-        await batch.committed
+        row = ExecutionWrite(ExecutionStatus.RUNNING, attempt=execution.attempt)
+        await write(self.store, execution.id, None, row, base=execution.head_seq)
         return True

@@ -5,20 +5,19 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
-from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, StoreCorrupt, Terminated, ValidationError
+from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, StoreCorrupt, Terminated, ValidationError
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, ExecutionWrite, StepRow, StepWrite, VoteRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import transact
+from rebuno.kernel.core.ask import refuse
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.grants import GrantScope
-from rebuno.kernel.core.names import check_name, folded
+from rebuno.kernel.core.names import check_person, folded
 from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
-from rebuno.kernel.core.settle import refuse
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.dispatch import resumed
@@ -57,7 +56,8 @@ async def resolve(
     """
     vote = VoteRow(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
     wanted = _scope(scope)
-    for tried in count():
+
+    async def one_try(tried: int) -> None:
         question = await store.approval(approval_id)
         _check_open(question)
         # INVARIANT: the row of the execution is read before what the vote rests on, so that a later change is `Stale`.
@@ -71,17 +71,18 @@ async def resolve(
         _check_open(question)
         if overdue(question, store.now()):
             await expire(store, execution.id)
-            continue
+            raise Stale("the question has expired")
         panels = await panels_of(store, question)
         _check_vote(question, panels, vote, wanted)
         answered = _voted(question, panels, vote, wanted)
         approvals[approval_id] = answered
-        changes, write = await _changes(store, execution, approvals, answered, vote)
-        try:
-            if await transact.answer(store, execution, approvals.values(), changes, write, tried=tried):
-                break
-        except Terminated:
-            raise ConflictError(f"the execution of the approval `{approval_id}` has ended") from None
+        changes, row = await _changes(store, execution, approvals, answered, vote)
+        await transact.answer(store, execution, approvals.values(), changes, row, tried=tried)
+
+    try:
+        await transact.transact(one_try)
+    except Terminated:
+        raise ConflictError(f"the execution of the approval `{approval_id}` has ended") from None
     return await store.approval(approval_id)
 
 
@@ -92,8 +93,8 @@ def overdue(question: ApprovalRow, now: float) -> bool:
 
 async def expire(store: Store, execution_id: str) -> int:
     """Ends the overdue questions of one execution, which may run again if it waited for nothing else; how many."""
-    late: list[ApprovalRow] = []
-    for tried in count():
+
+    async def one_try(tried: int) -> int:
         execution = await store.execution(execution_id)
         if execution.status.terminal:
             return 0
@@ -111,17 +112,18 @@ async def expire(store: Store, execution_id: str) -> int:
                 ends = True
             else:
                 _refuse(changes, await store.step(expired.step_id), TIMEOUT)
-        write: ExecutionWrite | None
+        row: ExecutionWrite | None
         if ends:
-            write = await _end(store, execution, approvals, changes, REVOKED)
+            row = await _end(store, execution, approvals, changes, REVOKED)
         else:
-            write = _resume(execution, approvals, changes)
-        try:
-            if await transact.answer(store, execution, approvals.values(), changes, write, tried=tried):
-                break
-        except Terminated:
-            return 0
-    return len(late)
+            row = _resume(execution, approvals, changes)
+        await transact.answer(store, execution, approvals.values(), changes, row, tried=tried)
+        return len(late)
+
+    try:
+        return await transact.transact(one_try)
+    except Terminated:
+        return 0
 
 
 async def expire_due(store: Store) -> int:
@@ -180,7 +182,7 @@ def _check_open(question: ApprovalRow) -> None:
 def _check_vote(question: ApprovalRow, panels: Sequence[Panel], vote: VoteRow, scope: GrantScope) -> None:
     # A name that the rule itself writes is what that person is called.
     if vote.decided_by not in question.approvers:
-        check_name(vote.decided_by)
+        check_person(vote.decided_by)
     if not any(panel.seats(vote.decided_by) for panel in panels):
         named = ", ".join(f"`{name}`" for name in question.approvers)
         hint = "; names are compared letter by letter"

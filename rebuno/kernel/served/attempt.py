@@ -4,18 +4,20 @@ to it."""
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 from rebuno.errors import LeaseSuperseded, Stale, Terminated
 from rebuno.journal.records import ApprovalRow, Basis, Dispatch, ExecutionRow, Lease, StepRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import NEWEST, Attempt
+from rebuno.kernel.core.effects import Identified, Need
 from rebuno.kernel.core.heavy import read
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.recorded_steps import RecordedSteps
+from rebuno.kernel.core.transact import transact
+from rebuno.kernel.served.subagents import tell_parent
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from rebuno.policy import HistoryDependencies, Policy
@@ -24,6 +26,7 @@ from rebuno.policy import HistoryDependencies, Policy
 _RENEWED: float = 1.0
 
 CountKey = tuple[str, str, str, str]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,19 @@ class _VisitedSteps(RecordedSteps):
         approvals: Iterable[ApprovalRow],
         looks_back: HistoryDependencies,
         digest: str,
+        weight: int,
     ) -> None:
-        super().__init__(store, execution_id, attempt, approvals, looks_back, base=NEWEST, digest=digest, visited=set())
+        super().__init__(
+            store,
+            execution_id,
+            attempt,
+            approvals,
+            looks_back,
+            base=NEWEST,
+            digest=digest,
+            visited=set(),
+            weight=weight,
+        )
         self.came: list[VisitedStep] = []
 
     def _take_step(self, step: StepRow) -> None:
@@ -100,26 +114,33 @@ class ServedAttempt(Attempt):
         return attempt
 
     def _reading(self, approvals: Iterable[ApprovalRow], visited: set[str]) -> _VisitedSteps:
-        digest = self.policy.digest
-        return _VisitedSteps(self.served, self.execution.id, self.lease.attempt, approvals, self._looks_back, digest)
+        number, weight = self.lease.attempt, len(self.execution.input)
+        return _VisitedSteps(
+            self.served, self.execution.id, number, approvals, self._looks_back, self.policy.digest, weight
+        )
 
     def outdated(self) -> None:
         """What is known here may be less than what the store knows."""
         self._stale = True
 
-    @contextmanager
-    def trying(self) -> Iterator[None]:
-        """What is done in it rests on the log as it is known; where that has grown, or it is cut off, all is read again
-        before the next try."""
-        done = False
-        try:
-            yield
-            done = True
-        except Stale:
-            pass
-        finally:
-            if not done:
-                self.outdated()
+    async def transact(self, one_try: Callable[[], Awaitable[T]]) -> T:
+        """What `one_try` comes to, one at a time here. It rests on the log as it is known; where that has grown, or it
+        is cut off, all is read again before the next try. Raises as `check`, and what `one_try` does."""
+
+        async def current(_: int) -> T:
+            await self.current()
+            self.check()
+            done = False
+            try:
+                result = await one_try()
+                done = True
+                return result
+            finally:
+                if not done:
+                    self.outdated()
+
+        async with self.lock:
+            return await transact(current)
 
     async def current(self) -> None:
         """Returns once this memory holds what others have added to the log."""
@@ -147,7 +168,6 @@ class ServedAttempt(Attempt):
             await self.reload()
             return
         self.execution, self.head, self.recorded, self.dispatch = again, again.head_seq, recorded, dispatch
-        self._judge_anew()
         self._freed.clear()
         self._basis = Basis()
         self._stale = False
@@ -178,6 +198,10 @@ class ServedAttempt(Attempt):
             self.execution.status is ExecutionStatus.BLOCKED or self.dispatch is None or self.dispatch.id != mine
         )
 
+    def child_of(self, step: Identified) -> Need | None:
+        """A Need where a subagent of a started step must be looked up."""
+        return ChildNeeded(self.served, step)
+
     async def renew(self, seconds: float) -> None:
         """Renews the lease, unless that was done a moment ago or it is over."""
         now = self.store.now()
@@ -202,3 +226,19 @@ def check_owner(execution: ExecutionRow, lease: Lease) -> None:
         raise Terminated(f"execution `{execution.id}` has ended: it is {execution.status.value}")
     if execution.holder is None or (execution.attempt, execution.holder.owner) != (lease.attempt, lease.owner):
         raise LeaseSuperseded
+
+
+@dataclass(slots=True)
+class ChildNeeded(Need):
+    """A step was started, and may wait for a subagent."""
+
+    store: ServedStore
+    step: Identified
+
+    async def meet(self, attempt: Attempt) -> None:
+        """Looks the subagent up. Where it has ended its parent is told, and then `Stale` is raised."""
+        child = await self.store.child(self.step.step_id)
+        if child is not None and child.status.terminal:
+            await tell_parent(self.store, child)
+            raise Stale("the subagent has ended")
+        self.step.child_runs = child is not None

@@ -8,13 +8,14 @@ from rebuno import types
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.kernel import views
+from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.history import event_payloads
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.operator import shown
 from rebuno.kernel.served import create
-from rebuno.kernel.served.create import CreateRequest, check_name
+from rebuno.kernel.served.create import CreateRequest
 from rebuno.kernel.served.replica import Replica
 from rebuno.model.execution import ExecutionStatus
 from rebuno.types import Delta

@@ -1,22 +1,20 @@
 """How a served execution begins: for a client, in a session, or as the subagent of a step."""
 
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
 
 import uuid_utils
 
 from rebuno.errors import ConflictError, NotFoundError, Stale, Terminated, ValidationError
-from rebuno.journal.records import Batch, Copied, ExecutionRow, ExecutionWrite, NewEvent
+from rebuno.journal.records import Copied, ExecutionRow, ExecutionWrite, NewEvent
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as new_event
+from rebuno.kernel.core.effects import ExecutionChanges
+from rebuno.kernel.core.names import check_name
+from rebuno.kernel.core.transact import write
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
-
-# What the protocol allows a session, a key and an agent's id, in bytes.
-LONGEST_NAME: Final = 256
-# A thousand years, in seconds: what is more was meant otherwise.
-LONGEST_DEADLINE: Final = 1000 * 366 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,31 +145,8 @@ async def begin_pending(store: ServedStore, execution: ExecutionRow) -> bool:
     last = await store.session(execution.agent_id, execution.session, live=False)
     continues = last.id if last is not None else execution.continues
     told, dispatch = queued(execution)
-    write = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=dispatch, continues=continues)
-    batch = Batch(execution.id, (told,), execution=write, base=execution.head_seq)
-    store.write(batch)
-    try:
-        await batch.committed
-    except (Stale, Terminated):
-        return False
-    return True
-
-
-def check_name(what: str, text: str) -> None:
-    """Refuses a name that the protocol does not allow; an empty one is none."""
-    if not text:
-        return
-    if not text.strip():
-        raise ValidationError(f"the {what} is blank; leave it out, or name it")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise ValidationError(f"the {what} is not valid Unicode") from None
-    if size > LONGEST_NAME or "\0" in text:
-        raise ValidationError(f"the {what} must be at most {LONGEST_NAME} bytes without NUL")
-
-
-def check_deadline(seconds: object) -> None:
-    """Refuses what is no number of seconds from now."""
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds < LONGEST_DEADLINE:
-        raise ValidationError(f"the deadline {seconds!r} is no number of seconds above 0")
+    row = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=dispatch, continues=continues)
+    with suppress(Stale, Terminated):
+        await write(store, execution.id, ExecutionChanges([told]), row, base=execution.head_seq)
+        return True
+    return False

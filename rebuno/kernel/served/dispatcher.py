@@ -12,17 +12,12 @@ from typing import Final
 
 from rebuno.errors import (
     BundleError,
-    LeaseSuperseded,
     NetworkError,
-    NotFoundError,
     RebunoError,
-    Stale,
     StoreError,
-    Terminated,
 )
 from rebuno.journal.records import (
     AgentRow,
-    Batch,
     Dispatch,
     DispatchState,
     ExecutionRow,
@@ -35,6 +30,7 @@ from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.effects import ExecutionChanges
+from rebuno.kernel.core.transact import MOVED_ON, transact, write
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.votes import expire
 from rebuno.kernel.served.observer import Observer, Webhook
@@ -164,23 +160,17 @@ class Dispatcher:
                 # What a dying process lost at one instant must not meet in one process at one instant again: or a
                 # handler that kills it takes its neighbours along each time, until they are given up too.
                 await asyncio.sleep(random.uniform(0, self._settings.scatter))
-            claim = await self._claimed(dispatch)
+            # Something may be written meanwhile that is no reason not to begin.
+            claim = await transact(lambda _: self._claim(dispatch), most=_TRIES)
             if claim is not None:
                 await self._post(claim, send)
-        except (Stale, Terminated, LeaseSuperseded, NotFoundError):
+        except MOVED_ON:
             # It has moved on without this replica.
             return
         except RebunoError as error:
             logger.warning("not delivered: %s", error, extra={"execution_id": dispatch.execution_id})
 
     # ---------------------------------------------------------------- claiming
-
-    async def _claimed(self, dispatch: Dispatch) -> _Claim | None:
-        for _ in range(_TRIES):
-            # Something may be written meanwhile that is no reason not to begin.
-            with suppress(Stale):
-                return await self._claim(dispatch)
-        return None
 
     async def _claim(self, dispatch: Dispatch) -> _Claim | None:
         """Begins the next attempt of an execution; None where none may begin: then that is written.
@@ -247,14 +237,14 @@ class Dispatcher:
             dispatch_attempt=number,
         )
         changes.add((started,))
-        write = ExecutionWrite(
+        row = ExecutionWrite(
             ExecutionStatus.RUNNING,
             attempt=attempt,
             holder=Holder(lease.owner, agent.id, 0),
             lease_until=until,
             dispatch=claimed,
         )
-        head = await self._write(execution.id, changes, write, base=execution.head_seq)
+        head = await write(self._store, execution.id, changes, row, base=execution.head_seq)
         if dispatch.state is DispatchState.CLAIMED:
             self._observer.reclaimed()
         webhook = Webhook(agent.webhook_url, agent.secret, execution.id, dispatch.id, number, seconds)
@@ -278,9 +268,8 @@ class Dispatcher:
         self._observer.delivered(claim.webhook, status, perf_counter() - began)
         if status == 200:
             await self._store.extend(claim.lease, self._store.now() + claim.webhook.lease)
-            acked = Batch(claim.lease.execution_id, (_told("acked", claim.dispatch),), lease=claim.lease)
-            self._store.write(acked)
-            await acked.committed
+            acked = ExecutionChanges([_told("acked", claim.dispatch)])
+            await write(self._store, claim.lease.execution_id, acked, lease=claim.lease)
             return
         await self._try_later(claim, f"status {status}" if status else "unreachable")
 
@@ -306,13 +295,13 @@ class Dispatcher:
     async def _give_back(self, claim: _Claim, execution: ExecutionRow, reason: str, failures: int, due: float) -> None:
         changes = ExecutionChanges()
         changes.add((_failed(claim.dispatch, reason),))
-        write = ExecutionWrite(
+        row = ExecutionWrite(
             ExecutionStatus.RUNNING,
             attempt=claim.lease.attempt,
             holder=execution.holder,
             dispatch=replace(claim.dispatch, state=DispatchState.QUEUED, failures=failures, due_at=due),
         )
-        await self._write(execution.id, changes, write, base=claim.head, lease=claim.lease)
+        await write(self._store, execution.id, changes, row, base=claim.head, lease=claim.lease)
 
     async def _exhaust(self, execution: ExecutionRow, changes: ExecutionChanges) -> None:
         """Ends an execution that was delivered often enough for nothing."""
@@ -321,31 +310,10 @@ class Dispatcher:
         changes.add(closing.events, closing.steps, closing.approvals)
         failed = events.execution("failed", attempt=execution.attempt, reason=DISPATCH_EXHAUSTED, replayed=0)
         changes.add((failed,))
-        write = ExecutionWrite(ExecutionStatus.FAILED, failure_reason=DISPATCH_EXHAUSTED, attempt=execution.attempt)
-        await self._write(execution.id, changes, write, base=execution.head_seq)
+        row = ExecutionWrite(ExecutionStatus.FAILED, failure_reason=DISPATCH_EXHAUSTED, attempt=execution.attempt)
+        await write(self._store, execution.id, changes, row, base=execution.head_seq)
         self._observer.exhausted()
         await self._ended(await self._store.execution(execution.id))
-
-    async def _write(
-        self,
-        execution_id: str,
-        changes: ExecutionChanges,
-        write: ExecutionWrite,
-        *,
-        base: int,
-        lease: Lease | None = None,
-    ) -> int:
-        batch = Batch(
-            execution_id,
-            tuple(changes.events),
-            tuple(changes.steps),
-            tuple(changes.approvals),
-            write,
-            base=base,
-            lease=lease,
-        )
-        self._store.write(batch)
-        return await batch.committed
 
 
 def _told(type: str, dispatch: Dispatch, **more: object) -> NewEvent:

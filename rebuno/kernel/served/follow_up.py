@@ -6,7 +6,6 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from itertools import count
 from typing import Final
 
 from rebuno.errors import ConflictError, NotFoundError, RebunoError, Terminated
@@ -14,7 +13,7 @@ from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.origins import began_by
-from rebuno.kernel.core.transact import PATIENCE, answer
+from rebuno.kernel.core.transact import PATIENCE, answer, transact
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
 from rebuno.kernel.lifecycle.execution import judge_waiting
@@ -75,7 +74,7 @@ class FollowUp:
         self._wake()
 
     async def _rejudge(self, execution_id: str, policy: Policy) -> None:
-        for tried in count():
+        async def one_try(tried: int) -> None:
             execution = await self._store.execution(execution_id)
             if execution.status is not ExecutionStatus.BLOCKED:
                 return
@@ -83,18 +82,18 @@ class FollowUp:
             changes = await judge_waiting(policy, execution, steps, approvals, await began_by(self._store, execution))
             if not changes.events:
                 return
-            approvals |= {write.approval.id: write.approval for write in changes.approvals}
+            approvals |= {change.approval.id: change.approval for change in changes.approvals}
             asked = any(question.status == "pending" for question in approvals.values())
-            write = None
+            row = None
             # Who runs again while a subagent still runs waits for it again: better than to be forgotten where the end
             # of the subagent is not noticed, as where this rests on less than the newest event.
             if not asked and (tried >= PATIENCE or not await awaited(self._store, execution_id)):
-                events, write = resumed(execution)
+                events, row = resumed(execution)
                 changes.add(events)
-            with suppress(Terminated):
-                if not await answer(self._store, execution, approvals.values(), changes, write, tried=tried):
-                    continue
-            return
+            await answer(self._store, execution, approvals.values(), changes, row, tried=tried)
+
+        with suppress(Terminated):
+            await transact(one_try)
 
     # ---------------------------------------------------------------- from time to time
 

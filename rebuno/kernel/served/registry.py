@@ -13,8 +13,7 @@ import uuid_utils
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import AgentRow, ApiKeyRow
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.core import names
-from rebuno.kernel.served.create import check_name
+from rebuno.kernel.core.names import check_name, check_person
 
 T = TypeVar("T")
 
@@ -111,7 +110,7 @@ class Registry:
             raise ValidationError("the key's name is blank")
         check_name("key's name", name)
         # Who answers with the key and says nothing else is named so.
-        names.check_name(name)
+        check_person(name)
         token = _token()
         key = ApiKeyRow(str(uuid_utils.uuid7()), name, tuple(scopes), _hash(token), self._store.now())
         await self._store.put_key(key)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from rebuno.errors import ConflictError, NotFoundError
+from rebuno.errors import ConflictError, NotFoundError, Stale
 from rebuno.journal.records import ExecutionWrite, StepRow, StepWrite
 from rebuno.kernel.core import events
 from rebuno.kernel.core.heavy import read
@@ -49,15 +49,12 @@ async def report(
         Terminated, LeaseSuperseded, StoreError
     """
     value = None if error is not None else await read(result or "null")
-    async with attempt.lock:
-        while True:
-            await attempt.current()
-            attempt.check()
-            step = await _running(attempt, step_id)
-            if isinstance(step, ReportAnswer):
-                return step
-            with attempt.trying():
-                return await _record(attempt, step, (result, value), error, raised)
+
+    async def one_try() -> ReportAnswer:
+        step = await _running(attempt, step_id)
+        return step if isinstance(step, ReportAnswer) else await _record(attempt, step, (result, value), error, raised)
+
+    return await attempt.transact(one_try)
 
 
 async def _running(attempt: ServedAttempt, step_id: str) -> StepRow | ReportAnswer:
@@ -107,23 +104,21 @@ async def suspend(attempt: ServedAttempt) -> bool:
     Raises:
         Terminated, LeaseSuperseded, StoreError
     """
-    async with attempt.lock:
-        attempt.outdated()
-        while True:
-            await attempt.current()
-            attempt.check()
-            children = await awaited(attempt.served, attempt.execution.id)
-            ended = [child for child in children if child.status.terminal]
-            for child in ended:
-                await tell_parent(attempt.served, child)
-            if ended:
-                attempt.outdated()
-                continue
-            if not children and not attempt.pending():
-                return attempt.blocked
-            with attempt.trying():
-                await _block(attempt)
-                return True
+
+    async def one_try() -> bool:
+        children = await awaited(attempt.served, attempt.execution.id)
+        ended = [child for child in children if child.status.terminal]
+        for child in ended:
+            await tell_parent(attempt.served, child)
+        if ended:
+            raise Stale("a subagent has ended")
+        if not children and not attempt.pending():
+            return attempt.blocked
+        await _block(attempt)
+        return True
+
+    attempt.outdated()
+    return await attempt.transact(one_try)
 
 
 async def _block(attempt: ServedAttempt) -> None:
@@ -154,13 +149,11 @@ async def finish(
         ConflictError: it is blocked.
         Terminated, LeaseSuperseded, StoreError
     """
-    async with attempt.lock:
-        while True:
-            await attempt.current()
-            attempt.check()
-            if attempt.blocked:
-                raise ConflictError(f"the execution `{attempt.execution.id}` is blocked; it goes on when that is over")
-            with attempt.trying():
-                await end(attempt, output=output, failure_reason=failure_reason, state=state, raised=raised)
-                attempt.ended = True
-                return
+
+    async def one_try() -> None:
+        if attempt.blocked:
+            raise ConflictError(f"the execution `{attempt.execution.id}` is blocked; it goes on when that is over")
+        await end(attempt, output=output, failure_reason=failure_reason, state=state, raised=raised)
+        attempt.ended = True
+
+    await attempt.transact(one_try)

@@ -7,7 +7,7 @@ from typing import Final
 
 from rebuno.errors import ValidationError
 from rebuno.journal.served import ServedStore
-from rebuno.types import StepDelta
+from rebuno.types import Delta
 
 # Of a piece, in bytes.
 LONGEST: Final = 7000
@@ -20,18 +20,18 @@ class Streams:
 
     def __init__(self, store: ServedStore) -> None:
         self._store = store
-        self._listening: dict[str, set[asyncio.Queue[StepDelta]]] = {}
+        self._listening: dict[str, set[asyncio.Queue[Delta]]] = {}
         # Of each execution that somebody listens to, the newest piece of each step.
-        self._newest: dict[str, dict[str, StepDelta]] = {}
+        self._newest: dict[str, dict[str, Delta]] = {}
 
-    async def publish(self, execution_id: str, delta: StepDelta) -> None:
+    async def publish(self, execution_id: str, delta: Delta) -> None:
         """Hands a piece over. It may be lost."""
         await self._store.notify(f"{execution_id} {delta.step_id} {delta.seq} {delta.data}")
 
     @contextmanager
-    def listen(self, execution_id: str) -> Iterator["asyncio.Queue[StepDelta]"]:
+    def listen(self, execution_id: str) -> Iterator["asyncio.Queue[Delta]"]:
         """What an execution publishes while the context is open."""
-        queue: asyncio.Queue[StepDelta] = asyncio.Queue(_MOST_WAITING)
+        queue: asyncio.Queue[Delta] = asyncio.Queue(_MOST_WAITING)
         self._listening.setdefault(execution_id, set()).add(queue)
         try:
             yield queue
@@ -48,7 +48,7 @@ class Streams:
             execution_id, step_id, seq, data = text.split(" ", 3)
             if execution_id not in self._listening:
                 continue
-            delta = StepDelta(step_id=step_id, seq=int(seq), data=data)
+            delta = Delta(step_id=step_id, seq=int(seq), data=data)
             newest = self._newest.setdefault(execution_id, {})
             # A store that lost its answer says it a second time.
             if newest.get(step_id) == delta:
@@ -60,7 +60,7 @@ class Streams:
                 queue.put_nowait(delta)
 
 
-def check_length(delta: StepDelta) -> None:
+def check_length(delta: Delta) -> None:
     """Refuses a piece that no channel carries."""
     try:
         size = len(delta.data.encode())

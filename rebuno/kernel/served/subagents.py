@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
 from typing import Final
 
 from rebuno.errors import ConflictError, LeaseSuperseded, NotFoundError, Stale, Terminated
-from rebuno.journal.records import Batch, ExecutionRow, StepRow, StepWrite
+from rebuno.journal.records import ExecutionRow, StepRow, StepWrite
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.effects import ExecutionChanges
-from rebuno.kernel.core.transact import PATIENCE, lease_of
+from rebuno.kernel.core.transact import PATIENCE, lease_of, transact, write
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
 from rebuno.kernel.lifecycle.waiting import awaited
@@ -33,41 +32,31 @@ async def tell_parent(store: ServedStore, child: ExecutionRow) -> ExecutionRow |
 
 
 async def _tell(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
-    for tried in count():
+    async def one_try(tried: int) -> ExecutionRow | None:
         parent = await store.execution(child.spawned_execution_id)
         step = await store.step(child.spawned_step_id)
         waits = parent.status is not ExecutionStatus.BLOCKED or await _waits(store, parent, besides=child)
         told = step.status is not StepStatus.EXECUTING
         if parent.status.terminal or (told and waits):
-            break
+            return None
         # INVARIANT: an attempt that writes all the time does not outrun what settles the step, which settles once; the
         # next look tells whether nothing else is waited for. Waking the parent alone rests on the newest event: of two
         # subagents that end at once, both would.
         lease = lease_of(parent) if tried >= PATIENCE and not told else None
-        changes, write = ExecutionChanges(), None
+        changes, row = ExecutionChanges(), None
         if not told:
-            row = _settled(step, child)
-            said = new_event.failed(row) if row.error is not None else new_event.succeeded(row)
-            changes.add((said,), (StepWrite(row, settled=0),))
+            settled = _settled(step, child)
+            said = new_event.failed(settled) if settled.error is not None else new_event.succeeded(settled)
+            changes.add((said,), (StepWrite(settled, settled=0),))
         if not waits:
-            events, write = resumed(parent)
+            events, row = resumed(parent)
             changes.add(events)
-        batch = Batch(
-            parent.id,
-            tuple(changes.events),
-            tuple(changes.steps),
-            execution=write,
-            base=parent.head_seq if lease is None else None,
-            lease=lease,
-        )
-        store.write(batch)
-        with suppress(Stale, LeaseSuperseded):
-            await batch.committed
-            if write is not None:
-                return parent
-            if lease is None:
-                break
-    return None
+        await write(store, parent.id, changes, row, base=parent.head_seq if lease is None else None, lease=lease)
+        if row is None and lease is not None:
+            raise Stale("it rested on an older log, by which the parent may wait for nothing else")
+        return parent if row is not None else None
+
+    return await transact(one_try, retried=(Stale, LeaseSuperseded))
 
 
 def _settled(step: StepRow, child: ExecutionRow) -> StepRow:

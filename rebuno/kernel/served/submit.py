@@ -1,5 +1,5 @@
-"""One submission to a served execution: as in `submit`, but what is counted is written with the answer, and a request
-that is repeated gets its first answer again."""
+"""One submission to a served execution: routed as every other, but what is counted is written with the answer, and a
+request that is repeated gets its first answer again."""
 
 import asyncio
 import random
@@ -13,20 +13,16 @@ from rebuno.errors import ConflictError, Stale
 from rebuno.journal.records import Dispatch, ExecutionWrite, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import limits
-from rebuno.kernel.core.decide import fresh
-from rebuno.kernel.core.divergence import instead_of
-from rebuno.kernel.core.effects import Change, Identified
-from rebuno.kernel.core.heavy import judge_again
-from rebuno.kernel.core.identify import identify
-from rebuno.kernel.core.settle import settle
+from rebuno.kernel.core.divergence import OthersNeeded, instead_of
+from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
+from rebuno.kernel.core.identify import identified_as, identify
+from rebuno.kernel.core.submit import route, route_row
 from rebuno.kernel.lifecycle.dispatch import discarded, queued
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
-from rebuno.kernel.served.subagents import tell_parent
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, Submission
-from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
-from rebuno.model.step import Idempotency, StepStatus
+from rebuno.model.step import StepStatus
 
 # How long the handler's other branches are waited for before a person is asked about a step that came instead of
 # theirs, and how often one looks, in seconds.
@@ -45,40 +41,29 @@ async def submit(
         Terminated, LeaseSuperseded, StoreError
     """
     # Also what has no number needs one to be known again, where the store had to be asked twice.
-    number = number or -random.getrandbits(62)
-    await _others_first(attempt, submission)
-    async with attempt.lock:
-        while True:
-            await attempt.current()
-            attempt.check()
-            with attempt.trying():
-                return await _Request(attempt, submission, number, judged).answer()
+    request = _Request(attempt, submission, number or -random.getrandbits(62), judged)
+    while True:
+        answer = await attempt.transact(request.answer)
+        if isinstance(answer, Answer):
+            return answer
+        await _others_first(attempt, answer.step)
+        request.others_came = True
 
 
-async def _others_first(attempt: ServedAttempt, submission: Submission) -> None:
-    """In parallel branches the order of steps is no divergence, and requests overtake each other."""
-    if submission.idempotency != Idempotency.ONCE or not attempt.recorded.unvisited:
-        return
+async def _others_first(attempt: ServedAttempt, step: Identified) -> None:
+    """Lets the handler's other branches go on, whose requests may be overtaken by this one: without the lock that they
+    need, and by time, for they come from another process."""
     idle = 0.0
-    while idle < PATIENCE:
-        async with attempt.lock:
-            await attempt.current()
-            step = _peek(attempt, submission)
-            if step is None or await attempt.known(step.step_id) or instead_of(attempt, step) is None:
-                return
+    while idle < PATIENCE and instead_of(attempt, step) is not None:
         seen = len(attempt.recorded.visited)
         await asyncio.sleep(_LOOK)
+        async with attempt.lock:
+            await attempt.current()
         idle = idle + _LOOK if len(attempt.recorded.visited) == seen else 0.0
 
 
-def _peek(attempt: ServedAttempt, submission: Submission) -> Identified | None:
-    if submission.parent_id and submission.parent_id not in attempt.bodies:
-        return None
-    return identify(submission, attempt.execution.id, attempt.bodies, lambda *key: attempt.next_number(key))
-
-
 class _Request:
-    """One try to answer one submission on the log as it is known."""
+    """A submission that is answered on the log as it is known, as often as that has to be tried."""
 
     def __init__(
         self, attempt: ServedAttempt, submission: Submission, number: int, judged: Callable[[float], None]
@@ -87,30 +72,32 @@ class _Request:
         self._submission = submission
         self._number = number
         self._judged = judged
-        self._reads = attempt.reads
+        # Whether the handler's other branches had their turn.
+        self.others_came = False
 
-    async def answer(self) -> Answer:
-        attempt = self._attempt
+    async def answer(self) -> Answer | OthersNeeded:
+        """One try, under the attempt's lock. Raises `Stale` where it has to be tried again."""
+        attempt, reads = self._attempt, self._attempt.reads
         before = attempt.answered.get(self._number)
         if before is not None:
             return await self._again(before)
         began = perf_counter()
         step = identify(self._submission, attempt.execution.id, attempt.bodies, attempt.count)
+        step.others_came = self.others_came
         try:
-            known = await attempt.known(step.step_id)
-            attempt.check()
-            if known is None:
-                answer, change = await fresh(attempt, step, limits.LimitState())
-            else:
-                answer, change = await self._known(known, step.idempotency)
-            if attempt.reads != self._reads:
-                raise Stale("what was counted was counted on an older log")
+            while isinstance(routed := route(attempt, step), Need):
+                if isinstance(routed, OthersNeeded):
+                    return routed
+                await routed.meet(attempt)
+                attempt.check()
+                if attempt.reads != reads:
+                    raise Stale("what was counted was counted on an older log")
             self._judged(perf_counter() - began)
-            await self._write(answer, change, step.step_id)
-            return answer
+            await self._write(routed, step.step_id)
+            return routed.answer
         finally:
-            if attempt.reads == self._reads and not attempt.knows(step.step_id):
-                attempt.uncount(step.scope, step.kind, step.target, step.args_hash, step.occurrence)
+            if attempt.reads == reads and not attempt.knows(step.step_id):
+                attempt.uncount(step)
 
     async def _again(self, step_id: str) -> Answer:
         """The first answer to a request that comes again."""
@@ -121,10 +108,12 @@ class _Request:
             return Answer(AnswerKind.PROCEED, step_id, rule_id=known.rule_id)
         if known.status is StepStatus.ALLOWED:
             return Answer(AnswerKind.BLOCKED, step_id, approval_id=known.approval_id, rule_id=known.rule_id)
-        answer, change = await self._known(known, known.idempotency)
-        if change is not None:
-            await self._write(answer, change, step_id)
-        return answer
+        step = identified_as(known)
+        while isinstance(routed := route_row(attempt, step, known), Need):
+            await routed.meet(attempt)
+        if routed.effects is not None:
+            await self._write(routed, step_id)
+        return routed.answer
 
     def _check_same(self, known: StepRow) -> None:
         """Refuses another step under a number that has its answer: it was never judged."""
@@ -140,31 +129,18 @@ class _Request:
                 "submission its own number"
             )
 
-    async def _known(self, known: StepRow, idempotency: Idempotency) -> tuple[Answer, Change | None]:
-        attempt = self._attempt
-        # INVARIANT: under the attempt's lock nobody else here changes the step; what other replicas do is `Stale`.
-        while await judge_again(attempt, known):
-            attempt.check()
-        if known.status is StepStatus.EXECUTING and known.attempt < attempt.lease.attempt:
-            child = await attempt.served.child(known.step_id)
-            if child is not None and child.status.terminal:
-                await tell_parent(attempt.served, child)
-                raise Stale("the subagent has ended")
-            if child is not None and attempt.today(known).verdict is not Verdict.DENY:
-                return Answer(AnswerKind.BLOCKED, known.step_id), None
-        return settle(attempt, known, idempotency)
-
-    async def _write(self, answer: Answer, change: Change | None, step_id: str) -> None:
-        attempt = self._attempt
-        events = change.events if change is not None else ()
-        steps = tuple(self._numbered(write, step_id) for write in change.steps) if change is not None else ()
+    async def _write(self, routed: Routed, step_id: str) -> None:
+        attempt, answer = self._attempt, routed.answer
+        effects = routed.effects or Effects((), ())
+        steps = tuple(self._numbered(write, step_id) for write in effects.steps)
         execution, told = self._row(answer)
-        events = (*events, *told)
+        events = (*effects.events, *told)
         if answer.kind is AnswerKind.PROCEED:
             attempt.start(steps[0].step)
         if events or execution is not None:
-            approvals = change.approvals if change is not None else ()
-            committed = attempt.write(events, steps=steps, approvals=approvals, execution=execution, judged=True)
+            committed = attempt.write(
+                events, steps=steps, approvals=effects.approvals, execution=execution, judged=True
+            )
             if not answer.step_id:
                 committed.add_done_callback(partial(limits.remember, attempt, step_id, answer))
             # The commit goes on whatever becomes of the caller, who may ask again.
