@@ -10,7 +10,7 @@ import rebuno.kernel.core
 from rebuno.kernel.core.decide import stricter
 from rebuno.kernel.core.divergence import OthersNeeded
 from rebuno.kernel.core.effects import Identified, Need, Routed
-from rebuno.kernel.core.heavy import ForesightNeeded, TextNeeded
+from rebuno.kernel.core.heavy import ForesightNeeded, JudgementNeeded
 from rebuno.kernel.core.identify import identify
 from rebuno.kernel.core.limits import PlacesNeeded
 from rebuno.kernel.core.recorded_steps import PAGE
@@ -158,8 +158,8 @@ def test_a_place_in_a_window_is_needed_first(play: Play) -> None:
     play(scenario)
 
 
-def test_a_long_text_is_read_beside_the_loop_first(play: Play) -> None:
-    """Of a new step with the decision; of a recorded one where today's bundle must judge it anew."""
+def test_a_long_text_is_decided_about_beside_the_loop_first(play: Play) -> None:
+    """A new step, and a recorded one that today's bundle must judge anew."""
 
     async def scenario(b: Bench) -> None:
         await b.begin(policy("allow"))
@@ -170,7 +170,7 @@ def test_a_long_text_is_read_beside_the_loop_first(play: Play) -> None:
         await b.begin(policy("ask"))
         known = _identified(b, _act('{"text":"' + "x" * 70_000 + '"}'))
         routed, met = await _met(b, known)
-        assert (routed.answer.kind, met[-1:]) == (AnswerKind.REPLAY, [TextNeeded])
+        assert (routed.answer.kind, met[-1:]) == (AnswerKind.REPLAY, [JudgementNeeded])
 
     play(scenario)
 

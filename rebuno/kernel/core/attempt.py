@@ -215,11 +215,10 @@ class Attempt:
         )
 
     def facts(self, known: StepRow, past: History | None = None) -> Facts:
-        """What the policy looks at where a step is recorded: what was known at its first submission, looking back on
-        `past` or else on all that is known."""
-        agent, input, parent = self.execution.agent_id, self.input, self.parent
-        past = self.past if past is None else past
-        return facts.of_known(known, agent=agent, input=input, past=past, parent=parent)
+        """What the policy looks at where a step is recorded: what was known at its first submission. It looks back on
+        `past`, or else on all that is known."""
+        agent, input, past = self.execution.agent_id, self.input, self.past if past is None else past
+        return facts.of_known(known, agent=agent, input=input, past=past, parent=self.parent)
 
     def find(self, step_id: str) -> "StepRow | PageNeeded | None":
         """What the journal knows of a step, None where it is new; a Need where more must be read to say so: unless that

@@ -93,7 +93,8 @@ def _recalled(recording: Recording) -> Attempt:
     execution, policy = recording.execution, permissive_policy()
     number = 1 + max((step.attempt for step in recording.steps), default=execution.attempt)
     lease = Lease(execution.id, max(number, execution.attempt + 1), "")
-    attempt = Attempt(cast(Store, _NoStore()), policy, execution, lease, recording.approvals)
+    input = identity.parse(execution.input)
+    attempt = Attempt(cast(Store, _NoStore()), policy, execution, lease, recording.approvals, input)
     attempt.recorded.begin()
     for step in recording.steps:
         attempt.recorded.steps[step.step_id] = replace(step, digest=policy.digest)
