@@ -36,11 +36,11 @@ def public(module: griffe.Object | griffe.Alias) -> list[griffe.Object | griffe.
 def _lines(member: griffe.Object | griffe.Alias, name: str) -> Iterator[str]:
     if isinstance(member, griffe.Alias):
         try:
-            member = member.final_target
+            yield from _lines(member.final_target, name)
         except griffe.AliasResolutionError:
             # What another distribution gives: its own signature is its own affair.
             yield f"{name}: from {member.target_path}"
-            return
+        return
     match member:
         case griffe.Module():
             yield f"module {name}"
