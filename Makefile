@@ -1,8 +1,14 @@
 # Every target sets up what it needs in .venv from a bare Python 3.11+.
 PYTHON ?= python3
-BIN := .venv/bin
+VENV ?= .venv
+BIN := $(VENV)/bin
+# How many processes run the tests: as many as there are cores.
+WORKERS ?= logical
+# A file stays in one process, but for slow files; `tests/conftest.py` says which, and begins with the longest.
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+FAST := -m "not slow and not postgres and not process"
 .DEFAULT_GOAL := help
-.PHONY: help demo test conformance check bench tables clean
+.PHONY: help demo test test-fast test-all coverage mutate api lock conformance check bench tables clean
 
 help: ## this list
 	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -10,13 +16,37 @@ help: ## this list
 demo: .venv-demo/.ready ## an agent under a policy: stopped, asked, killed, resumed
 	@.venv-demo/bin/python examples/demo.py
 
-test: .venv/.ready ## every test
-	$(BIN)/python -m pytest -q
+test: $(VENV)/.ready ## every test
+	$(PYTEST)
 
-conformance: .venv/.ready .venv-published/.ready ## agents and clients of the published package, on our servers
+test-fast: $(VENV)/.ready ## the tests that start no program and no database, and take no time
+	$(PYTEST) $(FAST)
+
+test-all: ## every test on every Python from 3.11 to 3.14 that this machine has
+	@.ci/pythons | while read -r version python; do \
+		echo "Python $$version: $$python"; \
+		$(MAKE) test VENV=.venv-$$version PYTHON=$$python < /dev/null || exit 1; \
+	done
+
+coverage: $(VENV)/.ready ## which branches the fast tests take; fails below the floor in pyproject.toml
+	$(PYTEST) $(FAST) --cov --cov-report=term:skip-covered
+
+mutate: $(VENV)/.ready ## small changes to the code that a test has to notice; takes hours, or MUTATE="--sample 100"
+	$(BIN)/python -m tests.mutation.run $(MUTATE)
+
+api: $(VENV)/.ready ## write down the public names and signatures anew
+	$(BIN)/python -m tests.house.api
+
+lock: $(VENV)/.ready ## write down the versions of the development environment anew
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras --group dev --group peers \
+		--generate-hashes --no-annotate --upgrade --quiet \
+		--custom-compile-command "make lock" --output-file requirements-dev.txt
+
+conformance: $(VENV)/.ready .venv-published/.ready ## agents and clients of the published package, on our servers
 	$(BIN)/python tests/conformance/run.py
 
-check: .venv/.ready ## lint, types, import direction, and the shipped policies
+check: $(VENV)/.ready ## lint, types, import direction, and the shipped policies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -25,24 +55,24 @@ check: .venv/.ready ## lint, types, import direction, and the shipped policies
 	$(BIN)/rebuno policy check policies
 	$(BIN)/rebuno policy test policies
 
-bench: .venv/.ready ## what a decision and a step cost on this machine
+bench: $(VENV)/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/load.py
 	$(BIN)/python benchmarks/steps.py
 	$(BIN)/python benchmarks/agentdojo.py
 	$(BIN)/python benchmarks/shell_day.py
 
-tables: .venv/.ready ## the parser's tables, after a change of the grammar
+tables: $(VENV)/.ready ## the parser's tables, after a change of the grammar
 	$(BIN)/python -m rebuno.policy.syntax.tables grammar/rbp.tables.jsonl
 
 .venv: .venv/.ready ## the one environment
 
-.venv/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=…" >&2; exit 2; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 2; }
-	$(PYTHON) -m venv --clear .venv
+	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable . --group dev --group peers
+	.ci/install $(BIN)/python
 	@touch $@
 
 # What users install, and nothing else: the demo waits for no tool of ours.
@@ -55,11 +85,11 @@ tables: .venv/.ready ## the parser's tables, after a change of the grammar
 	@touch $@
 
 # The published package bears our import name: it and its agents have an environment of their own.
-.venv-published/.ready: tests/conformance/requirements.txt | .venv/.ready
+.venv-published/.ready: tests/conformance/requirements.txt | $(VENV)/.ready
 	$(BIN)/python -m venv --clear .venv-published
 	.venv-published/bin/python -m pip install --quiet --requirement $<
 	@touch $@
 
 clean: ## remove the environments and the caches
-	rm -rf .venv .venv-demo .venv-published .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	rm -rf .venv .venv-* .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

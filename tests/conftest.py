@@ -1,8 +1,11 @@
-"""What all tests share: a PostgreSQL server, and names of tools and time limits that are no other test's affair."""
+"""What all tests share: a PostgreSQL server, markers by folder, and names of tools and time limits that are no other
+test's affair."""
 
 import logging
 import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import hypothesis
 import pytest
@@ -16,9 +19,124 @@ pytest_plugins = ["pytester"]
 # The URL of a server in which databases may be made, or `skip`.
 VARIABLE = "REBUNO_TEST_POSTGRES"
 
+HERE: Final = Path(__file__).parent
+# What each marker is given to: folders and files below this one. No test sets one by hand.
+MARKED: Final = {
+    # One test, or all of the file, takes seconds of the processor.
+    "slow": (
+        "cases/test_bounds.py",
+        "embedded/test_busy_runs.py",
+        "embedded/test_long_runs.py",
+        "kernel/test_heavy.py",
+        "kernel/test_inheritance_property.py",
+        "kernel/test_limits_property.py",
+        "kernel/test_model.py",
+        "kernel/test_replay_property.py",
+        "kernel/test_serving_property.py",
+        "policy/facets/test_shell_differential.py",
+        "policy/facets/test_sql_oracles.py",
+        "policy/test_agentdojo.py",
+        "policy/test_characters.py",
+        "policy/test_check.py",
+        "policy/test_decide_benchmark.py",
+        "policy/test_doubt_table.py",
+        "policy/test_format.py",
+        "policy/test_guards.py",
+        "policy/test_implication.py",
+        "policy/test_policies.py",
+        "policy/test_properties.py",
+        "policy/test_yaml_bundle.py",
+        "policy/test_yaml_rules.py",
+        "server/test_schemathesis.py",
+    ),
+    # Programs that are started, and mostly killed.
+    "process": (
+        "acceptance",
+        "benchmarks",
+        "cases/test_answers.py",
+        "cases/test_identities.py",
+        "cases/test_interrupts.py",
+        "cases/test_owners.py",
+        "cases/test_questions.py",
+        "cases/test_windows.py",
+        "cli/test_exit_codes.py",
+        "cli/test_golden.py",
+        "cli/test_policy_test.py",
+        "docs/test_facets.py",
+        "docs/test_llm.py",
+        "embedded/test_blocking.py",
+        "embedded/test_busy_runs.py",
+        "embedded/test_kills.py",
+        "embedded/test_limits.py",
+        "embedded/test_long_runs.py",
+        "embedded/test_open.py",
+        "examples",
+        "house/test_imports.py",
+        "house/test_wheel.py",
+        "journal/test_permissions.py",
+        "journal/test_postgres_processes.py",
+        "journal/test_sqlite_beside.py",
+        "journal/test_sqlite_errors.py",
+        "journal/test_sqlite_faults.py",
+        "journal/test_sqlite_marks.py",
+        "journal/test_sqlite_processes.py",
+        "journal/test_thread_faults.py",
+        "peers",
+        "policy/facets/test_shell_bash.py",
+        "policy/facets/test_shell_differential.py",
+        "server/test_commands.py",
+        "server/test_quickstart.py",
+    ),
+    # A PostgreSQL server; a test that asks for one, or is told "postgres" by a parameter, has the marker besides.
+    "postgres": ("postgres",),
+}
+_ON_POSTGRES: Final = {"postgres", "postgres_database", "postgres_server"}
+_STORES: Final = {"postgres", "two replicas"}
+
 # A time limit for each example would fail tests where the machine is busy, and say nothing about the code.
 hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.load_profile("unhurried")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m "not slow"` a slow file is not even read: reading all takes as long as many tests."""
+    path = collection_path.relative_to(HERE) if collection_path.is_relative_to(HERE) else collection_path
+    left_out = [marker for marker in MARKED if f"not {marker}" in config.getoption("markexpr")]
+    return any(path.is_relative_to(place) for marker in left_out for place in MARKED[marker]) or None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks each test by where it stands and by what it needs, and says which tests one process has to run.
+
+    A file is run by one process, so that what it has set up once is set up once. Of a slow file each test may go to
+    another, unless the file shares something. What takes long begins first.
+    """
+    for item in items:
+        path = item.path.relative_to(HERE)
+        for marker, places in MARKED.items():
+            if any(path.is_relative_to(place) for place in places):
+                item.add_marker(marker)
+        if _needs_postgres(item):
+            item.add_marker("postgres")
+        if item.get_closest_marker("slow") is None or _shares(item):
+            item.add_marker(pytest.mark.xdist_group(str(path)))
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: [item.get_closest_marker(marker) is None for marker in MARKED])
+
+
+def _needs_postgres(item: pytest.Item) -> bool:
+    asked = set(getattr(item, "fixturenames", ()))
+    given = getattr(item, "callspec", None)
+    told = {value for value in given.params.values() if isinstance(value, str)} if given is not None else set()
+    return bool(asked & _ON_POSTGRES or told & _STORES)
+
+
+def _shares(item: pytest.Item) -> bool:
+    """Whether a fixture of a test is made once for the whole file."""
+    found = getattr(item, "_fixtureinfo", None)
+    made = found.name2fixturedefs.values() if found is not None else ()
+    return any(one.scope in {"module", "class"} for definitions in made for one in definitions)
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:

@@ -80,6 +80,8 @@ def stop(process: "subprocess.Popen[str]", path: Path) -> None:
     connection = apsw.Connection(str(path))
     while True:
         os.kill(process.pid, signal.SIGSTOP)
+        # The signal is sent, and on a busy machine the process goes on for a moment: into a write, perhaps.
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         try:
             connection.execute("BEGIN IMMEDIATE; ROLLBACK")
         except apsw.BusyError:

@@ -8,8 +8,21 @@ import pytest
 from tests.house.project import ROOT, files, sources
 
 LONGEST = 500
-FOLDERS = {"rebuno", "grammar", "policies", "cli", "tests", "docs", "examples", "benchmarks", ".ci"}
-FILES = {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "Makefile", ".gitignore"}
+FOLDERS = {
+    "rebuno",
+    "grammar",
+    "policies",
+    "cli",
+    "tests",
+    "docs",
+    "examples",
+    "benchmarks",
+    "deploy",
+    "editors",
+    ".ci",
+}
+FILES = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "Makefile", "pyproject.toml"}
+FILES |= {"requirements-dev.txt", ".gitignore", ".pre-commit-config.yaml"}
 
 
 def test_the_top_level_holds_what_a_visitor_expects_and_no_more() -> None:

@@ -149,9 +149,7 @@ def test_what_is_read_only_says_so(tmp_path: Path, what: str) -> None:
         "try:\n    connect(sys.argv[1], patience=Patience(1), create=True, vfs=None)\n"
         "except StoreReadOnly as error:\n    sys.stdout.write(str(error))\n"
     )
-    for folder in tmp_path.parents:
-        if folder.name.startswith("pytest-"):
-            folder.chmod(0o755)
+    let_in(tmp_path)
     run = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
     tmp_path.chmod(0o755)
     place = path if what == "file" else tmp_path
@@ -190,14 +188,19 @@ except StoreError as error:
 """
 
 
+def let_in(folder: Path) -> None:
+    """Lets every user go down to a test's folder: pytest's own are closed, and each process of xdist has one more."""
+    for outer in folder.parents:
+        if outer.name.startswith(("pytest-", "popen-")):
+            outer.chmod(0o755)
+
+
 def for_reading(folder: Path, mode: int) -> None:
     """Lets nobody but root write a store's files; its folder has the mode."""
     for file in folder.iterdir():
         file.chmod(0o755 if file.is_dir() else 0o444)
     folder.chmod(mode)
-    for outer in folder.parents:
-        if outer.name.startswith("pytest-"):
-            outer.chmod(0o755)
+    let_in(folder)
 
 
 @pytest.mark.parametrize("mode", [0o555, 0o777])
