@@ -17,7 +17,7 @@ PAGES = [
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 # One shows what the formatter does, the other sets its comments below each other.
 UNFORMATTED = {"docs/tutorial.md", "grammar/README.md"}
-SORTS = {"rbp", "rbp fragment", "python", "python run", "console", "yaml", "json", "toml", "text", "sh"}
+SORTS = {"rbp", "rbp fragment", "python", "python run", "console", "yaml", "json", "toml", "text", "sh", "mermaid"}
 
 
 def _name(block: Block) -> str:
