@@ -300,7 +300,7 @@ class Kernel:
             left.set_result(None)
 
     async def shut(self) -> None:
-        """Stops the runs that are under way, each where it stands and to be resumed, and takes no more; whoever opened
+        """Stops the running executions at their current steps, to be resumed, and takes no more. The caller who opened
         the kernel closes its store."""
         self._closing = True
         loop = asyncio.get_running_loop()

@@ -117,7 +117,7 @@ class Desk(Protocol):
         ...
 
     async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> Question:
-        """Answers a question; the question as it is then. Without `decided_by` it is whoever is logged in here, or the
+        """Answers a question; returns the question as it is then. `decided_by` defaults to the login name, or to the
         server's key."""
         ...
 

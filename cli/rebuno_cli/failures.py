@@ -30,7 +30,7 @@ READER_GONE: Final = 141
 
 
 class ReaderGoneError(RebunoError):
-    """Whoever read our output has closed it."""
+    """The reader of our output has closed it."""
 
 
 _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (

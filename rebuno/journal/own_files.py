@@ -96,7 +96,7 @@ def _make_linked(file: Path) -> bool:
 
 
 def make_folder(folder: Path, store: Path) -> None:
-    """Makes a folder for files of the store, if nothing has its name: its owner may enter it, and whoever's group may
+    """Makes a folder for files of the store, if nothing has its name: its owner may enter it, and a group that may
     write the store, whatever the mask says. Raises `OSError`."""
     found = _found(store, follow=True)
     of_group = found is not None and bool(found.st_mode & stat.S_IWGRP)

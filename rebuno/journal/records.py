@@ -229,7 +229,7 @@ class Lease:
 
 @dataclass(slots=True)
 class StepWrite:
-    """A step's whole row as it shall be. `decided`, `started` and `settled` say which event of the batch (from 0) gives
+    """A step's whole new row. `decided`, `started` and `settled` say which event of the batch (from 0) gives
     the number and the time; where they are None those that the store has stand, whatever `step` says."""
 
     step: Step
@@ -252,7 +252,7 @@ class StepWrite:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalWrite:
-    """An approval's whole row as it shall be; `requested` and `resolved` are events of the batch, as in `StepWrite`."""
+    """An approval's whole new row; `requested` and `resolved` are events of the batch, as in `StepWrite`."""
 
     approval: Approval
     requested: int | None = None
@@ -401,7 +401,7 @@ class Commit(asyncio.Future[int]):
             self._listener.set_exception(exception)
 
     def cancel(self, msg: object = None) -> bool:
-        """As a future's: whoever awaits this itself takes it along."""
+        """As a future's: a task that awaits this itself takes it along."""
         cancelled = super().cancel(msg)
         if cancelled:
             self._call()

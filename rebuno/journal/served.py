@@ -114,7 +114,7 @@ class ServedStore(Store, Protocol):
         ...
 
     async def notify(self, text: str) -> None:
-        """Hands a text of at most 7,900 bytes to whoever listens now, in any process of a server. It may be lost."""
+        """Passes a text of at most 7,900 bytes to the current listeners, in any process of a server. It may be lost."""
         ...
 
     def listen(self) -> AsyncGenerator[str, None]:

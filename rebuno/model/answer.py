@@ -52,7 +52,7 @@ class Submission:
 
 
 class Unheard(asyncio.CancelledError):
-    """Whoever submitted the step `step_id` was cancelled before it heard that its body may run. The step stands started
+    """The caller of the step `step_id` was cancelled before it heard that its body may run. The step stands started
     on the disk; its body must not run any more, and the caller settles or releases it."""
 
     def __init__(self, step_id: str) -> None:

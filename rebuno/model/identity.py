@@ -277,7 +277,7 @@ _DECODER: Final = json.JSONDecoder(
 )
 
 _PLAIN_DECODER: Final = json.JSONDecoder(parse_constant=_constant)
-# Makes no integers, since whoever uses a text parses it.
+# Makes no integers, since the user of a text parses it.
 _SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=_real, parse_constant=_constant)
 # A text of so many characters holds no integer of more than 64 bits, of which orjson makes a real.
 _SURE: Final = 18

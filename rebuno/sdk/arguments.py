@@ -9,7 +9,7 @@ _FIXED: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def detached(value: Any, levels: int = MAX_DEPTH) -> Any:
-    """The value with containers of its own, so that whoever holds the old ones cannot change what was judged.
+    """The value with containers of its own, so that a holder of the old ones cannot change what was judged.
 
     Tuples stay tuples. What JSON cannot hold, and what nests deeper than it may, comes back as it is: the step is
     refused for it.

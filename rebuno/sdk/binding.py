@@ -62,7 +62,7 @@ def annotation_of(handler: Callable[..., Any], parameter: inspect.Parameter) -> 
 
 def model_of(annotation: Any) -> "type[pydantic.BaseModel] | None":
     """The annotation, if it is a pydantic model."""
-    # Whoever has a model has imported pydantic; nobody else waits for it.
+    # A program with a model has imported pydantic; no other program waits for it.
     if "pydantic" not in sys.modules or not isinstance(annotation, type):
         return None
     from pydantic import BaseModel

@@ -27,8 +27,8 @@ class Scope:
 
 
 class Call:
-    """A submission that is under way, and whoever waits to hear of it. `task` carries out the `answer`, which it asks
-    for where there is none yet; it has not begun to until it is `running`."""
+    """A submission that is under way, and the tasks that wait for its answer. `task` carries out the `answer`, which it
+    requests if there is none yet; it has not begun to until it is `running`."""
 
     __slots__ = (
         "answer",

@@ -306,7 +306,7 @@ class ExecutionContext:
                 heard.set_exception(error)
             if not isinstance(error, Exception):
                 if call.task is not None:
-                    # It is told to whoever waits, and need not be told of the task besides.
+                    # The waiting caller gets it, so the task need not report it as well.
                     call.task.add_done_callback(asyncio.Task.exception)
                 raise
         else:
@@ -476,7 +476,7 @@ def _guarded(function: Callable[[], Any]) -> Any:
     try:
         return function()
     except StopIteration as error:
-        # asyncio cannot carry it out of a thread: whoever awaits it would wait for ever.
+        # asyncio cannot carry it out of a thread: an awaiting task would wait for ever.
         raise RuntimeError("the function raised StopIteration") from error
 
 

@@ -61,5 +61,5 @@ class Served(Protocol):
         ...
 
     def publish(self, step_id: str, text: str) -> None:
-        """Hands a piece of a running body's output to whoever listens; it may be lost."""
+        """Passes a piece of a running body's output to the listeners; it may be lost."""
         ...

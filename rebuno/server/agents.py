@@ -13,7 +13,7 @@ from rebuno.server.routes import Call, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
 from rebuno.server.wire.writing import obj
 
-# At debug level, one line a decision: whoever wants to follow an agent listens.
+# At debug level, one line a decision.
 decisions: Final = logging.getLogger("rebuno.server.decisions")
 
 _EXECUTION: Final = "/v0/executions/{id}"

@@ -29,7 +29,7 @@ from rebuno.server.wire import requests
 
 logger: Final = logging.getLogger("rebuno.server")
 
-# Where in a scope a request's attributes are kept for whoever traces it.
+# The key in a scope under which a request's attributes are kept for tracing.
 TOLD: Final = "rebuno.told"
 
 # The paths whose ids are UUIDs; an agent's id is its operator's own text.

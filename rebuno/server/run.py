@@ -20,7 +20,7 @@ from rebuno.server.routes import Server
 from rebuno.server.tracing import Traced, exported
 from rebuno.server.webhooks import AllowList, sender
 
-# Longer than clients, and servers in front of this one, keep an idle connection: whoever takes one up again finds it.
+# Longer than clients, and servers in front of this one, keep an idle connection: a reused one is still open.
 _KEEP_ALIVE: Final = 75
 # Objects made, less those that went, between two looks for unreachable ones, and how many looks come before a deeper
 # one. Python's own numbers stop every request for some 50 ms several times a second: most of what a server holds stays.
@@ -148,7 +148,7 @@ def _stopping(closing: asyncio.Event) -> Iterator[None]:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Uvicorn that ends where it is told to, and leaves signals to whoever runs it."""
+    """Uvicorn that ends when it is told to, and leaves signals to its caller."""
 
     def __init__(self, config: uvicorn.Config, closing: asyncio.Event, started: Callable[[], None]) -> None:
         super().__init__(config)

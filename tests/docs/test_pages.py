@@ -40,7 +40,7 @@ def test_bundles_are_sound(block: Block) -> None:
     "block", [block for block in BLOCKS if block.words[:1] == ("rbp",) and block.page not in UNFORMATTED], ids=_name
 )
 def test_bundles_are_laid_out_as_the_formatter_does(block: Block) -> None:
-    """Whoever copies a bundle and formats it finds nothing to change."""
+    """A reader who copies a bundle and formats it finds nothing to change."""
     assert format_bundle(Source(block.body, _name(block))) == block.body
 
 

@@ -150,5 +150,5 @@ class Attempt:
         if self._moments == self._cut:
             self._interrupt()
         if self._moments >= self._cut:
-            # Dead: whoever comes here does nothing more.
+            # Dead: a task that comes here does nothing more.
             await asyncio.get_running_loop().create_future()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def diff(
     old: Annotated[str, typer.Argument(metavar="OLD", help="The bundle as it was.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The bundle as it shall be.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The new bundle.")],
     layer: options.Layers = None,
     execution: backtest_input.Executions = None,
     since: backtest_input.Since = "",

@@ -39,7 +39,7 @@ def approvals(rows: Iterable[tuple[Approval, Step | None]], now: float) -> Itera
 
 
 def approval(row: Approval, step: Step | None, panels: Sequence[Panel], now: float) -> Iterator[RenderableType]:
-    """One approval with all of its step: whoever answers must be able to read everything."""
+    """One approval with all of its step: the approver must be able to read everything."""
     yield from fields(
         ("approval", row.id),
         ("status", status(row.status)),

@@ -146,7 +146,7 @@ class Served(Reading):
     # ---------------------------------------------------------------- streams
 
     async def notify(self, text: str) -> None:
-        """Hands a text to whoever listens now, in this process."""
+        """Passes a text to the current listeners in this process."""
         self._broadcast.say(text)
 
     def listen(self) -> AsyncGenerator[str, None]:

@@ -179,7 +179,7 @@ class Attempt:
             return None
         value = self.recorded.take_next(said)
         if value is not None:
-            # INVARIANT: whoever has come to a step 0 in this way is counted by being visited.
+            # INVARIANT: a step 0 that is reached in this way is counted by being visited.
             self._in_order = True
             self.replayed += 1
         return value
@@ -411,7 +411,7 @@ class Attempt:
         self._counts.clear()
         self.recorded.forget()
         if self._rereading is not None:
-            # Whoever waited for it is gone.
+            # The callers that waited for it are gone.
             self._rereading.cancel()
 
     def unsettled(self) -> list[Step]:

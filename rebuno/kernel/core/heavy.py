@@ -1,6 +1,6 @@
 """Work that takes long is done beside the event loop, so that one agent's text does not hold all others.
 
-INVARIANT: two pieces of it at a time, one of them short. Threads share the interpreter's lock, and whoever waits for it
+INVARIANT: two pieces of it at a time, one of them short. Threads share the interpreter's lock, and a waiting thread
 waits for each that holds it: some five milliseconds beside one thread, as many times that beside several.
 """
 

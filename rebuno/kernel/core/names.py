@@ -45,7 +45,7 @@ def check_name(name: str) -> None:
 
 
 def folded(name: str) -> str:
-    """What two spellings of one name have in common, case aside: whoever may be the same person counts once."""
+    """What two spellings of one name have in common, case aside: two names that may be one person count once."""
     return unicodedata.normalize("NFKC", " ".join(name.split()).casefold())
 
 

@@ -68,7 +68,7 @@ def _of_attempt(execution: Execution) -> Lease | None:
 
 
 def lease_of(execution: Execution) -> Lease | None:
-    """The lease of whoever runs an execution, as it was read; None where nobody does."""
+    """The lease of the attempt that runs an execution, as it was read; None without one."""
     if execution.holder is None:
         return None
     return Lease(execution.id, execution.attempt, execution.holder.owner)
@@ -83,7 +83,7 @@ def _witness(approvals: Iterable[Approval], questions: Iterable[ApprovalWrite]) 
 
 
 async def fence(store: Store, execution: Execution) -> None:
-    """Takes the lease from whoever has it, whatever it writes meanwhile: from here on the log stands still."""
+    """Takes the lease from its holder, whatever the holder writes meanwhile: from here on the log stands still."""
     lease = lease_of(execution)
     if lease is None or execution.status.terminal:
         return

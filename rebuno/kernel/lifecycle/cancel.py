@@ -1,4 +1,4 @@
-"""Ends an execution from outside, whoever runs it."""
+"""Ends an execution from outside, whichever process runs it."""
 
 import sys
 from itertools import count
@@ -19,7 +19,7 @@ DEADLINE_EXCEEDED: Final = "deadline_exceeded"
 
 async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") -> Execution:
     """Cancels an execution. Committed when this returns: nobody is asked any more, started steps are `cancelled`,
-    waiting ones denied, and whoever runs the handler has lost it.
+    waiting ones denied, and the process that runs the handler has lost it.
 
     Raises:
         NotFoundError: there is no such execution.

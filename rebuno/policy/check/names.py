@@ -33,7 +33,7 @@ class Names:
         # Of each condition: the conditions that it names.
         self._mentions: dict[str, list[s.Name]] = {}
         own = [statement for statement in bundle.statements if isinstance(statement, s.Let | s.Known | s.Condition)]
-        # Used files come first, so that a clash is found where it can be mended.
+        # Used files come first, so that a clash is found where it can be fixed.
         for statement in sorted(own, key=lambda definition: definition.name.span.path == bundle.path):
             self._define(statement)
 

@@ -159,7 +159,7 @@ def _no_constant(text: str) -> NoReturn:
 
 
 def _shallow(bundle: s.Bundle) -> None:
-    # INVARIANT: no tree is deeper than those that are parsed, so whoever walks one need not mind its depth.
+    # INVARIANT: no tree is deeper than those that are parsed, so code that walks one need not mind its depth.
     left: list[tuple[Any, int]] = [(bundle, 0)]
     while left:
         node, depth = left.pop()

@@ -173,6 +173,6 @@ def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         elif counts[severity] == MOST + 1:
             message = f"only the first {MOST} {severity.value}s are listed"
             more.append(
-                Diagnostic(_CAP[severity], message, diagnostic.span, diagnostic.path, "mend these first", severity)
+                Diagnostic(_CAP[severity], message, diagnostic.span, diagnostic.path, "fix these first", severity)
             )
     return kept + more

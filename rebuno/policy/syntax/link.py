@@ -26,7 +26,7 @@ def link(source: Source, kept: Mapping[str, str] | None = None) -> tuple[s.Bundl
     """The closed tree of a bundle, and what is wrong with its syntax and with the files that it uses.
 
     Definitions of used files stand below the bundle's own, each file's once. `kept` are the texts of those files by
-    their paths, where they shall not be read anew. With errors the tree holds what could be read; it never raises for
+    their paths, where they must not be read anew. With errors the tree holds what could be read; it never raises for
     what a text says or for what a file system holds.
     """
     bundle, found = parse(source)

@@ -154,7 +154,7 @@ def _tested(suites: Sequence[Suite], test: Callable[[Suite], Tested], jobs: int)
 
 
 def _leave_interrupts() -> None:
-    # Whoever started the processes ends them.
+    # The process that started the workers ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -41,7 +41,7 @@ class Table(Reading):
         return None if bare or any(matches(".".join(self.parts[at:])) for at in range(1, len(self.parts))) else False
 
     def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
-        """The whole name for sure; in doubt for whoever names less of it, and for whoever names more."""
+        """The whole name for sure; in doubt for a rule that names less of it, and for a rule that names more."""
         less = [(("less", self.parts[at:]), False) for at in range(1, len(self.parts))]
         return [(self.parts, True), (("more", self.parts), False), *less]
 
