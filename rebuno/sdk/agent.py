@@ -1,4 +1,4 @@
-"""Runs the executions of one agent that a served kernel delivers to it."""
+"""Runs the executions that a served kernel delivers to one agent."""
 
 import asyncio
 import logging

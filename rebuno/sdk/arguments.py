@@ -1,4 +1,4 @@
-"""A step's arguments, taken at the call: what the policy judges and the journal keeps is what the body gets."""
+"""Copies a step's arguments at the call: the policy, the journal and the body get the same values."""
 
 from copy import deepcopy
 from typing import Any, Final

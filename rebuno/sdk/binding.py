@@ -1,4 +1,4 @@
-"""Hands an execution's input to a handler the way its signature asks for it."""
+"""Passes an execution's input to a handler according to its signature."""
 
 import inspect
 import sys

@@ -1,4 +1,4 @@
-"""What is under way in one attempt of a handler: a submission with anyone who waits for it, and the body that runs."""
+"""The submissions and running bodies of one attempt of a handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Begins executions and looks at them, answers questions, and runs a served kernel: its client and admin routes."""
+"""The client of a served kernel: creates and reads executions, answers questions, manages agents, policies and keys."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Carries a handler's effects to its kernel and carries out the answers: the same over every transport."""
+"""Submits a handler's steps to its kernel and carries out the answers, in the same way over every transport."""
 
 import asyncio
 import contextvars

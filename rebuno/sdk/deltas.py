@@ -1,4 +1,4 @@
-"""Hands what a body puts out on to those who listen, while it comes: it may be lost, and holds nobody up for long."""
+"""Passes the output of a running body to listeners. Pieces may be lost, and a slow listener does not delay the body."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

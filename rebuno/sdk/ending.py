@@ -1,4 +1,4 @@
-"""How a handler's end is to be recorded: the same over every transport."""
+"""Decides how to record a handler's end, in the same way over every transport."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""One model call on its way: asked for as a step, sent, recorded, answered."""
+"""One model call: submitted as a step, sent, recorded, answered."""
 
 import asyncio
 from collections.abc import AsyncIterator

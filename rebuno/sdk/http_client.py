@@ -1,4 +1,4 @@
-"""The HTTP client to give to a model provider's SDK: every model call goes through the kernel first."""
+"""The HTTP client for a model provider's SDK: every model call goes through the kernel first."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the journal keeps of a provider's response, and the same response made of it again."""
+"""Converts a provider's response to its journal record and back."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""A provider's stream on its way to the caller, read to its end for the journal."""
+"""Passes a provider's stream to the caller and reads it to its end for the journal."""
 
 import asyncio
 import json

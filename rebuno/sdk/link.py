@@ -1,4 +1,4 @@
-"""An agent's own requests to its kernel: signed, and tried again while the kernel is away."""
+"""Sends an agent's requests to its kernel: signs them, and retries while the kernel is away."""
 
 import asyncio
 import random

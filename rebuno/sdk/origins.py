@@ -1,4 +1,4 @@
-"""Where a tool comes from, so that two tools of one name are told apart from one tool that is registered again."""
+"""The origin of a tool, which distinguishes two tools with one name from one tool that is registered again."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""What the execution goes on from."""
+"""Reads the state that the execution continues from."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How a refused model call reaches a provider's SDK, which knows only HTTP, and how it is read from its errors."""
+"""Encodes a refused model call as an HTTP answer for a provider's SDK, and reads it back from the SDK's errors."""
 
 import re
 from collections.abc import Iterator

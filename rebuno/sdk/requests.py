@@ -1,4 +1,4 @@
-"""The way of one HTTP request to a kernel and back; who sends it, and as whom, is added by others."""
+"""Sends one HTTP request to a kernel and reads the answer. Callers add the credentials."""
 
 import ssl
 from collections.abc import Mapping

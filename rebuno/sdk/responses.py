@@ -1,4 +1,4 @@
-"""Reads what a kernel answers over HTTP: its values, and its refusals as the errors that they are in process."""
+"""Reads a kernel's HTTP answers: values, and refusals as the same errors as in process."""
 
 from typing import Any, Final
 

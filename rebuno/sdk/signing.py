@@ -1,4 +1,4 @@
-"""The signatures between an agent and its kernel: requests are signed by the agent, webhooks by the kernel."""
+"""The signatures between an agent and its kernel: the agent signs requests, the kernel signs webhooks."""
 
 import hashlib
 import hmac

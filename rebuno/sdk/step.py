@@ -1,4 +1,4 @@
-"""Records local work once, so that it replays identically."""
+"""Runs local work as a recorded step, so that it replays identically."""
 
 from collections.abc import Callable
 from functools import partial

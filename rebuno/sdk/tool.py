@@ -1,4 +1,4 @@
-"""Turns a function, or any other way to call something, into a tool: every call goes through the kernel first."""
+"""Turns a function or another callable into a tool: every call goes through the kernel first."""
 
 import functools
 import inspect

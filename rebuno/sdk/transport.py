@@ -1,4 +1,4 @@
-"""The way from a handler to its kernel, in this process or over HTTP."""
+"""The interface between a handler and its kernel, in this process or over HTTP."""
 
 from collections.abc import Callable
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""The web application of an agent: a plain ASGI one, which takes the kernel's webhooks and nothing else."""
+"""The web application of an agent: plain ASGI, for the kernel's webhooks only."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
