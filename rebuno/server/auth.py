@@ -1,4 +1,4 @@
-"""Who calls: an operator with a token, or an agent with a signature."""
+"""Authenticates callers: an operator by a token, an agent by a signature."""
 
 import hashlib
 import hmac

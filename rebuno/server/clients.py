@@ -1,4 +1,4 @@
-"""The routes of those who have executions run, and look at them."""
+"""The routes of clients: create, read, cancel and fork executions."""
 
 from typing import Final
 

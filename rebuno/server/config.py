@@ -1,4 +1,4 @@
-"""What a server is started with, checked before anything is opened."""
+"""The settings of a server, checked before the store is opened."""
 
 from dataclasses import dataclass, field
 

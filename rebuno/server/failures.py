@@ -1,4 +1,4 @@
-"""Which error answers a call with which status, and what the caller is told."""
+"""Maps errors to HTTP statuses and to the messages for the caller."""
 
 import logging
 from typing import Any, Final

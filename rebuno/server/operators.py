@@ -1,4 +1,4 @@
-"""The routes of operators: agents and their policies, approvals, keys, and whether the server is well."""
+"""The routes of operators: agents and their policies, approvals, keys, and health."""
 
 import asyncio
 import logging

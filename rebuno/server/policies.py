@@ -1,4 +1,4 @@
-"""Asks a bundle about cases, and about the steps that executions have recorded."""
+"""Tests a bundle against cases and against recorded steps."""
 
 from collections.abc import Sequence
 from functools import partial

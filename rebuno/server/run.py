@@ -1,4 +1,4 @@
-"""Runs a server until it is told to stop, and then lets what it does come to its end."""
+"""Runs a server until it is told to stop, then finishes its requests."""
 
 import asyncio
 import gc

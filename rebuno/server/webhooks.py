@@ -1,4 +1,4 @@
-"""Posts webhooks: signed, only to URLs that are allowed, without following redirects."""
+"""Posts signed webhooks, only to allowed URLs, without following redirects."""
 
 import asyncio
 import re

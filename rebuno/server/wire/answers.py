@@ -1,4 +1,4 @@
-"""The answers to clients and agents: what is written of each record, beside the model that describes it."""
+"""The answers to clients and agents: the writer of each record beside the model that describes it."""
 
 from typing import Any, Final, Literal, TypeAlias
 

@@ -1,4 +1,4 @@
-"""The answers to operators: what is written of each record, beside the model that describes it."""
+"""The answers to operators: the writer of each record beside the model that describes it."""
 
 from typing import Any, Literal
 
