@@ -1,4 +1,4 @@
-"""Which files beside a store are its own: checked before they are opened, locked or removed.
+"""Checks that a file beside a store is the store's own before it is opened, locked or removed.
 
 A link, a pipe, a socket or a device under the name of such a file is somebody else's, and so is a file of a user who
 has no right to write the store: nothing is read from it, written to it or removed.

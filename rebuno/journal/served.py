@@ -1,4 +1,4 @@
-"""What a served kernel asks of a store besides: agents and their policies, dispatches, sessions, subagents, keys."""
+"""The store interface of a served kernel: agents and their policies, dispatches, sessions, subagents, keys."""
 
 from collections.abc import AsyncGenerator
 from typing import Protocol

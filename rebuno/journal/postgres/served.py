@@ -1,4 +1,4 @@
-"""What a served kernel asks of the store besides: see `ServedStore` for what the methods promise."""
+"""Implements `ServedStore`, which documents the methods."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What is written besides the journal's batches: places in limits, tombstones, who leads, the sources of policies.
+"""The writes beside the journal's batches: places in limits, tombstones, the leader, the sources of policies.
 
 Each is a unit of work that may be repeated after it was done.
 """
