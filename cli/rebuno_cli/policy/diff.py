@@ -1,4 +1,4 @@
-"""`rebuno policy diff`: what one policy decides differently from another."""
+"""`rebuno policy diff`: compares two policies by their rules and their decisions."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`rebuno policy fmt`: writes bundles the one way that all are written."""
+"""`rebuno policy fmt`: formats bundles."""
 
 import difflib
 from collections.abc import Iterator

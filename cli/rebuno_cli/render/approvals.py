@@ -1,4 +1,4 @@
-"""Shows questions to people: what a step would do, who may answer by when, and what an answer covers."""
+"""Shows questions: the step, the approvers, the deadline, and what an answer covers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final

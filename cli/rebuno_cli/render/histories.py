@@ -1,4 +1,4 @@
-"""Shows what a file with one execution holds."""
+"""Shows the content of a file with one execution."""
 
 from rebuno.kernel.history.archive import Recording
 from rebuno_cli.render.output import write_json, write_text

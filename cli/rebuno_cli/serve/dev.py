@@ -1,4 +1,4 @@
-"""`rebuno dev`: a server for one's own machine, which asks nobody who they are."""
+"""`rebuno dev`: a server for development, without authentication."""
 
 import logging
 
