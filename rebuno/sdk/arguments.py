@@ -26,7 +26,7 @@ def detached(value: Any, levels: int = MAX_DEPTH) -> Any:
 
 
 def all_detached(named: dict[str, Any]) -> dict[str, Any]:
-    """The same of each argument by its name; where none can be changed, the arguments as they are."""
+    """The same for each argument by its name; the arguments themselves if none is mutable."""
     if _FIXED.issuperset(map(type, named.values())):
         return named
     return {name: detached(value) for name, value in named.items()}

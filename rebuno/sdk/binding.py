@@ -49,7 +49,7 @@ def bind(handler: Callable[..., Any], input: Any) -> Callable[[], Any]:
 
 
 def annotation_of(handler: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    """What a parameter is annotated with; texts are looked up, and stay texts where that fails."""
+    """The annotation of a parameter. A text is resolved, and stays a text if that fails."""
     annotation = parameter.annotation
     if isinstance(annotation, str):
         function = handler if inspect.isroutine(handler) else type(handler).__call__

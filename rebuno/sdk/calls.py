@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Scope:
-    """The body that runs now: the parent of every step submitted in it."""
+    """The body that runs now, the parent of every step submitted in it."""
 
     __slots__ = ("blocked", "context", "parent", "step_id")
 

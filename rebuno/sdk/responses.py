@@ -43,7 +43,7 @@ def value(body: bytes) -> Any:
 
 
 def refusal(status: int, body: bytes) -> RebunoError:
-    """The error that an answer with a status from 300 on stands for."""
+    """The error for an answer with a status of 300 or more."""
     try:
         said = identity.parse(body, _LONGEST)
     except ValidationError:

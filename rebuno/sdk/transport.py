@@ -15,13 +15,13 @@ class Transport(Protocol):
         ...
 
     def start(self, submission: Submission, told: Callable[[Answer | BaseException | None], None]) -> bool:
-        """Submits a step at once, and counts it, where nothing has to be awaited before it is recorded. `told` is
-        called once that is done, with the answer; or with the error that it failed with; or with None, where `submit`
-        must be asked. False, and nothing is counted, where it must be asked anyway."""
+        """Submits a step at once, and counts it, if nothing has to be awaited before it is recorded. `told` is called
+        afterwards, with the answer; or with the error; or with None if `submit` must be called. Returns False, and
+        counts nothing, if `submit` must be called in any case."""
         ...
 
     async def submit(self, submission: Submission) -> Answer:
-        """Asks what to do. Counts the submission before it awaits anything."""
+        """Submits a step and returns the answer. The step is counted before anything is awaited."""
         ...
 
     async def succeed(self, step_id: str, result: str, value: object) -> Answer | None:
@@ -41,7 +41,7 @@ class Transport(Protocol):
 
 
 class Served(Protocol):
-    """What only a served kernel has: executions that continue others, subagents, and listeners."""
+    """The operations that only a served kernel has: executions that continue others, subagents, and listeners."""
 
     @property
     def url(self) -> str:
@@ -53,7 +53,7 @@ class Served(Protocol):
         ...
 
     async def suspend(self) -> bool:
-        """Gives the execution up until what it waits for has come; False where it waits for nothing (any more)."""
+        """Releases the execution until everything it waits for has ended; False if it waits for nothing."""
         ...
 
     async def outcome(self, step_id: str) -> Answer | None:

@@ -58,7 +58,7 @@ class WebhookApp:
                 return
 
     async def _http(self, scope: Message, receive: Receive) -> int:
-        """Takes a webhook; the status that answers it."""
+        """Handles a webhook and returns the status of the answer."""
         if scope["path"] != self._path:
             return 404
         if scope["method"] != "POST":
