@@ -1,4 +1,4 @@
-"""The kernel's answer to one submission: what the caller must do now."""
+"""The kernel's answer to one submission, which tells the caller how to proceed."""
 
 import asyncio
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Submission:
-    """What an agent wants to do. `args` is canonical JSON text; `parent_id` the step in whose body it is submitted."""
+    """A request to run one step. `args` is canonical JSON text; `parent_id` is the step in whose body it is."""
 
     kind: str
     target: str

@@ -1,4 +1,4 @@
-"""Who a step is: canonical JSON to the byte, the hash of its arguments, and the id built on them.
+"""The identity of a step: canonical JSON, the hash of its arguments, and the id built on them.
 
 `canonical` writes Python values, `parse` reads JSON texts; both hold to the same bounds (128 levels, 10 MiB), so that
 whatever was written can be read again.
@@ -225,7 +225,7 @@ def reread(text: str) -> Any:
 
 
 def scan(text: str) -> None:
-    """Looks whether a text that was written here by `canonical` is whole, without making its value.
+    """Checks that a text of `canonical` is undamaged, without creating its value.
 
     Raises:
         ValidationError: as `parse` does, but for repeated keys and for sizes.
