@@ -75,7 +75,7 @@ async def fail_step(call: Call) -> Response:
 
 
 async def publish(call: Call) -> Response:
-    """Hand on a piece of a step's output"""
+    """Publish a piece of a step's output"""
     body = call.body(requests.DeltaBody)
     delta = Delta(call.step_id, body.seq, body.data)
     await call.serving.publish(call.caller.agent_id, call.id, call.dispatch(), delta)
@@ -90,7 +90,7 @@ async def heartbeat(call: Call) -> Response:
 
 
 async def suspend(call: Call) -> Response:
-    """Let go of an execution that waits"""
+    """Release an execution that waits"""
     call.body(requests.Nothing)
     return said(obj(suspended=await call.serving.suspend(call.caller.agent_id, call.id, call.dispatch())))
 
@@ -115,7 +115,7 @@ async def fail(call: Call) -> Response:
 
 
 async def set_metadata(call: Call) -> Response:
-    """Publish what an agent takes and gives"""
+    """Publish an agent's description and schemas"""
     if call.caller.agent_id != call.id:
         raise ForbiddenError("an agent speaks for itself only")
     body = call.body(requests.Metadata)

@@ -24,7 +24,7 @@ _WRITE: Final = (Scope.EXECUTIONS_WRITE,)
 
 
 async def create(call: Call) -> Response:
-    """Begin an execution"""
+    """Create an execution"""
     body = call.body(requests.CreateExecution)
     spawned = body.spawned_by
     row = await call.serving.create(
@@ -82,7 +82,7 @@ async def get_step(call: Call) -> Response:
 
 
 async def previous(call: Call) -> Response:
-    """Show what an execution continues from"""
+    """Show the state that an execution continues from"""
     await _own(call)
     return said(obj(state=raw(await call.serving.previous(call.id))))
 
@@ -96,7 +96,7 @@ async def cancel(call: Call) -> Response:
 
 
 async def fork(call: Call) -> Response:
-    """Begin anew from the middle of an execution"""
+    """Create an execution from the middle of another one"""
     body = call.body(requests.Fork)
     if body.policy_bundle or body.keep_policy:
         # INVARIANT: who forks a fork asks for it anew, so that nobody runs under rules that they may not choose.
@@ -120,7 +120,7 @@ async def fork_points(call: Call) -> Response:
 
 
 async def _own(call: Call) -> Execution:
-    """The execution, which an agent sees only where it is its own."""
+    """The execution; an agent sees only its own."""
     row = await call.serving.execution(call.id)
     if call.caller.agent_id and row.agent_id != call.caller.agent_id:
         raise ForbiddenError("this execution is another agent's")

@@ -55,7 +55,7 @@ async def get_agent(call: Call) -> Response:
 
 
 async def delete_agent(call: Call) -> Response:
-    """Forget an agent"""
+    """Remove an agent"""
     await call.serving.delete_agent(call.id, force=call.query(requests.DeleteQuery).force)
     return nothing()
 
@@ -67,7 +67,7 @@ async def put_policy(call: Call) -> Response:
 
 
 async def test_policy(call: Call) -> Response:
-    """Ask a bundle about cases and recorded steps"""
+    """Test a bundle against cases and recorded steps"""
     return said(await tested(call.serving, call.id, call.body(requests.TestPolicy)))
 
 
@@ -90,17 +90,17 @@ async def get_approval(call: Call) -> Response:
 
 
 async def grant(call: Call) -> Response:
-    """Grant what is asked for"""
+    """Grant an approval"""
     return await _resolve(call, granted=True)
 
 
 async def deny(call: Call) -> Response:
-    """Deny what is asked for"""
+    """Deny an approval"""
     return await _resolve(call, granted=False)
 
 
 async def create_key(call: Call) -> Response:
-    """Make an API key"""
+    """Create an API key"""
     body = call.body(requests.CreateKey)
     if body.name in (ANYONE, BOOTSTRAP):
         raise ValidationError(f"the name `{body.name}` would be taken for somebody without a key; use another one")
@@ -137,7 +137,7 @@ async def health(call: Call) -> Response:
 
 
 async def ready(call: Call) -> Response:
-    """Whether the store takes writes; 503 where it does not"""
+    """Whether the store takes writes; 503 if it does not"""
     try:
         # A store that is away is waited for, which this caller does not.
         async with asyncio.timeout(READY_SECONDS):

@@ -22,7 +22,7 @@ _MOST: Final = 200
 
 
 async def tested(serving: Serving, agent_id: str, body: TestPolicy) -> Json:
-    """What a policy says to cases and recorded steps, and which of its rules none of them came to.
+    """The decisions of a policy on cases and recorded steps, and its rules that decided none of them.
 
     Raises:
         BundleError: the bundle, or a case, is malformed.

@@ -28,7 +28,7 @@ _COLLECT: Final = (50_000, 50, 50)
 
 
 async def run(config: Config, started: Callable[[str], None]) -> None:
-    """Serves until SIGINT or SIGTERM. `started` is told the URL once requests are taken.
+    """Serves until SIGINT or SIGTERM. `started` is called with the URL once the server accepts requests.
 
     Raises:
         ValidationError, BundleError: it should not start like this.
@@ -122,7 +122,7 @@ async def _working(server: Server) -> "AsyncIterator[asyncio.Task[None]]":
 
 @contextmanager
 def _seldom_collecting() -> Iterator[None]:
-    """What is there now is not looked through any more, and what comes is looked through less often."""
+    """Excludes existing objects from garbage collection, and collects new ones less often."""
     before = gc.get_threshold()
     gc.collect()
     gc.freeze()
