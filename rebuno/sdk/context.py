@@ -159,8 +159,7 @@ class ExecutionContext:
         idempotency: str,
         named: bool = False,
     ) -> Any:
-        """Submits one effect, and runs `body` if and only if the kernel answers `proceed`. `named` receives the
-        arguments by name.
+        """Submits one effect, and runs `body` if and only if the kernel allows it. `named` receives the arguments.
 
         Returns what the recorded result reads as, on the first run and on every later one.
 
@@ -249,8 +248,7 @@ class ExecutionContext:
             call.ended.set_result(None)
 
     def _leave(self, call: Call, answer: Answer | None) -> None:
-        """Handles a caller that is cancelled before the body began: the body never runs, and the step ends as
-        cancelled."""
+        """Handles a caller cancelled before the body began: the body never runs, the step ends as cancelled."""
         if answer is None or answer.say is not Say.PROCEED:
             if answer is not None:
                 self._transport.release(answer.step_id)

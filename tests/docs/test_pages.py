@@ -85,6 +85,21 @@ def test_every_page_is_reached_from_the_first() -> None:
     assert set((ROOT / "docs").rglob("*.md")) <= reached
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/") and page != "docs/README.md"])
+def test_a_page_begins_with_what_its_reader_can_do(page: str) -> None:
+    """A reader decides by the first sentence whether this is the page."""
+    title, first = (ROOT / page).read_text(encoding="utf-8").split("\n\n", 2)[:2]
+    assert title.startswith("# ")
+    assert first.startswith("After this page you ")
+
+
+def test_the_index_lists_every_page() -> None:
+    """A page is found under its reader, except the parts that their own first page lists."""
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert sorted(name for name in pages if f"]({name})" not in index) == []
+
+
 def _anchors(file: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
