@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test conformance check bench clean
+.PHONY: help demo test conformance check bench diagrams clean
 
 help: ## this list
 	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -31,6 +31,9 @@ bench: .venv/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/steps.py
 	$(BIN)/python benchmarks/agentdojo.py
 	$(BIN)/python benchmarks/shell_day.py
+
+diagrams: .venv/.ready ## draw docs/images from the recorded results
+	$(BIN)/python -m benchmarks.diagrams
 
 .venv: .venv/.ready ## the one environment
 

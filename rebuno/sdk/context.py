@@ -159,7 +159,7 @@ class ExecutionContext:
         idempotency: str,
         named: bool = False,
     ) -> Any:
-        """Submits one effect, and runs `body` if and only if the kernel allows it. `named` receives the arguments.
+        """Submits one effect, and runs `body` if the kernel allows it; with `named` on the arguments by name.
 
         Returns what the recorded result reads as, on the first run and on every later one.
 
