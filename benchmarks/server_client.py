@@ -133,16 +133,17 @@ class Bench:
         _, connection = await asyncio.get_running_loop().create_connection(Connection, host, int(port))
         return connection
 
-    async def post(self, path: str, body: dict[str, Any]) -> Any:
-        """An operator's request."""
+    async def post(self, path: str, body: dict[str, Any] | bytes) -> Any:
+        """An operator's request; a body of bytes is JSON."""
         headers = f"authorization: Bearer {self.token}\r\n"
-        answer = await (await self.connect()).ask("POST", path, json.dumps(body).encode(), headers)
+        sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+        answer = await (await self.connect()).ask("POST", path, sent, headers)
         return json.loads(answer or b"null")
 
-    async def agents(self, count: int) -> list[Agent]:
-        """So many executions that are delivered."""
+    async def agents(self, count: int, input: bytes = b"null") -> list[Agent]:
+        """So many executions that are delivered; their input is JSON."""
         for _ in range(count):
-            await self.post("/v0/executions", {"agent_id": AGENT})
+            await self.post("/v0/executions", b'{"agent_id":"%b","input":%b}' % (AGENT.encode(), input))
         found = []
         for _ in range(count):
             said = await self.told.get()

@@ -16,7 +16,7 @@ import orjson
 
 from rebuno.errors import NotJSON, ValidationError
 from rebuno.model.bigint import SAFE_DIGITS, from_digits, to_digits
-from rebuno.model.bounds import STRING, Bounds
+from rebuno.model.bounds import STRING, Bounds, strings_in
 
 MAX_DEPTH: Final = 128
 MAX_BYTES: Final = 10 * 1024 * 1024
@@ -34,7 +34,16 @@ _encoder: Final = json.JSONEncoder(
 _made: Final = make_encoder(None, _encoder.default, encode_basestring, None, ":", ",", True, False, False)
 
 
-def canonical(value: object, root: str = "$") -> str:
+# Characters. What takes longer texts in one go holds the interpreter for tens of milliseconds.
+LARGE: Final = 262_144
+_WINDOW: Final = 65_536
+
+
+class _TooLongError(Exception):
+    """A text that escapes would make too long, by at least how many characters it would have."""
+
+
+def canonical(value: object, root: str = "$", *, in_steps: bool = False) -> str:
     """`value` as canonical JSON.
 
     Keys stand in the order of their code points, without spaces; characters outside ASCII are kept, `<` `>` `&` U+2028
@@ -43,17 +52,28 @@ def canonical(value: object, root: str = "$") -> str:
 
     Taken are dict with string keys, list, tuple (as a list), str, int, float, bool and None. A subclass (an `IntEnum`,
     an `OrderedDict`, a named tuple) is written as the built-in value that it is, whatever methods it overrides.
+    `in_steps` takes longer and lets other threads run meanwhile, however large the value is.
 
     Raises:
         NotJSON: anything else, NaN, an infinity, a lone surrogate, more than 128 levels or 10 MiB. It names the path
             to the value, from `root` on.
     """
-    text = _fastest(value) if _whole(value, MAX_DEPTH) else _fast(value) if _plain(value, MAX_DEPTH) else None
-    if text is None:
-        text = _write(value, root, MAX_DEPTH)
+    try:
+        text = None if in_steps else _at_once(value)
+        if text is None:
+            text = _write(value, root, MAX_DEPTH)
+    except _TooLongError as error:
+        size = error.args[0]
+        raise NotJSON(
+            root, f"takes {size:,} bytes as JSON or more, and at most {MAX_BYTES:,} are taken; pass a reference"
+        ) from None
     if len(text) * 4 > MAX_BYTES and (size := len(text.encode())) > MAX_BYTES:
         raise NotJSON(root, f"takes {size:,} bytes as JSON, and at most {MAX_BYTES:,} are taken; pass a reference")
     return text
+
+
+def _at_once(value: object) -> str | None:
+    return _fastest(value) if _whole(value, MAX_DEPTH) else _fast(value) if _plain(value, MAX_DEPTH) else None
 
 
 def _whole(value: Any, levels: int) -> bool:
@@ -111,6 +131,9 @@ def _fast(value: object) -> str | None:
 
 
 def _escape(text: str) -> str:
+    # To escape a text of nothing else takes a fifth of a second.
+    if len(text) * 6 > MAX_BYTES and (size := len(text) + 5 * sum(map(text.count, "<>&"))) > MAX_BYTES:
+        raise _TooLongError(size)
     if "<" in text or ">" in text or "&" in text or not text.isascii():
         for character, escaped in _ESCAPED.items():
             text = text.replace(character, escaped)
@@ -155,20 +178,39 @@ def _write_object(value: dict[Any, Any], path: str, levels: int) -> str:
         written = _write_string(name, path)
         if name in members:
             raise NotJSON(path, f"has the key {written} twice")
-        where = f"{path}.{name}" if name.isidentifier() else f"{path}[{written}]"
-        members[name] = f"{written}:{_write(item, where, levels - 1)}"
+        members[name] = f"{written}:{_write(item, _within(path, name, written), levels - 1)}"
     return "{" + ",".join(members[name] for name in sorted(members)) + "}"
 
 
+def _within(path: str, name: str, written: str = "") -> str:
+    return f"{path}.{name}" if name.isidentifier() else f"{path}[{written or _write_string(name, path)}]"
+
+
 def _write_string(value: str, path: str) -> str:
+    if len(value) <= _WINDOW:
+        return _write_short(value, path)
+    value, pieces, size = str.__str__(value), ['"'], 2
+    for at in range(0, len(value), _WINDOW):
+        pieces.append(_write_short(value[at : at + _WINDOW], path)[1:-1])
+        size += len(pieces[-1])
+        if size > MAX_BYTES:
+            raise _TooLongError(size)
+    return "".join((*pieces, '"'))
+
+
+def _write_short(value: str, path: str) -> str:
     text = _escape(_encoder.encode(str.__str__(value)))
     if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            code = f"U+{ord(text[error.start]):04X}"
-            raise NotJSON(path, f"holds the lone surrogate {code}, which is no character") from None
+        _check_characters(text, path)
     return text
+
+
+def _check_characters(text: str, path: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        code = f"U+{ord(text[error.start]):04X}"
+        raise NotJSON(path, f"holds the lone surrogate {code}, which is no character") from None
 
 
 # ---------------------------------------------------------------- reading
@@ -203,12 +245,30 @@ def parse(text: str | bytes, most: int = MAX_BYTES, bounds: Bounds | None = None
     except json.JSONDecodeError as error:
         why = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         raise ValidationError(f"not JSON: {why} at line {error.lineno}, column {error.colno}") from None
-    if _SURROGATE.search(text):
+    if _has_surrogate(text):
         try:
-            _write(value, "$", MAX_DEPTH)
+            _check_texts(value, "$")
         except NotJSON as error:
             raise ValidationError(str(error)) from None
     return value
+
+
+def _check_texts(value: Any, path: str) -> None:
+    # The texts of a value that was read; `NotJSON` where one holds half a pair of surrogates.
+    if isinstance(value, str):
+        _check_characters(value, path)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_texts(item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_characters(key, path)
+            _check_texts(item, _within(path, key))
+
+
+def _has_surrogate(text: str) -> bool:
+    # A window reaches over the longest match.
+    return any(_SURROGATE.search(text, at, at + _WINDOW + 4) for at in range(0, len(text), _WINDOW))
 
 
 def reread(text: str) -> Any:
@@ -217,7 +277,8 @@ def reread(text: str) -> Any:
     try:
         if len(text) <= _SURE:
             return orjson.loads(text)
-        value, end = _PLAIN_DECODER.raw_decode(text)
+        # INVARIANT: integers of thousands of digits are taken apart, or many of them hold the interpreter for long.
+        value, end = (_PLAIN_DECODER if len(text) <= LARGE // 4 else _SPLITTING_DECODER).raw_decode(text)
     except ValueError:
         # An integer of very many digits, or a text that was damaged since.
         return parse(text)
@@ -236,12 +297,20 @@ def scan(text: str) -> None:
             _SCANNER.decode(text)
     except json.JSONDecodeError as error:
         raise ValidationError(f"not JSON: {error}") from None
-    if _SURROGATE.search(text):
+    if _has_surrogate(text):
         parse(text)
 
 
 def _depth(data: bytes) -> int:
-    brackets = STRING.sub(b"", data).translate(None, _NO_BRACKETS)
+    if len(data) <= _WINDOW:
+        brackets = STRING.sub(b"", data).translate(None, _NO_BRACKETS)
+    else:
+        ends = [0]
+        for span in strings_in(data):
+            ends += span
+        ends.append(len(data))
+        between = zip(ends[::2], ends[1::2], strict=True)
+        brackets = b"".join([data[start:end].translate(None, _NO_BRACKETS) for start, end in between])
     return max(accumulate(_STEP[byte] for byte in brackets), default=0)
 
 
@@ -277,6 +346,7 @@ _DECODER: Final = json.JSONDecoder(
 )
 
 _PLAIN_DECODER: Final = json.JSONDecoder(parse_constant=_constant)
+_SPLITTING_DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_constant=_constant)
 # Makes no integers, since the user of a text parses it.
 _SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=_real, parse_constant=_constant)
 # A text of so many characters holds no integer of more than 64 bits, of which orjson makes a real.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rebuno.errors import BundleError
 from rebuno.model.decision import PERMISSIVE, Decision, Verdict
 from rebuno.policy.check.bundle import check
+from rebuno.policy.collecting import paused
 from rebuno.policy.matcher.build import digest, from_tree, packages_of
 from rebuno.policy.matcher.index import Index
 from rebuno.policy.matcher.policy import Layer, Layers, Policy, Ruling
@@ -34,6 +35,7 @@ def compile_text(text: str, *, name: str = "bundle") -> Policy:
     return compile_bundle(Source(text, stem=name))
 
 
+@paused()
 def compile_policy(sources: Sequence[Source]) -> Policy:
     """The policy of an agent's bundles, one a layer, outermost first; the strictest verdict wins. A source whose path
     ends in `.yaml` or `.yml` is a YAML bundle.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rebuno.errors import BundleError
 from rebuno.policy.check.bundle import check
+from rebuno.policy.collecting import paused
 from rebuno.policy.compile import from_trees, permissive
 from rebuno.policy.matcher.build import digest as stamp
 from rebuno.policy.matcher.build import packages_of
@@ -15,6 +16,7 @@ from rebuno.policy.syntax.source import NOWHERE, Source
 from rebuno.policy.syntax.tree import Bundle, File
 
 
+@paused()
 def restore(digest: str, sources: Sequence[tuple[str, str]]) -> Policy:
     """The policy of that digest, from the (path, text) pairs of its `sources`: each bundle, then the files it uses.
 

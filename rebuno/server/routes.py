@@ -120,7 +120,8 @@ class Call:
             ValidationError: as `body`.
         """
         if len(self.raw) > LONG_BODY:
-            self._read = await beside(partial(_read_long, self.raw, self.server.bounds))
+            large = len(self.raw) > identity.LARGE
+            self._read = await beside(partial(_read_long, self.raw, self.server.bounds), long=large)
 
     def canonical(self, value: object, root: str) -> str:
         """A field of the body as canonical JSON. Raises `NotJSON`, which names the path from `root` on."""
@@ -242,11 +243,12 @@ _TOO_LARGE: Final = f"a body has at most {identity.MAX_BYTES:,} bytes"
 
 def _read_long(raw: bytes, bounds: Bounds) -> tuple[Any, dict[int, str | NotJSON]]:
     value = identity.parse(raw, bounds=bounds) if raw.strip() else {}
+    large = len(raw) > identity.LARGE
     texts: dict[int, str | NotJSON] = {}
     for name, part in value.items() if isinstance(value, dict) else ():
         if isinstance(part, str | list | dict):
             try:
-                texts[id(part)] = identity.canonical(part, name)
+                texts[id(part)] = identity.canonical(part, name, in_steps=large)
             except NotJSON as error:
                 texts[id(part)] = error
     return value, texts

@@ -75,7 +75,7 @@ def test_the_facet_of_the_page_decides(account: str, verdict: str, tmp_path: Pat
 
 def test_the_package_is_named_where_its_facet_is_used(tmp_path: Path, package: Path) -> None:
     """So a decision can be told apart from one of another version of the package."""
-    code = "from rebuno.policy import facets; print(facets.packages(['iban', 'host']))"
+    code = "from rebuno.policy.facets import registry; print(registry.packages(['iban', 'host']))"
     done = _python(code, within=tmp_path, package=package)
     assert done.stdout.strip() == "('bank-facets 1.0',)", done.stderr
 

@@ -6,11 +6,10 @@ Each on asyncio's postgres loop and on uvloop.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 import pytest
 
-from rebuno.errors import StoreBusy, StoreError
+from rebuno.errors import StoreBusy, StoreError, StoreUnreachable
 from rebuno.journal.chain import verify
 from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.records import (
@@ -20,7 +19,7 @@ from rebuno.journal.records import (
 from tests.acceptance.faulting.loops import run_on
 from tests.acceptance.faulting.proxy import Chance, Fault, FaultProxy, before_postgres, behind
 from tests.journal.builders import batch, event, execution, started, written
-from tests.journal.lost import AGENT, EVENTS, HANGS, changes, lease_of, play, until
+from tests.journal.lost import AGENT, EVENTS, HANGS, changes, lease_of, moves, play, until
 from tests.journal.test_postgres_faults import do
 
 # ---------------------------------------------------------------- no answer is waited for for ever
@@ -146,7 +145,7 @@ def test_a_store_that_may_be_read_but_not_written_is_not_ready(loop: str, postgr
 def test_a_store_closes_though_the_server_never_answers(
     loop: str, postgres: str, losing: FaultProxy, short: bool
 ) -> None:
-    """What it still owes is answered with a typed error, or written before; anyone who waits is not left."""
+    """Anyone who waits is told with a typed error that no answer came, and another process goes on from there."""
 
     async def body(store: PostgresStore, other: PostgresStore) -> None:
         await started(store)
@@ -157,9 +156,18 @@ def test_a_store_closes_though_the_server_never_answers(
         reading = asyncio.ensure_future(store.executions())
         await asyncio.sleep(0)
         await store.close()
-        for waiting in (doing, reading):
-            with suppress(StoreError):
-                await waiting
+        # No line was answered on: nobody is told that it was done, or that it was not.
+        told = await asyncio.gather(doing, reading, return_exceptions=True)
+        assert [type(one) for one in told] == [StoreUnreachable, StoreUnreachable]
+        assert losing.hits[Fault.STALL]
+        with pytest.raises(StoreError, match="is closed"):
+            await store.executions()
+        # What was in doubt comes no more behind another who goes on.
+        await moves("e1")(other)
+        log = await other.events("e1")
+        assert verify(log).fault == ""
+        assert [e.type for e in log[-2:]] == ["dispatch.acked"] * 2
+        assert do(postgres, EVENTS.format("e1")) == [(len(log),)]
 
     play(loop, postgres, losing, body, short=short)
 

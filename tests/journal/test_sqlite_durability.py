@@ -1,7 +1,8 @@
 """What a commit costs and when it is answered: syncs counted at the file, deferral, and leases kept alive."""
 
 import asyncio
-import time
+import threading
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from rebuno.errors import LeaseSuperseded, StoreError
 from rebuno.journal.chain import event_hash
 from rebuno.journal.records import ExecutionWrite, Lease
 from rebuno.journal.sqlite import SQLiteStore
+from rebuno.journal.sqlite.committer import Committer
 from rebuno.journal.sqlite.log import LONG
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
 from tests.journal.builders import approval, asking, batch, event, execution, in_loop, started, written
-from tests.kernel.served import eventually
+from tests.kernel.served import PATIENCE, eventually
 
 
 @in_loop
@@ -43,13 +45,25 @@ async def test_one_sync_for_a_group(tmp_path: Path) -> None:
     store = await SQLiteStore.open(tmp_path / "store.db", vfs=counter.vfs)
     for n in range(31):
         await started(store, f"e{n}")
-    counter.on_sync = lambda: time.sleep(0.02)
+    loop, syncing, handed = threading.get_ident(), threading.Event(), threading.Event()
+
+    def on_sync() -> None:
+        syncing.set()
+        # The event loop commits what it finds alone, and hands nothing over meanwhile.
+        if threading.get_ident() != loop:
+            assert handed.wait(PATIENCE)
+
+    async def waits() -> bool:
+        return syncing.is_set()
+
+    counter.on_sync = on_sync
     counter.reset()
     made = [batch(f"e{n}") for n in range(31)]
     store.write(made[0])
-    await asyncio.sleep(0.01)
+    await eventually(waits)
     for one in made[1:]:
         store.write(one)
+    handed.set()
     await asyncio.gather(*(one.committed for one in made))
     assert counter.reset() == 2
     await store.close()
@@ -103,11 +117,11 @@ async def test_events_carry_the_clock_even_where_it_is_set_back(tmp_path: Path) 
     await store.close()
 
 
-async def _renewed(store: SQLiteStore, clock: FixedClock) -> None:
-    """Waits until the lease of `e1` runs for 30 s from now."""
+async def _renewed(store: SQLiteStore, clock: FixedClock, id: str = "e1") -> None:
+    """Waits until the lease of this execution runs for 30 s from now."""
 
     async def renewed() -> bool:
-        return (await store.execution("e1")).lease_until == clock.now() + 30
+        return (await store.execution(id)).lease_until == clock.now() + 30
 
     await eventually(renewed)
 
@@ -117,15 +131,19 @@ async def test_a_kept_lease_is_renewed_until_it_is_dropped(tmp_path: Path) -> No
     """The row's `lease_until` moves to 30 s from now by itself."""
     clock = FixedClock()
     store = await SQLiteStore.open(tmp_path / "store.db", clock=clock, renew_seconds=0.02)
-    lease = await started(store)
+    lease, other = await started(store, "e1"), await started(store, "e2")
     store.keep(lease)
+    store.keep(other)
     clock.advance(100)
-    await _renewed(store, clock)
+    await _renewed(store, clock, "e1")
     store.drop(lease)
-    await store.execution("e1")
     clock.advance(100)
-    await asyncio.sleep(0.1)
-    assert (await store.execution("e1")).lease_until == clock.now() - 70
+    # One commit renews all that are kept. A first one may have begun before this one was dropped.
+    await _renewed(store, clock, "e2")
+    then = (await store.execution("e1")).lease_until
+    clock.advance(100)
+    await _renewed(store, clock, "e2")
+    assert (await store.execution("e1")).lease_until == then
     assert not lease.lost
     await store.close()
 
@@ -149,8 +167,19 @@ async def test_a_kept_lease_that_another_took_is_lost(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_a_busy_file_is_no_verdict_about_a_lease(tmp_path: Path) -> None:
+async def test_a_busy_file_is_no_verdict_about_a_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A renewal that fails is tried again."""
+    renew = Committer.renew
+    failed = threading.Event()
+
+    def renewing(self: Committer, leases: Iterable[Lease], now: float) -> list[Lease]:
+        try:
+            return renew(self, leases, now)
+        except apsw.BusyError:
+            failed.set()
+            raise
+
+    monkeypatch.setattr(Committer, "renew", renewing)
     clock = FixedClock()
     path = tmp_path / "store.db"
     store = await SQLiteStore.open(path, clock=clock, renew_seconds=0.02, busy_timeout=0.01)
@@ -159,7 +188,11 @@ async def test_a_busy_file_is_no_verdict_about_a_lease(tmp_path: Path) -> None:
     other = apsw.Connection(str(path))
     other.set_busy_timeout(5000)
     other.execute("BEGIN IMMEDIATE")
-    await asyncio.sleep(0.1)
+
+    async def tried() -> bool:
+        return failed.is_set()
+
+    await eventually(tried)
     other.execute("ROLLBACK")
     other.close()
     clock.advance(7)

@@ -111,6 +111,7 @@ class Attempt:
         await self._moment()
 
         async def body(path: str, before: list[Any]) -> Any:
+            await self._dies()
             self._world.bodies[key] += 1
             await self._moment()
             for _ in range(call.pause):
@@ -149,6 +150,10 @@ class Attempt:
         self._moments += 1
         if self._moments == self._cut:
             self._interrupt()
-        if self._moments >= self._cut:
-            # Dead: a task that comes here does nothing more.
+        await self._dies()
+
+    async def _dies(self) -> None:
+        # After the cut the attempt is dead. The event loop may still begin bodies that a killed process would not have
+        # begun: they do nothing and are not counted.
+        if 0 < self._cut <= self._moments:
             await asyncio.get_running_loop().create_future()

@@ -13,6 +13,7 @@ from rebuno.policy.compile import compile_text
 from rebuno.policy.facets.shell import script
 from rebuno.policy.facets.sql import tree
 from rebuno.policy.matcher import read_ahead
+from tests.sdk.support import Crash
 
 pytestmark = pytest.mark.anyio
 
@@ -156,6 +157,85 @@ async def test_a_cancelled_step_leaves_the_history_to_its_thread(
     async with rebuno.open(tmp_path / "a.db", policy=policy) as kernel:
         await kernel.run(handler, id="a", agent="a", input="/a " * 10_000)
     assert (ended, inside) == ([1], [])
+
+
+REVISED = {
+    "denied": 'default allow\nrule r { deny tool "shell" when any program of args.text == "ls" }',
+    "asked about": 'default allow\nrule r { require approval for tool "shell" when any program of args.text == "ls" }',
+    "allowed": 'default allow\nrule r { deny tool "shell" when any program of args.text == "rm" }',
+}
+
+
+@pytest.mark.parametrize("revised", REVISED)
+@pytest.mark.parametrize("done", [False, True])
+async def test_a_recorded_step_is_decided_about_again_beside_the_loop(
+    revised: str, done: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resumed handler submits its long text under a bundle that has changed: the outcome is that of a short one.
+    `done`: the step had its result before."""
+    policy = compile_text(REVISED[revised])
+    threads = _watched(monkeypatch, type(policy), "decide")
+    outcomes = []
+    for text in ("ls", "ls; " * 1_500):
+        dying = _handler(text, dies=True, done=done)
+        async with rebuno.open(tmp_path / f"{len(text)}.db", policy=compile_text("default allow")) as kernel:
+            with pytest.raises(Crash):
+                await kernel.run(dying, id="a", agent="a")
+        threads.clear()
+        async with rebuno.open(tmp_path / f"{len(text)}.db", policy=policy) as kernel:
+            run = await kernel.run(_handler(text, dies=False, done=True), id="a", agent="a")
+        outcomes.append((run.status, run.output))
+        heavy = {thread.rpartition("_")[0] for thread in threads} <= {"rebuno-heavy", "rebuno-long"}
+        assert (heavy, bool(threads)) == (len(text) > 2, True)
+    assert outcomes[0] == outcomes[1]
+
+
+def _handler(text: str, *, dies: bool, done: bool) -> Callable[[], Any]:
+    # One that submits a text; it `dies` in the body, or behind it where that is `done`.
+    def body(args: Any) -> str:
+        if dies and not done:
+            raise Crash
+        return "done"
+
+    async def handler() -> Any:
+        value = await rebuno.wrap_tool("shell", body, args_schema={"properties": {"text": {}}})(text=text)
+        if dies:
+            raise Crash
+        return value
+
+    return handler
+
+
+async def test_a_waiting_question_is_looked_at_again_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person was asked about a long text, and today's bundle denies it."""
+    handler = _handler("ls; " * 1_500, dies=False, done=True)
+    async with rebuno.open(tmp_path / "a.db", policy=compile_text(REVISED["asked about"])) as kernel:
+        assert (await kernel.run(handler, id="a", agent="a")).status == "blocked"
+    policy = compile_text(REVISED["denied"])
+    threads = _watched(monkeypatch, type(policy), "decide")
+    async with rebuno.open(tmp_path / "a.db", policy=policy) as kernel:
+        assert "done" not in str((await kernel.run(handler, id="a", agent="a")).output)
+    assert {thread.rpartition("_")[0] for thread in threads} <= {"rebuno-heavy", "rebuno-long"}
+    assert threads
+
+
+async def test_a_granted_long_step_starts_by_what_was_decided_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who must be asked is not recorded: the same bundle is asked again."""
+    policy = compile_text(REVISED["asked about"])
+    handler = _handler("ls; " * 1_500, dies=False, done=True)
+    threads = _watched(monkeypatch, type(policy), "decide")
+    async with rebuno.open(tmp_path / "a.db", policy=policy) as kernel:
+        assert (await kernel.run(handler, id="a", agent="a")).status == "blocked"
+        (question,) = await kernel.operator.approvals()
+        await kernel.operator.grant(question.id, decided_by="ann")
+        threads.clear()
+        assert (await kernel.run(handler, id="a", agent="a")).output == "done"
+    assert {thread.rpartition("_")[0] for thread in threads} <= {"rebuno-heavy", "rebuno-long"}
+    assert threads
 
 
 def test_only_the_facets_that_a_policy_uses_read_ahead() -> None:

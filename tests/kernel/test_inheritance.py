@@ -231,7 +231,10 @@ def test_a_fork_of_a_pinned_run_is_judged_by_todays_bundle(play: Play, keeps: bo
     async def scenario(b: Bench) -> None:
         source = await pinned(b)
         at = await retry_point(b.store, source)
-        forked = await fork(b.store, source, at, key="fork", pinned=keeps)
+        if keeps:
+            forked = await fork(b.store, source, at, key="fork", pinned=True)
+        else:
+            forked = await fork(b.store, source, at, key="fork")
         assert forked.pinned is keeps
         assert forked.digest == OPEN.digest
         await b.begin(DENIES, key="fork")

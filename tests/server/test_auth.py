@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rebuno.errors import NotFoundError, UnauthorizedError, ValidationError
+from rebuno.errors import NotFoundError, StoreUnreachable, UnauthorizedError, ValidationError
 from rebuno.journal.records import Agent, ApiKey
 from rebuno.kernel.served.kernel import Dispatched, Serving
 from rebuno.sdk import signing
@@ -241,3 +241,18 @@ def test_operators_are_known_by_their_tokens(reason: str, require: bool, given: 
     caller = asyncio.run(tokens.caller(headers))
     assert caller.name == name
     assert caller.scopes == ({"executions:read"} if name == "reader" else auth.ALL)
+
+
+class _Away(_Known):
+    """Its store does not answer."""
+
+    async def key(self, token: str) -> ApiKey | None:
+        raise StoreUnreachable("the store cannot be reached")
+
+
+def test_the_bootstrap_token_needs_no_store() -> None:
+    """Anyone who has it can look at a server whose store is away; of another token nobody says that it is wrong."""
+    tokens = auth.Tokens(_Away(), "the bootstrap", require=True)
+    assert asyncio.run(tokens.caller({"authorization": "Bearer the bootstrap"})).name == auth.BOOTSTRAP
+    with pytest.raises(StoreUnreachable):
+        asyncio.run(tokens.caller({"authorization": "Bearer a key's token"}))

@@ -8,7 +8,7 @@ import pytest
 from rebuno.model import identity
 from rebuno.model.bounds import Bounds
 from rebuno.server import routes
-from tests.server.support import BEARER, Running, play
+from tests.server.support import BEARER, Running, agent, play
 
 AGENT = {"id": "agent", "webhook_url": "http://127.0.0.1:9/", "secret": "a-secret-of-16-letters"}
 JSON = {**BEARER, "content-type": "application/json"}
@@ -62,10 +62,10 @@ def test_a_long_body_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) ->
             threads.append(("parse", threading.current_thread().name.rpartition("_")[0]))
         return parse(text, *args, **named)
 
-    def writing(value: Any, *args: Any) -> str:
+    def writing(value: Any, *args: Any, **named: Any) -> str:
         if isinstance(value, list):
             threads.append(("canonical", threading.current_thread().name.rpartition("_")[0]))
-        return canonical(value, *args)
+        return canonical(value, *args, **named)
 
     async def scenario(server: Running) -> None:
         await server.post("/v0/agents", AGENT, status=201)
@@ -78,3 +78,39 @@ def test_a_long_body_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) ->
 
     play(scenario)
     assert threads[:2] == [("parse", "rebuno-heavy"), ("canonical", "rebuno-heavy")]
+
+
+def test_what_a_large_body_holds_is_never_read_on_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an input that an attempt begins with, as arguments, as a result and as an output."""
+    threads: list[tuple[str, bool]] = []
+
+    def watch(name: str) -> None:
+        work = getattr(identity, name)
+
+        def working(value: Any, *args: Any, **named: Any) -> Any:
+            found = work(value, *args, **named)
+            text = found if name == "canonical" else value
+            if len(text) > identity.LARGE:
+                steps = named.get("in_steps", name != "canonical")
+                threads.append((threading.current_thread().name.rpartition("_")[0], steps))
+            return found
+
+        monkeypatch.setattr(identity, name, working)
+
+    async def scenario(server: Running) -> None:
+        long = "b" * (identity.LARGE + 1)
+        rules = 'bundle b\ndefault allow\nrule r { deny tool "t" when args.a == "c" or input == "d" }\n'
+        async with agent(server, bundle=rules) as one:
+            for name in ("parse", "reread", "canonical"):
+                watch(name)
+            await server.post("/v0/executions", {"agent_id": "agent", "input": long}, status=201)
+            execution = await one.take()
+            said = await one.submit(execution, "t", {"a": long}, submission=1)
+            assert said["decision"] == "proceed"
+            path = f"/v0/executions/{execution}"
+            await one.said("POST", f"{path}/steps/{said['step_id']}/complete", {"result": long})
+            await one.said("POST", f"{path}/complete", {"output": long}, status=204)
+
+    play(scenario)
+    assert len(threads) >= 8
+    assert set(threads) == {("rebuno-long", True)}

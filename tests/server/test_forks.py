@@ -37,13 +37,13 @@ def test_nobody_runs_under_rules_that_they_may_not_choose() -> None:
             made = await server.post(EXECUTIONS, {"agent_id": "agent"}, status=201)
             assert (await a.submit(await a.take()))["decision"] == "denied"
             await forked(server, made["id"], plain, 403, policy_bundle=ALLOWS)
-            await forked(server, made["id"], plain, 403, keep_policy=True)
             source = made["id"]
             own = await forked(server, source, may, policy_bundle=ALLOWS)
             assert (await a.submit(await a.take()))["decision"] == "proceed"
             again = await forked(server, own["id"], plain)
             assert await a.take() == again["id"]
             assert (await a.submit(again["id"]))["decision"] == "denied"
+            await forked(server, made["id"], plain, 403, keep_policy=True)
             await forked(server, own["id"], plain, 403, keep_policy=True)
             kept = await forked(server, own["id"], may, keep_policy=True)
             assert await a.take() == kept["id"]

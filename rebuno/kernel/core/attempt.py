@@ -29,7 +29,7 @@ from rebuno.model.answer import Said
 from rebuno.model.decision import Decision
 from rebuno.model.step import Idempotency
 from rebuno.policy.matcher.dependencies import LooksBack
-from rebuno.policy.matcher.facts import History
+from rebuno.policy.matcher.facts import Facts, History
 from rebuno.policy.matcher.policy import Policy
 
 # Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
@@ -60,13 +60,20 @@ class Attempt:
     """
 
     def __init__(
-        self, store: Store, policy: Policy, execution: Execution, lease: Lease, approvals: Iterable[Approval]
+        self,
+        store: Store,
+        policy: Policy,
+        execution: Execution,
+        lease: Lease,
+        approvals: Iterable[Approval],
+        input: object,
     ) -> None:
         self.store = store
         self.policy = policy
         self.execution = execution
         self.lease = lease
-        self.input = identity.parse(execution.input)
+        # `execution.input`, read: a long one is read beside the event loop.
+        self.input = input
         # The execution that began this one; anyone who makes an attempt of a fork looks it up.
         self.parent = execution.spawned_execution_id or execution.forked_from
         self._looks_back = LooksBack(policy)
@@ -92,12 +99,15 @@ class Attempt:
         # Whether steps were counted by their ids alone.
         self._in_order = False
         self._judged: dict[str, Decision] = {}
+        self._layers: dict[str, tuple[Decision, ...]] = {}
         self._basis = Basis()
         self._stale = False
         self._writes = 0
         self._in_flight: dict[Commit, Batch] = {}
         self._rereading: asyncio.Task[None] | None = None
         self._held: list[tuple[NewEvent, StepWrite]] = []
+        # The arguments of the step that was decided about last in another thread, by its id: they are long.
+        self.read: dict[str, Any] = {}
         # A decision that is made in another thread, which looks at `history`; see `heavy`.
         self.deciding: asyncio.Future[Any] | None = None
 
@@ -192,16 +202,39 @@ class Attempt:
 
     def today(self, step: Step) -> Decision:
         """What today's bundle says about a recorded step, on the facts of its first submission."""
+        return facts.as_recorded(step) if step.digest == self.policy.digest else self.judge(step)
+
+    def judge(self, step: Step) -> Decision:
+        """The same, whatever bundle decided when it was recorded."""
         if step.step_id not in self._judged:
-            self._judged[step.step_id] = facts.today(
-                self.policy,
-                step,
-                agent=self.execution.agent_id,
-                input=self.input,
-                past=self.past,
-                parent=self.parent,
-            )
+            self._judged[step.step_id] = self.policy.decide(self.facts_of(step))
         return self._judged[step.step_id]
+
+    def layers_of(self, step: Step) -> tuple[Decision, ...]:
+        """What the layers of today's policy say about a recorded step."""
+        if self.policy.layers and step.step_id not in self._layers:
+            looked_at = self.facts_of(step)
+            self._layers[step.step_id] = tuple([layer.decide(looked_at) for layer in self.policy.layers])
+        return self._layers.get(step.step_id, ())
+
+    def facts_of(self, step: Step, past: History | None = None) -> Facts:
+        """The facts of a recorded step's first submission, looking back on `past`, else on all that is known."""
+        agent, past = self.execution.agent_id, self.past if past is None else past
+        return facts.of_known(step, agent=agent, input=self.input, past=past, parent=self.parent)
+
+    def judged(self, step_id: str) -> bool:
+        """Whether `judge` has its answer already."""
+        return step_id in self._judged
+
+    def keep_judged(self, step_id: str, decision: Decision, layers: tuple[Decision, ...]) -> None:
+        """Takes what `judge` and, where there are any, `layers_of` would say."""
+        self._judged[step_id] = decision
+        if layers:
+            self._layers[step_id] = layers
+
+    def _judge_anew(self) -> None:
+        self._judged.clear()
+        self._layers.clear()
 
     async def known(self, step_id: str) -> Step | None:
         """What the journal knows of a step; unless that is how it ended, all that it knows has been read by then."""
@@ -226,6 +259,7 @@ class Attempt:
         self.recorded.visit(step_id)
         if self._judged:
             self._judged.pop(step_id, None)
+            self._layers.pop(step_id, None)
 
     def knows(self, step_id: str) -> bool:
         """Whether this attempt has come to a recorded step, or recorded it itself."""
@@ -388,7 +422,7 @@ class Attempt:
             if execution.status.terminal:
                 self.ended = True
             self.execution, self.head, self.recorded = execution, execution.head_seq, recorded
-            self._judged.clear()
+            self._judge_anew()
             self._basis = Basis()
             self._stale = False
         finally:
@@ -398,13 +432,17 @@ class Attempt:
         """A body of this attempt is about to run: from now on its step may have done something."""
         self.bodies.add(step.step_id)
         if self._looks_back.about(step.kind, step.target):
-            self.history.append(facts.started(step, NEWEST))
+            args = self.read.pop(step.step_id, None) or identity.parse(step.args)
+            self.history.append(facts.started(step, NEWEST, args))
 
     def succeeded(self, step: Step, value: object) -> None:
         """Adds a success of this attempt, with the result as a JSON value, to the evidence."""
         self.recorded.weight += len(step.args) + len(step.result or "")
         if self._looks_back.about(step.kind, step.target):
-            self.history.append(facts.ended(step, NEWEST, identity.parse(step.args), value))
+            # Long arguments take long to read, and its start has them.
+            began = next((one for one in reversed(self.history.evidence) if one.step == step.step_id), None)
+            args = identity.parse(step.args) if began is None else began.args
+            self.history.append(facts.ended(step, NEWEST, args, value))
 
     def forget(self) -> None:
         """Lets go of what was read and counted, after the end: references in a circle may keep the rest for long."""

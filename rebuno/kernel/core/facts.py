@@ -22,10 +22,9 @@ def history(steps: Iterable[Step], approvals: Iterable[Approval]) -> History:
     return History(evidence)
 
 
-def started(step: Step, seq: int) -> Evidence:
-    """What the start of a step leaves behind; `seq` is the number of its event."""
-    args, status = identity.parse(step.args), StepStatus.EXECUTING
-    return Evidence(seq, step.kind, step.target, args, status=status, step=step.step_id)
+def started(step: Step, seq: int, args: object) -> Evidence:
+    """What the start of a step leaves behind; `seq` is the number of its event, `args` a JSON value."""
+    return Evidence(seq, step.kind, step.target, args, status=StepStatus.EXECUTING, step=step.step_id)
 
 
 def ended(step: Step, seq: int, args: object, result: object = None) -> Evidence:
@@ -44,7 +43,7 @@ def of_step(step: Step) -> list[Evidence]:
     """What a recorded step leaves behind."""
     if not step.started_seq:
         return []
-    start = started(step, step.started_seq)
+    start = started(step, step.started_seq, identity.parse(step.args))
     if not step.status.terminal:
         return [start]
     result = None if step.result is None else identity.parse(step.result)
@@ -55,8 +54,13 @@ def today(policy: Policy, step: Step, *, agent: str, input: object, past: Histor
     """What today's bundle says about a recorded step: what was recorded, where that was this very bundle; else what it
     says about the facts of the step's first submission."""
     if step.digest == policy.digest:
-        return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
+        return as_recorded(step)
     return policy.decide(of_known(step, agent=agent, input=input, past=past, parent=parent))
+
+
+def as_recorded(step: Step) -> Decision:
+    """What was decided about a step when it was recorded."""
+    return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
 
 
 def of_known(step: Step, *, agent: str, input: object, past: History, parent: str = "") -> Facts:

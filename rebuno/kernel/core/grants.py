@@ -5,7 +5,6 @@ from enum import StrEnum
 from typing import Final
 
 from rebuno.journal.records import Approval, Step
-from rebuno.kernel.core import facts
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.divergence import guard
 from rebuno.kernel.core.effects import Identified
@@ -93,19 +92,19 @@ def _good(attempt: Attempt, grant: Approval, wanted: Terms, *, lasts: float | No
     return grant.status == "granted" and fresh and agreed(wanted.panels, granters(grant))
 
 
-def _layers(attempt: Attempt, step: Identified | Step) -> list[Decision]:
-    agent, input, parent = attempt.execution.agent_id, attempt.input, attempt.parent
+def _layers(attempt: Attempt, step: Identified | Step) -> Collection[Decision]:
     if isinstance(step, Step):
-        looked_at = facts.of_known(step, agent=agent, input=input, past=attempt.past, parent=parent)
-    else:
-        looked_at = Facts(
-            step.kind,
-            step.target,
-            identity.parse(step.args),
-            agent=agent,
-            input=input,
-            history=attempt.past,
-            now=attempt.store.now(),
-            parent=parent,
-        )
+        return attempt.layers_of(step)
+    if not attempt.policy.layers:
+        return ()
+    looked_at = Facts(
+        step.kind,
+        step.target,
+        identity.parse(step.args),
+        agent=attempt.execution.agent_id,
+        input=attempt.input,
+        history=attempt.past,
+        now=attempt.store.now(),
+        parent=attempt.parent,
+    )
     return [layer.decide(looked_at) for layer in attempt.policy.layers]

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from rebuno.errors import ValidationError
 from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.heavy import lacks_judgement
 from rebuno.model import identity
 from rebuno.model.answer import Answer, Said, Say
 from rebuno.model.decision import Verdict
@@ -59,6 +60,8 @@ def _counted(attempt: Attempt, said: Said) -> tuple[Any] | Answer | None:
     else:
         return None
     # The recorded verdict let it run, and stands while the digest does.
+    if lacks_judgement(attempt, known):
+        return None
     if known.digest != attempt.policy.digest and attempt.today(known).verdict is Verdict.DENY:
         return None
     if answer is not None:

@@ -7,7 +7,6 @@ import uuid_utils
 from rebuno.errors import ConflictError
 from rebuno.journal.records import Approval, ApprovalWrite, NewEvent, Step, StepWrite
 from rebuno.kernel.core import events as words
-from rebuno.kernel.core import facts
 from rebuno.kernel.core.ask import ask, denied
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Change
@@ -100,9 +99,7 @@ def _in_full(attempt: Attempt, known: Step, today: Decision) -> Decision:
     and the same facts under the same bundle give it again."""
     if known.digest != attempt.policy.digest:
         return today
-    agent, input, parent = attempt.execution.agent_id, attempt.input, attempt.parent
-    past = facts.of_known(known, agent=agent, input=input, past=attempt.past, parent=parent)
-    judged = attempt.policy.decide(past)
+    judged = attempt.judge(known)
     return Decision(
         today.verdict,
         today.rule_id,

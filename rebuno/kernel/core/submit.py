@@ -11,7 +11,7 @@ from rebuno.kernel.core import limits
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.decide import at_once, fresh
 from rebuno.kernel.core.effects import Change, Identified
-from rebuno.kernel.core.heavy import LONG, is_heavy, read_ahead
+from rebuno.kernel.core.heavy import is_heavy, judge_again
 from rebuno.kernel.core.identify import identify
 from rebuno.kernel.core.settle import settle
 from rebuno.model.answer import Answer, Say, Submission, Unheard
@@ -105,8 +105,7 @@ async def _answer(attempt: Attempt, step: Identified, wait: bool) -> Answer:
     while True:
         known = await attempt.known(step.step_id)
         attempt.check()
-        if known is not None and len(step.args) > LONG:
-            await read_ahead(attempt, step.args)
+        while known is not None and await judge_again(attempt, known):
             known = await attempt.known(step.step_id)
             attempt.check()
         if known is None:

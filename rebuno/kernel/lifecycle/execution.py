@@ -4,6 +4,7 @@ import sys
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import uuid_utils
@@ -25,6 +26,7 @@ from rebuno.kernel.core import facts
 from rebuno.kernel.core.attempt import Attempt, load
 from rebuno.kernel.core.divergence import diverged
 from rebuno.kernel.core.effects import Changes
+from rebuno.kernel.core.heavy import LONG, LONG_FOR_ALL, beside, read
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.settle import withdraw
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
@@ -171,9 +173,10 @@ def _started(execution: Execution, policy: Policy) -> NewEvent:
 
 async def _attempt(store: Store, policy: Policy, execution: Execution, approvals: Iterable[Approval]) -> Attempt:
     parent = await began_by(store, execution)
+    input = await read(execution.input)
     lease = Lease(execution.id, execution.attempt, store.holder.owner)
     store.keep(lease)
-    attempt = Attempt(store, policy, execution, lease, approvals)
+    attempt = Attempt(store, policy, execution, lease, approvals, input)
     attempt.parent = parent
     return attempt
 
@@ -184,7 +187,7 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
     changes = Changes()
     if any(approval.status == "pending" for approval in asked):
         steps, approvals = await load(store, execution.id)
-        changes = judge_waiting(policy, execution, steps, approvals, await began_by(store, execution))
+        changes = await judge_waiting(policy, execution, steps, approvals, await began_by(store, execution))
     gone = {write.approval.id for write in changes.approvals}
     waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())
     if waits:
@@ -221,11 +224,19 @@ async def _take_over(store: Store, policy: Policy, execution: Execution) -> Atte
     return await _attempt(store, policy, execution, asked)
 
 
-def judge_waiting(
+async def judge_waiting(
     policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval], parent: str
 ) -> Changes:
     """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies. `parent` is the
-    execution that began this one."""
+    execution that began this one. Long texts are decided about beside the event loop."""
+    size = len(execution.input) + sum(len(step.args) + len(step.result or "") for step in steps.values())
+    work = partial(_judged_waiting, policy, execution, steps, approvals, parent)
+    return work() if size <= LONG else await beside(work, long=size > LONG_FOR_ALL)
+
+
+def _judged_waiting(
+    policy: Policy, execution: Execution, steps: dict[str, Step], approvals: dict[str, Approval], parent: str
+) -> Changes:
     changes = Changes()
     past = facts.history(steps.values(), approvals.values())
     input = identity.parse(execution.input)

@@ -13,6 +13,7 @@ from rebuno.errors import LeaseSuperseded, Stale, Terminated
 from rebuno.journal.records import Approval, Basis, Dispatch, Execution, Lease, Step
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import NEWEST, Attempt
+from rebuno.kernel.core.heavy import read
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.recorded_steps import Recorded
 from rebuno.model.execution import ExecutionStatus
@@ -80,6 +81,7 @@ class ServedAttempt(Attempt):
         lease: Lease,
         approvals: Iterable[Approval],
         dispatch: Dispatch | None,
+        input: object,
     ) -> None:
         self.served = store
         self.lock = asyncio.Lock()
@@ -88,12 +90,12 @@ class ServedAttempt(Attempt):
         self.answered: dict[int, str] = {}
         self.dispatch = dispatch
         self.renewed_at = 0.0
-        super().__init__(store, policy, execution, lease, approvals)
+        super().__init__(store, policy, execution, lease, approvals, input)
 
     @classmethod
     async def load(cls, store: ServedStore, policy: Policy, execution: Execution, lease: Lease) -> Self:
         """The attempt that has this lease, as the store knows it. Raises as `reload`."""
-        attempt = cls(store, policy, execution, lease, (), None)
+        attempt = cls(store, policy, execution, lease, (), None, await read(execution.input))
         attempt.parent = await began_by(store, execution)
         await attempt.reload()
         return attempt
@@ -146,7 +148,7 @@ class ServedAttempt(Attempt):
             await self.reload()
             return
         self.execution, self.head, self.recorded, self.dispatch = again, again.head_seq, recorded, dispatch
-        self._judged.clear()
+        self._judge_anew()
         self._freed.clear()
         self._basis = Basis()
         self._stale = False

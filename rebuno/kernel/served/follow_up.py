@@ -79,7 +79,7 @@ class Aftermath:
             if execution.status is not ExecutionStatus.BLOCKED:
                 return
             steps, approvals = await load(self._store, execution_id)
-            changes = judge_waiting(policy, execution, steps, approvals, await began_by(self._store, execution))
+            changes = await judge_waiting(policy, execution, steps, approvals, await began_by(self._store, execution))
             if not changes.events:
                 return
             approvals |= {write.approval.id: write.approval for write in changes.approvals}

@@ -8,10 +8,11 @@ from typing import Any
 from rebuno.errors import ConflictError, NotFoundError
 from rebuno.journal.records import ExecutionWrite, Step, StepWrite
 from rebuno.kernel.core import events
+from rebuno.kernel.core.heavy import read
 from rebuno.kernel.lifecycle.execution import end
 from rebuno.kernel.served.attempt import ServedAttempt
 from rebuno.kernel.served.subagents import awaited, tell_parent
-from rebuno.model import identity, usage
+from rebuno.model import usage
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Kind, StepStatus
 
@@ -46,6 +47,7 @@ async def report(
         ConflictError: it does not execute.
         Terminated, LeaseSuperseded, StoreError
     """
+    value = None if error is not None else await read(result or "null")
     async with attempt.lock:
         while True:
             await attempt.current()
@@ -54,7 +56,7 @@ async def report(
             if isinstance(step, Settled):
                 return step
             with attempt.trying():
-                return await _record(attempt, step, result, error, raised)
+                return await _record(attempt, step, (result, value), error, raised)
 
 
 async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
@@ -71,12 +73,15 @@ async def _running(attempt: ServedAttempt, step_id: str) -> Step | Settled:
     return step
 
 
-async def _record(attempt: ServedAttempt, step: Step, result: str | None, error: str | None, raised: str) -> Settled:
+async def _record(
+    attempt: ServedAttempt, step: Step, result: tuple[str | None, Any], error: str | None, raised: str
+) -> Settled:
+    # `result` is its text, and what that reads as.
     if error is not None:
         row = replace(step, status=StepStatus.FAILED, error=error)
     else:
-        row = replace(step, status=StepStatus.SUCCEEDED, result=result)
-        value = identity.parse(result or "null")
+        text, value = result
+        row = replace(step, status=StepStatus.SUCCEEDED, result=text)
         if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
             row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         attempt.succeeded(row, value)

@@ -16,6 +16,7 @@ from rebuno.kernel.core import limits
 from rebuno.kernel.core.decide import fresh
 from rebuno.kernel.core.divergence import instead_of
 from rebuno.kernel.core.effects import Change, Identified
+from rebuno.kernel.core.heavy import judge_again
 from rebuno.kernel.core.identify import identify
 from rebuno.kernel.core.settle import settle
 from rebuno.kernel.lifecycle.dispatch import discarded, queued
@@ -141,6 +142,9 @@ class _Request:
 
     async def _known(self, known: Step, idempotency: Idempotency) -> tuple[Answer, Change | None]:
         attempt = self._attempt
+        # INVARIANT: under the attempt's lock nobody else here changes the step; what other replicas do is `Stale`.
+        while await judge_again(attempt, known):
+            attempt.check()
         if known.status is StepStatus.EXECUTING and known.attempt < attempt.lease.attempt:
             child = await attempt.served.child(known.step_id)
             if child is not None and child.status.terminal:

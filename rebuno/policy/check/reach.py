@@ -17,15 +17,25 @@ from rebuno.policy.syntax.diagnostics import Code, Report, line_of
 _MOST: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
 class _Ruling:
     """A rule with its patterns and what it asks; `always` where it asks nothing."""
 
-    at: int
-    rule: s.Rule
-    patterns: tuple[Pattern, ...]
-    asked: Asked
-    always: bool
+    __slots__ = ("_asked", "_formulas", "always", "at", "patterns", "rule")
+
+    def __init__(self, at: int, rule: s.Rule, formulas: Formulas) -> None:
+        self.at = at
+        self.rule = rule
+        self.patterns = patterns(rule.subject, _lists(formulas.values))
+        self.always = not any(isinstance(clause, s.When | s.Unless) for clause in rule.clauses)
+        self._formulas = formulas
+        self._asked: Asked | None = None
+
+    @property
+    def asked(self) -> Asked:
+        """What it asks. Few rules are compared with others, so it is taken apart only where one is."""
+        if self._asked is None:
+            self._asked = Asked(self._formulas.rule(self.rule), sure=self.rule.verdict == "allow")
+        return self._asked
 
 
 def check_reach(bundle: s.Bundle, formulas: Formulas, report: Report, *, warn: bool = True) -> None:
@@ -36,19 +46,13 @@ def check_reach(bundle: s.Bundle, formulas: Formulas, report: Report, *, warn: b
     earlier = _Shelves(_Earlier(), _Earlier())
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
     for at, rule in enumerate(rules):
-        ruling = _ruling(at, rule, formulas)
+        ruling = _Ruling(at, rule, formulas)
         hiding = _hiding(ruling, earlier, formulas.around)
         if hiding is not None:
             _unreachable(ruling, hiding, report)
         elif warn:
             _order(ruling, earlier, formulas, report)
         (earlier.always if ruling.always else earlier.asking).add(ruling)
-
-
-def _ruling(at: int, rule: s.Rule, formulas: Formulas) -> _Ruling:
-    always = not any(isinstance(clause, s.When | s.Unless) for clause in rule.clauses)
-    asked = Asked(formulas.rule(rule), sure=rule.verdict == "allow")
-    return _Ruling(at, rule, patterns(rule.subject, _lists(formulas.values)), asked, always)
 
 
 def _lists(values: Mapping[str, Any]) -> Mapping[str, Sequence[object]]:
@@ -141,7 +145,7 @@ def _hiding(ruling: _Ruling, earlier: _Shelves, around: Surroundings) -> list[_R
             hiding[always[0].at] = always[0]
             continue
         asking = earlier.asking.covering(pattern)
-        used = implied(ruling.asked, [one.asked for one in asking], around)
+        used = implied(ruling.asked, [one.asked for one in asking], around) if asking else None
         if used is None:
             return None
         hiding.update((asking[at].at, asking[at]) for at in used)

@@ -17,13 +17,18 @@ _TOKEN: Final = re.compile(
     r'[ \n]*(?:(?P<text>r"[^"\n]*"|"(?:[^"\\\n]|\\.)*")|(?P<word>[A-Za-z_][A-Za-z0-9_-]*)'
     r"|(?P<time>[0-9]+[a-z][a-z0-9]*)|(?P<count>[0-9]+(?![A-Za-z0-9_.]))|(?P<sign>==|[][(){},.]))"
 )
+# `any text of args.a["b"]`, and `is not list` behind it: most of what such rules hold, each in one look.
+_OPERAND: Final = re.compile(
+    r"(?:(any|no)[ \n]+(text)[ \n]+of[ \n]+)?((args|target|agent)(?![A-Za-z0-9_-])"
+    r'((?:\.[A-Za-z_][A-Za-z0-9_]*(?!-)|\["(?:[^"\\\n]|\\.)*"\])*))'
+)
+_PART: Final = re.compile(r'\.([A-Za-z_][A-Za-z0-9_]*)|\[("(?:[^"\\\n]|\\.)*")\]')
+_IS: Final = re.compile(r"[ \n]+is[ \n]+(?:(not)[ \n]+)?(list|object|null)(?![A-Za-z0-9_-])")
 _BLANK: Final = re.compile(r"(?:[ \n]|#[^\n]*\n)*")
 _VERDICTS: Final = {"allow": "allow", "deny": "deny", "require": "require_approval"}
 _KINDS: Final = frozenset(("tool", "llm", "local"))
-_TYPES: Final = frozenset(("list", "object", "null"))
 _OPS: Final = {"==": s.Op.EQ, "contains": s.Op.CONTAINS, "matches": s.Op.MATCHES}
 _QUANTIFIERS: Final = {"any": s.Quantifier.ANY, "no": s.Quantifier.NO}
-_ROOTS: Final = frozenset(("args", "target", "agent"))
 _DEEPEST: Final = 20
 _LONGEST_COUNT: Final = 15  # digits
 
@@ -49,6 +54,10 @@ class _Rules:
         self.at = 0
         self.end = 0  # of the last token taken
         self.next: Token | None = None
+        # The line of the last place, and from where to where it goes.
+        self.line, self.low, self.high = 0, 0, 0
+        # Few ways are asked about, each in many rules.
+        self.parts: dict[str, tuple[s.PathPart, ...]] = {}
 
     # ------------------------------------------------------------ tokens
 
@@ -79,7 +88,17 @@ class _Rules:
             self.take(value)
 
     def span(self, start: int) -> s.Span:
-        return self.lines.span(start, self.end)
+        return self.place(start, self.end)
+
+    def place(self, start: int, end: int) -> s.Span:
+        if not (self.low <= start and end < self.high):
+            found = self.lines.span(start, end)
+            if found.line == found.end_line:
+                self.line, self.low = found.line, start - found.column + 1
+                self.high = self.text.find("\n", end) + 1
+            return found
+        line, low = self.line, self.low
+        return s.Span(line, start - low + 1, line, end - low + 1, start, end, self.lines.path)
 
     def name(self) -> s.Name:
         kind, value, start, _ = self.take()
@@ -235,45 +254,39 @@ class _Rules:
     def test(self) -> s.Test:
         start = self.peek()[2]
         operand = self.operand(start)
-        word = self.take("==", "contains", "matches", "in", "like", "is", "missing")[1]
+        kind = _IS.match(self.text, self.at)
+        if kind is not None:
+            self.at = self.end = kind.end()
+            named = s.Literal(kind[2], self.place(*kind.span(2)))
+            return s.Test(operand, s.Op.IS, named, self.span(start), kind[1] is not None)
+        word = self.take("==", "contains", "matches", "in", "like", "missing")[1]
         if word == "missing":
             return s.Test(operand, s.Op.MISSING, None, self.span(start))
         if word in ("in", "like"):
             right = self.list()
             return s.Test(operand, s.Op.IN if word == "in" else s.Op.LIKE, right, self.span(start))
-        if word == "is":
-            negated = self.sees("not")
-            if negated:
-                self.take()
-            _, kind, begin, _ = self.take(*_TYPES)
-            named = s.Literal(kind, self.span(begin))
-            return s.Test(operand, s.Op.IS, named, self.span(start), negated)
         text = self.string()
         return s.Test(operand, _OPS[word], text, self.span(start))
 
     def operand(self, start: int) -> s.Operand:
-        quantifier = _QUANTIFIERS[self.take()[1]] if self.sees(*_QUANTIFIERS) else None
-        facets: tuple[s.Name, ...] = ()
-        if quantifier is not None:
-            facets = (s.Name("text", self.lines.span(*self.take("text")[2:])),)
-            self.take("of")
-        path = self.path()
-        return s.Operand(quantifier, facets, (path,), self.span(start))
+        found = _OPERAND.match(self.text, start)
+        if found is None:
+            raise _OtherError
+        quantifier, _, _, root, way = found.groups()
+        self.next = None
+        self.at = self.end = found.end()
+        facets = (s.Name("text", self.place(*found.span(2))),) if quantifier else ()
+        path = s.Path(root, self.way(way), self.span(found.start(3)))
+        return s.Operand(_QUANTIFIERS[quantifier] if quantifier else None, facets, (path,), self.span(start))
 
-    def path(self) -> s.Path:
-        _, root, start, _ = self.take(*_ROOTS)
-        parts: list[s.PathPart] = []
-        # A path holds no blank: the next token stands right behind.
-        while self.text[self.end : self.end + 1] in (".", "[") and self.sees(".", "["):
-            if self.take()[1] == ".":
-                kind, value, begin, _ = self.take()
-                if kind != "word" or begin != self.end - len(value) or "-" in value:
-                    raise _OtherError
-                parts.append(s.Key(value))
-            else:
-                parts.append(s.Key(str(self.string().value), quoted=True))
-                self.take("]")
-        return s.Path(root, tuple(parts), self.span(start))
+    def way(self, text: str) -> tuple[s.PathPart, ...]:
+        parts = self.parts.get(text)
+        if parts is None:
+            parts = self.parts[text] = tuple(
+                s.Key(part[1]) if part[1] else s.Key(literals.string(part[2]), quoted=True)
+                for part in _PART.finditer(text)
+            )
+        return parts
 
     def list(self) -> s.ListLiteral:
         start = self.take("[")[2]

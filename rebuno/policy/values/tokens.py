@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from rebuno.policy.values import windows
 from rebuno.policy.values.json_values import Tri, is_number, type_name, valid
 from rebuno.policy.values.word_edges import (
     CLOSING,
@@ -97,10 +98,13 @@ _SIGN: Final = "[+\\-−]?"
 _CURRENCY: Final = "[$€£¥₹₩₽₺₪฿¢]?"
 # INVARIANT: a digit group beside another one (a card, a telephone number, an IBAN) is no number, nor is a part of
 # `12,50`, of `1'100`, of `1.2.3` or of what begins with a needless zero.
-_NUMBER: Final = re.compile(
+_BEGINS: Final = (
     rf"(?<![^\s{_EDGE}{re.escape(OPENING)},;])(?<![0-9][,;.'’`´])(?<![0-9][ \u00a0\u2000-\u200a\u202f\u205f])"
     rf"(?P<sign>{_SIGN}){_CURRENCY}(?P<second>{_SIGN})"
-    r"(?P<digits>(?:[1-9][0-9]{0,2}(?:,[0-9]{3})++|0|[1-9][0-9]*+)(?:\.[0-9]++)?+)"
+)
+_NUMBER_HEAD: Final = re.compile(rf"{_BEGINS}[0-9]")
+_NUMBER: Final = re.compile(
+    _BEGINS + r"(?P<digits>(?:[1-9][0-9]{0,2}(?:,[0-9]{3})++|0|[1-9][0-9]*+)(?:\.[0-9]++)?+)"
     rf"{_CURRENCY}"
     r"(?![ \u00a0\u2000-\u200a\u202f\u205f][0-9])(?!['’`´][0-9])"
     rf"(?=[{re.escape(STOPS)}]{{0,{MAX_STOPS}}}(?:[\s{_EDGE}{re.escape(CLOSING)}]|\Z))"
@@ -116,8 +120,7 @@ _DATE: Final = re.compile(
 )
 
 
-_LONGEST_DATE: Final = 64
-_WINDOW: Final = 8_192
+LONGEST_DATE: Final = 64
 
 
 def numbers(text: str) -> set[Decimal]:
@@ -131,9 +134,9 @@ def numbers(text: str) -> set[Decimal]:
 
 def found_numbers(text: str) -> Iterator[tuple[Decimal, bool]]:
     """What `numbers` finds, and with False what may be a part of a word: the 5 of `o'5`."""
-    dates = [match.span() for match in _dates(text)]
+    dates = [match.span() for match in windows.each(_DATE, text, ahead=LONGEST_DATE)]
     current = 0
-    for match in _NUMBER.finditer(text):
+    for match in windows.each(_NUMBER, text, ahead=LONGEST_DATE, head=_NUMBER_HEAD):
         start, end = match.span("digits")
         while current < len(dates) and dates[current][1] <= start:
             current += 1
@@ -142,20 +145,6 @@ def found_numbers(text: str) -> Iterator[tuple[Decimal, bool]]:
         number = _value(match)
         if number is not None:
             yield number, not (cut_before(text, match.start()) or cut_after(text, match.end()))
-
-
-def _dates(text: str) -> Iterator[re.Match[str]]:
-    # What `_DATE.finditer` finds. INVARIANT: a search that finds nothing holds the interpreter to its end, so none goes
-    # through more than a window; no date is as long as what a window looks ahead.
-    begin = 0
-    while begin < len(text):
-        end = begin + _WINDOW
-        match = _DATE.search(text, begin, end + _LONGEST_DATE)
-        if match and match.start() < end:
-            yield match
-            begin = match.end()
-        else:
-            begin = end
 
 
 def number(text: str) -> Decimal | None:

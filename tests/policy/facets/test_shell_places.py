@@ -1,6 +1,7 @@
 """Words of a command and redirects are read from where the command stands; where that is in doubt, so is the answer."""
 
 import json
+import random
 from functools import cache
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from rebuno.policy.explain.explain import explain
 from rebuno.policy.facets.path import facets
 from rebuno.policy.facets.path.placed import Placed
+from rebuno.policy.facets.shell import directories, script
 from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.directories import MAX_LETTERS, MAX_NAMES
 from rebuno.policy.matcher.facts import Facts
@@ -415,3 +417,25 @@ def test_the_command_itself_does_not_depend_on_the_place(text: str) -> None:
 def test_the_work_is_bounded(text: str) -> None:
     """Loops inside loops, and thousands of changes, are read in a number of steps that grows with the text alone."""
     assert COMMAND.read(text, AROUND) is not None
+
+
+_COMMANDS = ("cd a", "cd ..", "cd /tmp", "ls x", "pushd b", "popd", "cd $X", "time cd z", "A=1 cd w", "A=1", "# c\n")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_plain_texts_need_not_be_laid_out(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands one behind the other have the places that the steps of the text give them."""
+    drawn = random.Random(seed)
+    texts = [
+        "".join(
+            drawn.choice(_COMMANDS) + drawn.choice((" && ", " || ", "; ", "\n", " &&\n"))
+            for _ in range(drawn.randint(1, 6))
+        )
+        + "ls y"
+        for _ in range(20)
+    ]
+    read = script.read_script.__wrapped__
+    quickly = [read(text) for text in texts]
+    assert any(shell is not None and any(one.places != ("",) for one in shell.commands) for shell in quickly)
+    monkeypatch.setattr(directories, "_straight", lambda root: None)
+    assert [read(text) for text in texts] == quickly

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from rebuno.policy.facets.date.words import Sentences
 from rebuno.policy.facets.reading import Doubtful, Facet, Reading, Surroundings
+from rebuno.policy.values import windows
 from rebuno.policy.values.json_values import UNREADABLE, Tri, shown
-from rebuno.policy.values.tokens import MAX_TEXT, MONTH
+from rebuno.policy.values.tokens import LONGEST_DATE, MAX_TEXT, MONTH
 from rebuno.policy.values.word_edges import stands_alone
 
 # Days of one text whose neighbours are looked at; further ones are in doubt.
@@ -84,7 +85,7 @@ def read(value: Any, _: Surroundings) -> Any:
     day (`11/01/2025`, `2025-05-05 + 5 days`), a word beside it that makes it another day (`until May 5`), and beyond
     1,048,576 characters.
     """
-    if type(value) is not str or len(value) > MAX_TEXT or _DIGIT.search(_CLOCK.sub(" ", _DATE.sub(" ", value))):
+    if type(value) is not str or len(value) > MAX_TEXT or _other_digits(value):
         return UNREADABLE
     days = set(_days(value))
     day = days.pop() if len(days) == 1 else None
@@ -96,11 +97,16 @@ def find(text: str, _: Surroundings) -> Iterable[Day | Doubtful]:
     return (day for day in _days(text) if day is not None)
 
 
+def _other_digits(text: str) -> bool:
+    rest = windows.without(_DATE, text, ahead=LONGEST_DATE)
+    return _DIGIT.search(windows.without(_CLOCK, rest, ahead=LONGEST_DATE)) is not None
+
+
 def _days(text: str) -> Iterator[Day | Doubtful | None]:
     # None for a day that does not exist, and for what is no whole word: the 5 of `May 5-7` is not all that it says.
     sentences: Sentences | None = None
     looked_at = 0
-    for match in _DATE.finditer(text):
+    for match in windows.each(_DATE, text, ahead=LONGEST_DATE):
         alone = stands_alone(text, *match.span())
         month = match["month"] or match["month_after"] or ""
         if alone is False:

@@ -2,8 +2,10 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Final
 
+from rebuno.policy.values import windows
 from rebuno.policy.values.tokens import MONTH
 
 _NEAR: Final = 4  # words before a day
@@ -11,11 +13,13 @@ _RULED_OUT: Final = 6
 _FAR: Final = 8
 _LOOK_BACK: Final = 160  # characters
 _LOOK_AHEAD: Final = 60
+_AFTER: Final = 64
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’ʼ][^\W_]+)*")
 _CLAUSE: Final = re.compile(r"[,;:()\[\]\n]")
 # A blank line, or what ends a sentence before a word that begins one. Where that is not certain the sentence goes on.
 _END: Final = re.compile(r"\n[^\S\n]*+\n|(?<![.!?。！？])[.!?。！？]++[\"'”’»)\]]*+\s++(?=[^a-z])")
+_END_HEAD: Final = re.compile(r"\n|(?<![.!?。！？])[.!?。！？]")
 _LONGEST_ABBREVIATION: Final = 3
 
 
@@ -27,13 +31,18 @@ _ABBREVIATIONS: Final = _words("approx incl excl sept resp")
 _WEEKDAYS: Final = _words(
     "mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat saturday sun sunday"
 )
-_REPEATS: Final = re.compile(
-    r"\b(?:every|each|daily|nightly|hourly|weekly|fortnightly|bi-?weekly|monthly|bi-?monthly|quarterly|yearly"
+_REPEATING: Final = (
+    r"every|each|daily|nightly|hourly|weekly|fortnightly|bi-?weekly|monthly|bi-?monthly|quarterly|yearly"
     r"|annual(?:ly)?|weekdays|weekends|recur(?:s|ring|rence)?|repeat(?:s|ed|ing|edly)?"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:once|twice|thrice|times)\s+(?:an?|per)"
-    r"|per\s+(?:day|week|month|year)|day\s+after\s+day|week\s+after\s+week"
-    r"|jede[nrsm]?|täglich|wöchentlich|monatlich|jährlich)\b",
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days|jede[nrsm]?|täglich|wöchentlich|monatlich|jährlich"
+)
+_REPEATS: Final = re.compile(
+    rf"\b(?:{_REPEATING}|(?:once|twice|thrice|times)\s+(?:an?|per)|per\s+(?:day|week|month|year)|day\s+after\s+day"
+    r"|week\s+after\s+week)\b",
     re.IGNORECASE,
+)
+_REPEATS_HEAD: Final = re.compile(
+    rf"\b(?:(?:{_REPEATING})\b|(?:once|twice|thrice|times|per|day|week)\s)", re.IGNORECASE
 )
 # A few words may stand between these and the day.
 _SHIFTS: Final = _words("until till til untill since before after")
@@ -93,6 +102,14 @@ _BEFORE_MONTHS: Final = _WEEKDAYS | _words(
 )
 
 
+def _ends(text: str) -> Iterator[re.Match[str]]:
+    return windows.each(_END, text, ahead=_AFTER, head=_END_HEAD)
+
+
+def _repeats(text: str) -> Iterator[re.Match[str]]:
+    return windows.each(_REPEATS, text, ahead=_AFTER, head=_REPEATS_HEAD)
+
+
 class Sentences:
     """The sentences of one text, and which of them say that something is repeated. Linear in the text."""
 
@@ -100,8 +117,8 @@ class Sentences:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._ends = [match.end() for match in _END.finditer(text) if _is_end(text, match)]
-        self._repeated = {self._of(match.start()) for match in _REPEATS.finditer(text)}
+        self._ends = [match.end() for match in _ends(text) if _is_end(text, match)]
+        self._repeated = {self._of(match.start()) for match in _repeats(text)}
 
     def _of(self, position: int) -> int:
         return bisect_right(self._ends, position)

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from shlex import quote
 from typing import Any, Final
 
 from rebuno.policy.facets.path.placed import START, Placed, Places
-from rebuno.policy.facets.predicates import predicate
+from rebuno.policy.facets.predicates import Predicate, predicate
 from rebuno.policy.facets.reading import Reading
 from rebuno.policy.facets.shell.words import Kind, Word
 from rebuno.policy.syntax.tree import Op
@@ -14,6 +15,12 @@ from rebuno.policy.values.globs import GlobError, glob
 from rebuno.policy.values.json_values import UNREADABLE, Tri
 
 _Match = Callable[[str], bool]
+
+
+@cache
+def _test(op: Op, fold: bool) -> Predicate:
+    # One for each of the few pairs: a line is compared with every name of every list.
+    return predicate(op, fold)
 
 
 def base(program: str) -> str:
@@ -54,8 +61,7 @@ class Program(Reading):
         return self._answer(op, right, fold) if isinstance(right, str) else None
 
     def _answer(self, op: Op, right: str, fold: bool) -> Tri:
-        test, folded = predicate(op, fold), predicate(op, True)
-        found = test(self.name, right)
+        found = _test(op, fold)(self.name, right)
         if found:
             return None if self.doubtful else True
         if found is None or ("/" in right and "/" not in self.name and op is not Op.EQ):
@@ -63,6 +69,7 @@ class Program(Reading):
         # A file system may not tell case; a name may stand in any directory, and a directory hold any program.
         names = (self.name, base(self.name))
         rights = (right, base(right)) if op is Op.EQ else (right,)
+        folded = _test(op, True)
         return None if any(folded(name, other) for name in names for other in rights) else False
 
     def keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:

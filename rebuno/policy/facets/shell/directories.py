@@ -28,6 +28,9 @@ MAX_LETTERS: Final = 512
 _SUBSTITUTION: Final = re.compile(rb"`|[$<>](?:\\\n)*\(")
 # How often each step may be taken anew for the loops around it.
 _ROUNDS: Final = 16
+# What a text may hold that is more than commands one behind the other.
+_OTHER: Final = re.compile(rb"[`<>(){}]|(?<!&)&(?!&)|(?<!\|)\|(?!\|)")
+_ENDS: Final = frozenset({";", "\n", "comment"})
 _JOINTS: Final = frozenset({"&&", "||"})
 _PIPES: Final = frozenset({"|", "|&"})
 _SIGNS: Final = frozenset({*_JOINTS, *_PIPES, "!"})
@@ -44,8 +47,8 @@ def moved(spots: Spots, to: str | None) -> Spots:
         return None
     if spots is None:
         # From the root and from home it leads to one place, wherever it began.
-        return _few({joined(("",), to)}) if to[:1] in ("/", "~") else None
-    return _few({joined(place, to) for place in spots})
+        return _few([joined(("",), to)]) if to[:1] in ("/", "~") else None
+    return _few([joined(place, to) for place in spots])
 
 
 def joined(place: Place, to: str) -> Place:
@@ -71,17 +74,23 @@ def text_of(place: Place) -> str:
 
 def _few(places: Iterable[Place]) -> Spots:
     found = frozenset(places)
-    small = len(found) <= MAX_PLACES and all(
-        len(one) <= MAX_NAMES and sum(map(len, one)) <= MAX_LETTERS for one in found
-    )
-    return found if small else None
+    if len(found) > MAX_PLACES:
+        return None
+    for one in found:
+        if len(one) > MAX_NAMES or sum(map(len, one)) > MAX_LETTERS:
+            return None
+    return found
 
 
 def union(one: Spots, other: Spots) -> Spots:
     """One of the two."""
     if one is other:
         return one
-    return None if one is None or other is None else _few(one | other)
+    if one is None or other is None:
+        return None
+    # Each place is one of a set that was found small enough.
+    both = one | other
+    return both if len(both) <= MAX_PLACES else None
 
 
 class _Op(Enum):
@@ -111,10 +120,57 @@ _Items = list[Node | Step]
 def spots(root: Node, moves: Mapping[int, Move], start: Spots) -> Callable[[int], Spots]:
     """Where the commands and redirects of a text stand, by where they begin. `moves` are the commands that change the
     directory, by where they begin; `start` is where the text begins. Takes time linear in the text."""
+    plain = _straight(root)
+    if plain is not None:
+        return _walked(plain, moves, start).get
     try:
         return _run(_Tape(root).steps, moves, start).get
     except DoubtfulError:
         return lambda at: None
+
+
+def _straight(root: Node) -> list[tuple[str, int]] | None:
+    """The commands of a text, by where they begin, each with the sign before it, where there is nothing but commands
+    between `&&`, `||`, `;` and line breaks; None for any other text."""
+    if _OTHER.search(root.text or b"<"):
+        return None
+    found: list[tuple[str, int]] = []
+    joint = ";"
+    stack = [*reversed(root.children)]
+    while stack:
+        node = stack.pop()
+        kind = node.type
+        if kind == "command":
+            found.append((joint, node.start_byte))
+            joint = ";"
+        elif kind == "list":
+            stack.extend(reversed(node.children))
+        elif kind in _JOINTS:
+            joint = kind
+        elif kind not in _ENDS:
+            return None
+    return found
+
+
+def _walked(commands: Sequence[tuple[str, int]], moves: Mapping[int, Move], start: Spots) -> dict[int, Spots]:
+    # What `_run` says of the same text, which most texts are like, without laying it out.
+    noted: dict[int, Spots] = {}
+    sure = perhaps = start
+    for joint, at in commands:
+        before = sure, perhaps
+        if joint == "&&":
+            perhaps = sure
+        else:
+            sure = perhaps
+        noted[at] = perhaps
+        if at in moves:
+            sure = moved(perhaps, moves[at].to)
+            perhaps = union(perhaps, sure)
+        if joint == "||":
+            sure = union(sure, before[0])
+        if joint != ";":
+            perhaps = union(perhaps, before[1])
+    return noted
 
 
 class _Tape:

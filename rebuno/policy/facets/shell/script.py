@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 from rebuno.policy.facets.path.placed import START, Placed, Places
@@ -86,15 +86,21 @@ class _Reader:
         return Shell(tuple(commands), tuple(dict.fromkeys(targets)), self.assigned, self.hidden)
 
     def _places(self) -> Callable[[Spots], Places]:
-        @cache
+        known: dict[Spots, Places] = {HERE: START}
+
         def places(where: Spots) -> Places:
-            if where is None or where == HERE:
-                return None if where is None else START
-            if self.pathed or (self.rehomed and any(place[0] == "~" for place in where)):
-                return None
-            return tuple(sorted(map(text_of, where)))
+            if where is HERE:
+                return START
+            if where not in known:
+                known[where] = self._told(where)
+            return known[where]
 
         return places
+
+    def _told(self, where: Spots) -> Places:
+        if where is None or self.pathed or (self.rehomed and any(place[0] == "~" for place in where)):
+            return None
+        return tuple(sorted(map(text_of, where)))
 
     def _target(self, target: str | None, places: Places) -> str | Placed | None:
         if target is not None and target[:1] == "~":

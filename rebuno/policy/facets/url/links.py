@@ -7,6 +7,7 @@ from typing import Final
 from rebuno.policy.facets.reading import Unsure
 from rebuno.policy.facets.url.markup import as_markup, loaded_by_style
 from rebuno.policy.facets.url.parse import authority_end, plain_text, read_url, usual
+from rebuno.policy.values import windows
 from rebuno.policy.values.json_values import valid
 from rebuno.policy.values.tokens import MAX_TEXT
 
@@ -17,13 +18,16 @@ _PLAIN: Final = (
     r"|(?<![A-Za-z0-9.@-])(?i:www)\.(?=\w)"
 )
 _INNER: Final = re.compile(_PLAIN)
-# `//host`, `\\host`, `corp.example/x`, `corp.example?x`, `10.0.0.1/x` (but not the network `10.0.0.0/8`).
+# `corp.example/x`, `corp.example?x`, `10.0.0.1/x` (but not the network `10.0.0.0/8`).
 _START: Final = re.compile(
     rf"{_PLAIN}"
-    r"|(?<![\w/\\.])[/\\]{2,}(?=[\w@:%-]*\.\w|\[)"
     r"|(?<![A-Za-z0-9./\\%-])(?:[^\W_][\w-]{0,62}[.。．｡]){1,9}[^\W\d_][\w-]{1,62}(?::[0-9]{1,5})?(?=[/?])"
     r"|(?<![A-Za-z0-9./\\%-])(?:[0-9]{1,3}[.。．｡]){3}[0-9]{1,3}(?::[0-9]{1,5})?(?=\?|/(?![0-9]{1,2}(?![\w.])))"
 )
+# `//host`, `\\host`: how far one has to look for the dot has no end, and slashes are found fast.
+_SLASHES: Final = re.compile(r"[/\\](?<![\w/\\.].)[/\\]+(?=[\w@:%-]*\.\w|\[)", re.DOTALL)
+# A scheme, or ten labels and a port, and what stands behind them.
+_AHEAD: Final = 768
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}"}
 _OPENERS: Final = _PAIRS | dict(zip("\"'`<“„‘«「（", "\"'`>”“’»」）", strict=True))
 _STOP: Final = re.compile(rf"[\s|…{re.escape(''.join({*_OPENERS, *_OPENERS.values()}))}]")
@@ -70,18 +74,47 @@ def _usual(link: str) -> str | Unsure:
 
 def _links(text: str) -> Iterator[str]:
     position = 0
-    while match := _START.search(text, position):
+    start_at, slashes_at = _Next(_START, text), _Next(_SLASHES, text)
+    while match := _first(start_at.after(position), slashes_at.after(position)):
         start, body = match.span()
         position = _end(text, body)
         yield from _link(text, start, body, position)
         # A URL inside another, as in `?next=https://…`, is one too.
         inside: re.Match[str] | None = None
-        for following in _INNER.finditer(text, body, position):
+        for following in windows.each(_INNER, text, body, position, ahead=_AHEAD):
             if inside is not None:
                 yield from _link(text, *inside.span(), following.start())
             inside = following
         if inside is not None:
             yield from _link(text, *inside.span(), position)
+
+
+class _Next:
+    """The matches of a pattern, each sought once."""
+
+    __slots__ = ("_match", "_pattern", "_text")
+
+    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+        self._pattern = pattern
+        self._text = text
+        self._match = self._search(0)
+
+    def after(self, position: int) -> re.Match[str] | None:
+        """The first one that begins at `position` or behind it; positions only grow."""
+        if self._match is not None and self._match.start() < position:
+            self._match = self._search(position)
+        return self._match
+
+    def _search(self, position: int) -> re.Match[str] | None:
+        if self._pattern is _SLASHES:
+            return _SLASHES.search(self._text, position)
+        return windows.search(self._pattern, self._text, position, len(self._text), ahead=_AHEAD)
+
+
+def _first(one: re.Match[str] | None, other: re.Match[str] | None) -> re.Match[str] | None:
+    if one is None or other is None:
+        return one or other
+    return one if one.start() < other.start() else other
 
 
 def _end(text: str, start: int) -> int:
