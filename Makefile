@@ -8,7 +8,7 @@ WORKERS ?= logical
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 FAST := -m "not slow and not postgres and not process"
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all coverage mutate api lock conformance check bench tables clean
+.PHONY: help demo test test-fast test-all coverage mutate api lock conformance check bench diagrams tables clean
 
 help: ## this list
 	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -64,6 +64,9 @@ bench: $(VENV)/.ready ## what a decision and a step cost on this machine
 
 tables: $(VENV)/.ready ## the parser's tables, after a change of the grammar
 	$(BIN)/python -m rebuno.policy.syntax.tables grammar/rbp.tables.jsonl
+
+diagrams: $(VENV)/.ready ## draw docs/images from the recorded results
+	$(BIN)/python -m benchmarks.diagrams
 
 .venv: .venv/.ready ## the one environment
 

@@ -1,8 +1,7 @@
 """The kernel between an AI agent and its effects: a compiled policy first, a durable replay journal second.
 
-`open` a kernel, `run` a handler in it, wrap effects in `tool` and `step`; `Agent` and `Client` do so with a served
-kernel. Names are loaded on first use, so that
-`import rebuno` stays cheap.
+`open` a kernel, `run` a handler in it, and wrap effects in `tool` and `step`. `Agent` and `Client` are for a served
+kernel. Names are loaded on first use, so `import rebuno` is cheap.
 """
 
 import os.path

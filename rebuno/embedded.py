@@ -47,16 +47,16 @@ from rebuno.types import Execution
 
 T = TypeVar("T")
 
-# How often a running handler is asked whether its execution is still its own, in seconds.
+# The interval in seconds at which the kernel checks that a running handler still owns its execution.
 WATCH_SECONDS = 1.0
-# How long who has taken an execution from its handler may need to end it, in seconds.
+# The time in seconds that a canceller may need to end an execution after taking it from its handler.
 ENDING_SECONDS = 2.0
-# How often an open kernel ends what is overdue and removes what is not kept any more, in seconds.
+# The interval in seconds at which an open kernel ends overdue executions and removes old ones.
 SWEEP_SECONDS = 15.0
 
 
 class Permissive(Enum):
-    """Says aloud that every step is allowed."""
+    """The explicit policy that allows every step."""
 
     PERMISSIVE = "permissive"
 
@@ -90,12 +90,12 @@ class _Direct:
 
 
 class Kernel:
-    """An open kernel. Use it from the event loop that opened it; `operator` is the view for looking and approving."""
+    """An open kernel. Use it from the event loop that opened it. `operator` reads executions and answers approvals."""
 
     def __init__(self, store: ServedStore, policy: Policy, *, strict: bool) -> None:
         self.policy = policy
         self.operator = Operator(store)
-        # Of each execution that runs here, what ends its handler; and of each `run`, what tells that it has returned.
+        # For each running execution the future that ends its handler; for each `run` the future that is set on return.
         self._stops: dict[str, asyncio.Future[None]] = {}
         self._runs: set[asyncio.Future[None]] = set()
         self._closing = False
@@ -204,7 +204,7 @@ class Kernel:
     async def _begin(
         self, *, agent_id: str, input: str, key: str | None, pin: bool, deadline: float | None
     ) -> Attempt | records.ExecutionRow:
-        # What a handler passes on is not the user's word, in whatever store it is kept.
+        # The input that a handler passes on is not the user's word, in any store.
         outer = current()
         parent = outer.id if outer is not None else ""
         beginning = asyncio.create_task(
@@ -213,7 +213,7 @@ class Kernel:
         try:
             return await asyncio.shield(beginning)
         except asyncio.CancelledError:
-            # What is begun is on the disk: let it go again, or this very process would keep it.
+            # The new execution is on the disk: release it, otherwise this process would keep it.
             await asyncio.wait({beginning})
             if beginning.exception() is None and isinstance(begun := beginning.result(), Attempt):
                 await self._abandon(begun)
@@ -226,7 +226,7 @@ class Kernel:
             self._executor,
             execution_id=execution.id,
             agent_id=execution.agent_id,
-            # A copy: what the handler does to it must not change what policies see.
+            # A copy: a change by the handler must not reach the policies.
             input=identity.parse(execution.input),
         )
         task = asyncio.create_task(context.run(handler))
@@ -263,7 +263,7 @@ class Kernel:
             attempt.forget()
 
     async def _watch(self, attempt: Attempt, task: "asyncio.Task[Any]", stop: "asyncio.Future[None]") -> bool:
-        """Waits for a task. False where the execution was ended, or given to another, or is to stop, before that."""
+        """Waits for a task. False if the execution was ended, moved to another process, or stopped before that."""
         execution, lease, store = attempt.execution, attempt.lease, attempt.store
         while not task.done():
             left = execution.deadline_at - store.now() if execution.deadline_at else WATCH_SECONDS
@@ -283,7 +283,7 @@ class Kernel:
             case Waits():
                 return await suspend_execution(attempt)
             case Completed(output=output):
-                # No execution in this process continues another one: a state would be read by nobody.
+                # No execution in this process continues another one, so a state would have no reader.
                 return await finish_execution(attempt, output=output)
             case Failed(reason=reason, raised=raised) as failed:
                 log_failure(failed, attempt.execution.id)
@@ -308,7 +308,7 @@ class Kernel:
             left.set_result(None)
 
     async def shut(self) -> None:
-        """Stops the runs that are under way, each where it stands and to be resumed, and takes no more; whoever opened
+        """Stops the running executions at their current steps, to be resumed, and takes no more. The caller who opened
         the kernel closes its store."""
         self._closing = True
         loop = asyncio.get_running_loop()
@@ -352,8 +352,8 @@ async def _settled(task: "asyncio.Task[Any]", context: ExecutionContext) -> None
 
 
 async def _ended(store: Store, execution_id: str) -> records.ExecutionRow | None:
-    """How an execution that was taken from here has ended; None where somebody else goes on with it. Who ends one that
-    writes all the time takes its lease first, and is a moment later done."""
+    """The end of an execution that was taken from here; None if another process continues it. A canceller of a busy
+    execution first takes its lease, and finishes a moment later."""
     until = time.monotonic() + ENDING_SECONDS
     while True:
         row = await store.execution(execution_id)
@@ -373,7 +373,7 @@ def _check_id(what: str, text: object) -> None:
 
 
 def compiled(policy: PolicyLike | None) -> Policy:
-    """The policy that a caller named; raises as `open` does."""
+    """The policy of the caller's argument; raises as `open` does."""
     if policy is None:
         raise ValueError(
             'a kernel needs a policy: pass `policy="agent.rbp"`, or `policy=rebuno.PERMISSIVE` to allow all'
@@ -430,7 +430,7 @@ async def open(
 
 @asynccontextmanager
 async def operate(path: str | Path, *, create: bool = False) -> AsyncIterator[Operator]:
-    """Opens a store, a file or a database, for looking and approving; it needs no policy. Without `create` it must be
+    """Opens a store, a file or a database, for reading and approving; it needs no policy. Without `create` it must be
     there already.
 
     Raises:

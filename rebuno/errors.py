@@ -57,14 +57,14 @@ class ValidationError(APIError):
 
 
 class UnauthorizedError(APIError):
-    """The caller did not prove who it is."""
+    """The caller's credentials are missing or wrong."""
 
     code = "unauthorized"
     status_code = 401
 
 
 class ForbiddenError(APIError):
-    """The caller is known and may not do this."""
+    """The caller is authenticated and lacks the permission."""
 
     code = "forbidden"
     status_code = 403
@@ -80,7 +80,7 @@ class NotFoundError(APIError):
 class ConflictError(APIError):
     """The call contradicts what is recorded: another input under the same id, a live holder, a resolved approval.
 
-    `holder` says who runs the execution, where that is the reason.
+    `holder` is the process that runs the execution, if that is the cause.
     """
 
     code = "conflict"
@@ -92,9 +92,9 @@ class ConflictError(APIError):
 
 
 class ExecutionExpired(ConflictError):
-    """The id belongs to an execution that retention has taken; it is never run a second time.
+    """The id belongs to an execution that retention has removed; it never runs a second time.
 
-    `execution_id`, `status` and `output_hash` (hex SHA-256, or empty) are what is left of it.
+    `execution_id`, `status` and `output_hash` (hex SHA-256, or empty) are kept of it.
     """
 
     def __init__(self, key: str, *, execution_id: str, status: str, output_hash: str) -> None:
@@ -108,7 +108,7 @@ class ExecutionExpired(ConflictError):
 
 
 class LeaseSuperseded(APIError):
-    """Another attempt owns the execution now; this one must stop where it stands."""
+    """Another attempt owns the execution now; this one must stop."""
 
     code = "lease_superseded"
     status_code = 409
@@ -118,7 +118,7 @@ class LeaseSuperseded(APIError):
 
 
 class PolicyError(APIError):
-    """A step was denied, by a rule or by a person; `reason` is what the agent is told."""
+    """A rule or a person denied a step; `reason` is the text for the agent."""
 
     code = "policy_denied"
     status_code = 403
@@ -148,7 +148,7 @@ class ToolError(RebunoError):
 
 
 class ResultError(ToolError, TypeError):
-    """A step's body gave something that JSON cannot hold; the message names the path to the value."""
+    """A step's body returned a value that is not JSON; the message names the path to the value."""
 
 
 class RateLimited(RebunoError):
@@ -177,7 +177,7 @@ class Terminated(RebunoError):
 
 
 class BundleError(RebunoError):
-    """A bundle has errors and gives no policy at all.
+    """A bundle has errors, so there is no policy.
 
     `diagnostics` holds every finding (`rebuno.policy.Diagnostic`), in the order of the file.
     """
@@ -190,8 +190,8 @@ class BundleError(RebunoError):
 
 
 class DuplicateTool(RebunoError, ValueError):
-    """Two tools come to one name, and policy and the journal know a tool by its name. `first` and `second` say in words
-    where the two come from."""
+    """Two tools have the same name, and policies and the journal identify a tool by its name. `first` and `second`
+    describe their origins."""
 
     def __init__(self, name: str, first: str, second: str, help: str) -> None:
         super().__init__(f"two tools come to the name `{name}`: {first}, and {second}; {help}")
@@ -205,7 +205,7 @@ class NetworkError(RebunoError):
 
 
 class NotJSON(RebunoError, TypeError):
-    """A Python value that JSON cannot hold. `path` says where it stands, `args.items[3].when`, and `why` what it is."""
+    """A Python value that is not JSON. `path` is its place, `args.items[3].when`; `why` is the cause."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"`{path}` {why}")
@@ -214,7 +214,7 @@ class NotJSON(RebunoError, TypeError):
 
 
 class Stale(RebunoError):
-    """The execution's log has grown past the event that a write rests on: read again, judge again, repeat."""
+    """The execution's log has grown since the write was prepared: read again, decide again, repeat."""
 
 
 class StoreError(RebunoError):
@@ -226,7 +226,7 @@ class StoreError(RebunoError):
 
 
 class StoreBusy(StoreError):
-    """Another process kept the store locked for longer than the patience given."""
+    """Another process kept the store locked for longer than the wait limit."""
 
 
 class StoreFull(StoreError):
@@ -234,7 +234,7 @@ class StoreFull(StoreError):
 
 
 class StoreReadOnly(StoreError):
-    """The store may not be written."""
+    """The store is read-only."""
 
 
 class StoreCorrupt(StoreError):
@@ -282,7 +282,7 @@ def failure_reason(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """What an exception says; empty where its own `__str__` raises."""
+    """The text of an exception; empty if its own `__str__` raises."""
     try:
         return str(error)
     except Exception:  # it is somebody else's code, and what it did must be recorded all the same

@@ -1,4 +1,4 @@
-"""What commands may do with a kernel, whether it is a store on this machine or a server."""
+"""The operations of commands on a kernel: a store on this machine, or a server."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol

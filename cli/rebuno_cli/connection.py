@@ -1,4 +1,4 @@
-"""Which store or server a command works on, and the way to it."""
+"""Selects the store or server of a command, and connects to it."""
 
 import os
 from collections.abc import Awaitable, Callable

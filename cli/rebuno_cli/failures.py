@@ -1,4 +1,4 @@
-"""Which error ends a command with which exit code, and how it is said."""
+"""Maps errors to exit codes and messages."""
 
 import contextlib
 import sys

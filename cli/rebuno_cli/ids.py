@@ -1,4 +1,4 @@
-"""Finds what a user means by the beginning of an id."""
+"""Finds a record by the beginning of its id."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Runs a command again whenever the files that it rests on have changed."""
+"""Runs a command again whenever one of its files changes."""
 
 import sys
 import time

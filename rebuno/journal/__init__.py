@@ -1,1 +1,1 @@
-"""What is durable: executions, steps, approvals and the chained events, behind one `Store` interface."""
+"""The durable records: executions, steps, approvals and chained events, behind one `Store` interface."""

@@ -1,4 +1,4 @@
-"""Texts handed to whoever listens in this process."""
+"""Passes texts to the listeners in this process."""
 
 import asyncio
 from collections.abc import AsyncGenerator

@@ -1,4 +1,4 @@
-"""The hash chain over an execution's events: each hash covers the one before, so that no event changes unseen."""
+"""The hash chain over an execution's events: each hash covers the one before it, so a changed event is detected."""
 
 import re
 from collections.abc import Iterable, Sequence

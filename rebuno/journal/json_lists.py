@@ -1,4 +1,4 @@
-"""Lists that a row holds as one JSON text: an approval's approvers and votes.
+"""Lists that a row stores as one JSON text: an approval's approvers and votes.
 
 What reads a text raises a `ValueError`, `TypeError` or `KeyError` where it was damaged.
 """

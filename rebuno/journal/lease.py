@@ -1,4 +1,4 @@
-"""Whether who holds a lease still lives: the operating system's word where it has one, else the lease's own time."""
+"""Whether the holder of a lease is alive: by the operating system if it can tell, else by the lease's own time."""
 
 import time
 from collections.abc import Callable

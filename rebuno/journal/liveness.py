@@ -1,4 +1,4 @@
-"""Who lives: each open store keeps a lock on a file of its own, which the operating system drops when the process dies.
+"""Detects dead processes: each open store locks a file of its own, and the system drops the lock when the process dies.
 
 The lock is `flock`: it works between processes of one machine, containers included, and not on network file systems.
 """

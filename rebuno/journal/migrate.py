@@ -1,4 +1,4 @@
-"""Reads what a store keeps in `.sql` files: numbered migrations and named queries."""
+"""Reads the `.sql` files of a store: numbered migrations and named queries."""
 
 import re
 from dataclasses import dataclass

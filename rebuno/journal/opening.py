@@ -1,4 +1,4 @@
-"""Opens a store from what a user names: the path of a file, or a URL."""
+"""Opens a store by its name: the path of a file, or a URL."""
 
 import re
 from pathlib import Path

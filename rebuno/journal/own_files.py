@@ -1,4 +1,4 @@
-"""Which files beside a store are its own: checked before they are opened, locked or removed.
+"""Checks that a file beside a store is the store's own before it is opened, locked or removed.
 
 A link, a pipe, a socket or a device under the name of such a file is somebody else's, and so is a file of a user who
 has no right to write the store: nothing is read from it, written to it or removed.
@@ -96,7 +96,7 @@ def _make_linked(file: Path) -> bool:
 
 
 def make_folder(folder: Path, store: Path) -> None:
-    """Makes a folder for files of the store, if nothing has its name: its owner may enter it, and whoever's group may
+    """Makes a folder for files of the store, if nothing has its name: its owner may enter it, and a group that may
     write the store, whatever the mask says. Raises `OSError`."""
     found = _found(store, follow=True)
     of_group = found is not None and bool(found.st_mode & stat.S_IWGRP)

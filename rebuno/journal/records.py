@@ -39,7 +39,7 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who runs an execution: `owner` names one open store, on `host`, in process `pid`."""
+    """The process that runs an execution: `owner` names one open store, on `host`, in process `pid`."""
 
     owner: str
     host: str
@@ -143,8 +143,8 @@ _FIELDS: Final = attrgetter(*(field.name for field in fields(StepRow)))
 
 @dataclass(frozen=True, slots=True)
 class VoteRow:
-    """One person's word on a question. `asserted_by` is who vouches for the name: a key's or a login's own name; `at`
-    is seconds since 1970."""
+    """One person's answer to a question. `asserted_by` vouches for the name: a key's or a login's own name; `at` is
+    seconds since 1970."""
 
     decided_by: str
     decision: str
@@ -204,8 +204,8 @@ class Full:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """What retention leaves of an execution: enough that its key never starts a second run. `output_hash` is the hex
-    SHA-256 of its output, or empty; `ended_at` is seconds since 1970."""
+    """The data that retention keeps of an execution, so that its key never starts a second run. `output_hash` is the
+    hex SHA-256 of its output, or empty; `ended_at` is seconds since 1970."""
 
     id: str
     agent_id: str
@@ -230,7 +230,7 @@ class Lease:
 
 @dataclass(slots=True)
 class StepWrite:
-    """A step's whole row as it shall be. `decided`, `started` and `settled` say which event of the batch (from 0) gives
+    """A step's whole new row. `decided`, `started` and `settled` say which event of the batch (from 0) gives
     the number and the time; where they are None those that the store has stand, whatever `step` says."""
 
     step: StepRow
@@ -253,7 +253,7 @@ class StepWrite:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalWrite:
-    """An approval's whole row as it shall be; `requested` and `resolved` are events of the batch, as in `StepWrite`."""
+    """An approval's whole new row; `requested` and `resolved` are events of the batch, as in `StepWrite`."""
 
     approval: ApprovalRow
     requested: int | None = None
@@ -308,7 +308,7 @@ class AgentPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ApiKeyRow:
-    """A key of the HTTP interface: what it may do, and the SHA-256 of its token. `revoked_at` is 0 while it is good."""
+    """A key of the HTTP interface: its scopes, and the SHA-256 of its token. `revoked_at` is 0 for a valid key."""
 
     id: str
     name: str
@@ -320,7 +320,7 @@ class ApiKeyRow:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many executions there are in each state, and dispatches that are due or delivered."""
+    """The numbers of executions in each state, and of dispatches that are due or delivered."""
 
     executions: tuple[tuple[str, int], ...]
     queued: int
@@ -365,8 +365,7 @@ class Copied:
 
 
 class Commit(asyncio.Future[int]):
-    """What becomes of a batch, whatever becomes of those who wait for it: they await `heard`, or have
-    themselves told."""
+    """The result of a batch, independent of its waiters: they await `heard`, or register a callback."""
 
     _told: tuple[Callable[["Commit"], None], ...] = ()
     _listener: asyncio.Future[int] | None = None
@@ -402,7 +401,7 @@ class Commit(asyncio.Future[int]):
             self._listener.set_exception(exception)
 
     def cancel(self, msg: object = None) -> bool:
-        """As a future's: whoever awaits this itself takes it along."""
+        """As a future's: a task that awaits this itself takes it along."""
         cancelled = super().cancel(msg)
         if cancelled:
             self._call()
@@ -420,14 +419,14 @@ class Commit(asyncio.Future[int]):
 
 @dataclass(slots=True)
 class Basis:
-    """What a writer knew of the log when it judged; `overtaken` once the log was found to have moved past that."""
+    """The state of the log when a writer decided; `overtaken` once the log was found to have grown since."""
 
     overtaken: bool = False
 
 
 @dataclass(slots=True)
 class Batch:
-    """All that one change writes to one execution, in one transaction.
+    """All changes of one execution in one transaction.
 
     `base` is the number of the newest event that the writer's judgement rests on (None: it rests on none, the batch
     holds whatever came between); with it may come the `basis` that batches judged on the same knowledge share: once one
@@ -459,7 +458,7 @@ class Batch:
         return None
 
     def failed(self, error: Exception) -> None:
-        """Says to those after it that it was not written."""
+        """Tells the later batches that it was not written."""
         # INVARIANT: after a lost write nothing more is written under its lease, or the log would have a hole.
         if isinstance(error, Stale):
             if self.basis is not None:

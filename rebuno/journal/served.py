@@ -1,4 +1,4 @@
-"""What a served kernel asks of a store besides: agents and their policies, dispatches, sessions, subagents, keys."""
+"""The store interface of a served kernel: agents and their policies, dispatches, sessions, subagents, keys."""
 
 from collections.abc import AsyncGenerator
 from typing import Protocol
@@ -16,18 +16,18 @@ class ServedStore(Store, Protocol):
     """
 
     async def dispatches_due(self, now: float, again: float, *, limit: int) -> list[Dispatch]:
-        """Dispatches whose time has come, of running executions whose lease has run out, the most overdue first. They
-        are this caller's until `again`: nobody is told of them before."""
+        """Due dispatches of running executions whose lease has run out, the most overdue first. They belong to this
+        caller until `again`."""
         ...
 
     async def extend(self, lease: Lease, until: float) -> bool:
-        """Moves the end of an attempt's lease (0: it is over, and is never moved again). False where the attempt has
-        none any more."""
+        """Moves the end of an attempt's lease (0: it is over, and never moves again). False if the attempt has no lease
+        any more."""
         ...
 
     async def mark(self, lease: Lease, step_id: str, submission: int) -> bool:
-        """Notes that this attempt has come to a step, under the number of the request. False where it had come there
-        already, under another number.
+        """Records that this attempt has submitted a step, under the number of the request. False if it submitted it
+        before under another number.
 
         Raises:
             NotFoundError, Terminated, LeaseSuperseded
@@ -35,11 +35,11 @@ class ServedStore(Store, Protocol):
         ...
 
     async def session(self, agent_id: str, session: str, *, live: bool) -> ExecutionRow | None:
-        """The oldest execution of a session that has not ended (`live`), or the newest that has completed."""
+        """The oldest unfinished execution of a session (`live`), or the newest completed one."""
         ...
 
     async def sessions_free(self, *, limit: int = 100) -> list[ExecutionRow]:
-        """The oldest pending execution of each session that has nothing running or blocked."""
+        """The oldest pending execution of each session without a running or blocked one."""
         ...
 
     async def child(self, step_id: str) -> ExecutionRow | None:
@@ -47,29 +47,29 @@ class ServedStore(Store, Protocol):
         ...
 
     async def children(self, execution_id: str) -> list[ExecutionRow]:
-        """The subagents of an execution whose end it has not been told yet."""
+        """The subagents of an execution whose end has not been reported to it."""
         ...
 
     async def children_ended(self, *, limit: int = 100) -> list[ExecutionRow]:
-        """Subagents that have ended, whose parents have not been told."""
+        """Ended subagents whose parents have not been told."""
         ...
 
     async def told(self, child_id: str) -> None:
-        """The parent of this subagent has been told of its end."""
+        """Records that the parent of this subagent has been told of its end."""
         ...
 
     async def orphans(self, *, limit: int = 100) -> list[ExecutionRow]:
-        """Subagents that have not ended, whose parents have, or whose steps have failed."""
+        """Unfinished subagents whose parents have ended, or whose steps have failed."""
         ...
 
     async def put_agent(self, agent: AgentRow) -> AgentRow:
-        """Adds an agent, or changes its URL, secret and lease; as it is then."""
+        """Adds an agent, or changes its URL, secret and lease; returns the new row."""
         ...
 
     async def describe_agent(
         self, agent_id: str, description: str | None, input_schema: str | None, output_schema: str | None
     ) -> bool:
-        """Keeps what an agent says of itself. False where there is no such agent."""
+        """Stores an agent's description and schemas. False if there is no such agent."""
         ...
 
     async def agents(self) -> list[AgentRow]:
@@ -81,11 +81,11 @@ class ServedStore(Store, Protocol):
         ...
 
     async def delete_agent(self, agent_id: str) -> bool:
-        """Removes an agent and its bundle. False where there is none."""
+        """Removes an agent and its bundle. False if there is none."""
         ...
 
     async def put_policy(self, agent_id: str, text: str) -> int:
-        """Keeps the text of an agent's bundle; the number of its version."""
+        """Stores the text of an agent's bundle; returns the number of its version."""
         ...
 
     async def policy(self, agent_id: str) -> AgentPolicy | None:
@@ -105,18 +105,17 @@ class ServedStore(Store, Protocol):
         ...
 
     async def counts(self) -> Counts:
-        """What there is."""
+        """The numbers of executions and dispatches."""
         ...
 
     async def ready(self) -> None:
-        """Returns once something was written and synced, by the way that changes take. Raises a `StoreError` where that
-        cannot be."""
+        """Returns once a write was synced in the same way as changes. Raises a `StoreError` if that fails."""
         ...
 
     async def notify(self, text: str) -> None:
-        """Hands a text of at most 7,900 bytes to whoever listens now, in any process of a server. It may be lost."""
+        """Passes a text of at most 7,900 bytes to the current listeners, in any process of a server. It may be lost."""
         ...
 
     def listen(self) -> AsyncGenerator[str, None]:
-        """The texts handed over from now on."""
+        """Yields the texts passed from now on."""
         ...

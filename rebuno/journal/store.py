@@ -22,7 +22,7 @@ from rebuno.journal.success_page import SuccessPage
 
 
 class Store(Protocol):
-    """Where executions live.
+    """The durable records of executions.
 
     A batch is written whole or not at all, its events numbered without gap and chained to the row's head in the same
     transaction. The batches of one execution are committed in the order of `write`; one that fails takes no other
@@ -34,11 +34,11 @@ class Store(Protocol):
 
     @property
     def holder(self) -> Holder:
-        """Who this open store is, for the leases that it takes."""
+        """The identity of this open store, for the leases that it takes."""
         ...
 
     def now(self) -> float:
-        """The time by the clock that this store stamps its rows with, in seconds since 1970."""
+        """The time of the clock that stamps the rows, in seconds since 1970."""
         ...
 
     async def create(self, execution: ExecutionRow, events: Sequence[NewEvent], copied: Copied | None = None) -> bool:
@@ -48,7 +48,7 @@ class Store(Protocol):
         ...
 
     def write(self, batch: Batch) -> None:
-        """Hands over a batch and returns at once; `batch.committed` is set in the event loop.
+        """Submits a batch and returns at once; `batch.committed` is set in the event loop.
 
         It fails with `rebuno.errors.Stale` (the log moved past `base`, or past that of an earlier batch of one `basis`;
         a step or approval to be written has settled meanwhile, or an approval has got another vote), `Terminated` (the
@@ -65,8 +65,8 @@ class Store(Protocol):
         ...
 
     async def alive(self, execution: ExecutionRow) -> bool:
-        """Whether the holder of this execution's lease still lives: on this host as the operating system says,
-        elsewhere until `lease_until`."""
+        """Whether the holder of this execution's lease is alive: on this host by the operating system, elsewhere until
+        `lease_until`."""
         ...
 
     async def execution(self, execution_id: str) -> ExecutionRow:
@@ -82,7 +82,7 @@ class Store(Protocol):
         ...
 
     async def beginning(self, prefix: str) -> list[ExecutionRow]:
-        """The executions whose ids begin so, ten at most."""
+        """The executions whose ids begin with this text, ten at most."""
         ...
 
     async def executions(
@@ -101,7 +101,7 @@ class Store(Protocol):
         self, execution_id: str, *, after: int = 0, limit: int = 1000, unread: bool = False
     ) -> list[StepRow]:
         """A page of an execution's steps in the order of `decided_seq`, those decided after event `after`. With
-        `unread` nobody looks whether the arguments and the result of a success are damaged."""
+        `unread` the arguments and the result of a success are not checked for damage."""
         ...
 
     async def successes(self, execution_id: str, *, after: int, limit: int) -> SuccessPage | None:
@@ -132,7 +132,7 @@ class Store(Protocol):
         ...
 
     async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
-        """Takes one place for this step in every window, or in none: then says which is full, of several the first
+        """Takes one place for this step in every window, or in none; then returns the full window, of several the first
         in this order. Durable before it returns.
 
         A step that has its place already keeps it, so that the same step spends once however often it is asked for; one
@@ -154,31 +154,31 @@ class Store(Protocol):
         ...
 
     async def bury(self, tombstone: Tombstone) -> bool:
-        """Removes an ended execution with all its rows and leaves the tombstone. False if it is gone already, or has
-        not ended."""
+        """Removes an ended execution with all its rows and leaves the tombstone. False if it does not exist or has not
+        ended."""
         ...
 
     async def tombstone(self, agent_id: str, key: str) -> Tombstone | None:
-        """What is left of the agent's execution under this key, or else of any agent's with this id."""
+        """The tombstone of the agent's execution under this key, or of any agent's with this id."""
         ...
 
     async def removed(self, ref: str) -> list[Tombstone]:
-        """What is left of the executions whose ids begin so, or that any agent had under this key, ten at most."""
+        """The tombstones whose ids begin with this text, or that any agent had under this key, ten at most."""
         ...
 
     async def lead(self, role: str, seconds: float) -> bool:
-        """Whether this open store does the work of `role` for so many seconds: at most one does at any time. Asked
-        again in time, the one that does keeps it; `close` gives it up."""
+        """Whether this open store does the work of `role` for so many seconds; at most one store does at any time.
+        Calling it again in time keeps the role; `close` gives it up."""
         ...
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
-        """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""
+        """Stores the (path, text) pairs of a policy under its digest; a repetition changes nothing."""
         ...
 
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
-        """The sources kept under a digest, or None."""
+        """The sources stored under a digest, or None."""
         ...
 
     async def close(self) -> None:
-        """Writes what is deferred and lets go of the store."""
+        """Writes the deferred changes and closes the store."""
         ...

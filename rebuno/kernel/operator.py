@@ -165,7 +165,7 @@ class Operator:
         return await asked(self._store, row)
 
     async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
-        """Cancels an execution, named as in `execution`; whoever runs it stops within a heartbeat.
+        """Cancels an execution, named as in `execution`; the process that runs it stops within a heartbeat.
 
         Raises:
             NotFoundError, ConflictError: there is none, or several, or it has ended already.
@@ -185,7 +185,7 @@ class Operator:
         """A new execution that begins where this one stood at its event `at_seq` (None: the newest). It is run by its
         id, or by `key`, the caller's own id for it; each `at_most_once` step that it runs anew needs an approval.
 
-        It is judged by the policy of whoever runs it, even where this one was pinned; with `keep_policy` it is pinned
+        The policy of the kernel that runs it judges it, even if this one was pinned; with `keep_policy` it is pinned
         to the policy that this one began under. It is cancelled `deadline` seconds from now, unless it has ended.
 
         Raises:

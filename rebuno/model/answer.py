@@ -1,4 +1,4 @@
-"""The kernel's answer to one submission: what the caller must do now."""
+"""The kernel's answer to one submission, which tells the caller how to proceed."""
 
 import asyncio
 from collections.abc import Callable
@@ -48,7 +48,7 @@ OnAnswer = Callable[[Answer | BaseException | None], None]
 
 @dataclass(slots=True)
 class Submission:
-    """What an agent wants to do. `args` is canonical JSON text; `parent_id` the step in whose body it is submitted."""
+    """A request to run one step. `args` is canonical JSON text; `parent_id` is the step in whose body it is."""
 
     kind: str
     target: str
@@ -58,7 +58,7 @@ class Submission:
 
 
 class Unheard(asyncio.CancelledError):
-    """Whoever submitted the step `step_id` was cancelled before it heard that its body may run. The step stands started
+    """The caller of the step `step_id` was cancelled before it heard that its body may run. The step stands started
     on the disk; its body must not run any more, and the caller settles or releases it."""
 
     def __init__(self, step_id: str) -> None:

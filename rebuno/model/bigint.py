@@ -1,6 +1,6 @@
 """Integers of any length to decimal digits and back, past the limit that Python sets on `int` and `str`.
 
-That limit is a setting of the whole process, which is not ours to change; splitting keeps both ways fast without it.
+The limit is a setting of the whole process, which a library must not change. Splitting keeps both conversions fast.
 """
 
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal

@@ -1,4 +1,4 @@
-"""How much a JSON text from outside may hold, looked at before its values are made.
+"""Bounds of a JSON text from outside, checked before its values are created.
 
 A text of ten million bytes may be three million empty objects, or one number of ten million digits: each takes seconds
 of a process that serves many.

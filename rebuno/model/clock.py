@@ -1,4 +1,4 @@
-"""What time it is: the wall clock, a clock that stands still for tests, and RFC 3339 texts."""
+"""The time: the wall clock, a fixed clock for tests, and RFC 3339 texts."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Clock(Protocol):
-    """Where the time comes from."""
+    """A source of the time."""
 
     def now(self) -> float:
         """Seconds since 1970, UTC."""
@@ -37,7 +37,7 @@ class FixedClock:
         return self._now
 
     def advance(self, seconds: float) -> None:
-        """Moves on by so many seconds; back, where they are negative."""
+        """Moves by this many seconds; backwards if negative."""
         self._now += seconds
 
 

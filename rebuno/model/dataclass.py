@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 _Class = TypeVar("_Class", bound=type)
 
 if TYPE_CHECKING:
-    # For whoever reads types these are the dataclasses that they know.
+    # For type checkers these are ordinary dataclasses.
     from dataclasses import dataclass as dataclass
 else:
 

@@ -1,4 +1,4 @@
-"""A decision: what a policy says about one submission. Built when the bundle is compiled, never while deciding."""
+"""A policy's decision on one submission. It is built when the bundle is compiled, never while deciding."""
 
 from enum import StrEnum
 from typing import Final
@@ -7,7 +7,7 @@ from rebuno.model.obligation import Obligation
 
 
 class Verdict(StrEnum):
-    """What a policy can say, the strictest first."""
+    """The verdicts of a policy, the strictest first."""
 
     DENY = "deny"
     APPROVAL = "require_approval"
@@ -27,7 +27,7 @@ FORK_EFFECT: Final = "__fork_effect"
 
 
 class Decision:
-    """One verdict with what it rests on. Shared between calls: treat it as frozen.
+    """One verdict with its rule and reason. Shared between calls: treat it as frozen.
 
     `rule_id` is the deciding rule's id or one of the fixed ids, `reason` its `because` (may be empty), `bundle` the
     bundle's name, `digest` the hex digest of the whole policy, `message` what an approver is shown, `line` the line of

@@ -1,4 +1,4 @@
-"""What a model call is about, for a person to read: its last message, and how its answer begins. OpenAI chat and
+"""A summary of a model call for people: its last message and the beginning of its answer. It reads OpenAI chat and
 responses, Anthropic messages, and their streams."""
 
 import json
@@ -12,8 +12,8 @@ MOST: Final = 1000
 
 
 def asked(args: object) -> str:
-    """The text of the last message of a request, `role: text`; what is no text is named in brackets. Empty where the
-    arguments are those of no model call that is known here."""
+    """The text of the last message of a request, `role: text`; content that is not text is named in brackets. Empty if
+    the arguments are not those of a known kind of model call."""
     if not isinstance(args, dict):
         return ""
     messages = args.get("messages", args.get("input", args.get("prompt")))
@@ -30,8 +30,8 @@ def asked(args: object) -> str:
 
 
 def answered(recorded: object) -> str:
-    """How the answer that a recorded `llm_call` got begins, its text and the tools that it calls; empty where that is
-    not known. `recorded` is the step's result: `{"status", "headers", "body"}`."""
+    """The beginning of the answer of a recorded `llm_call`: its text and its tool calls; empty if it is not
+    known. `recorded` is the step's result: `{"status", "headers", "body"}`."""
     if not isinstance(recorded, dict):
         return ""
     headers, body = recorded.get("headers"), recorded.get("body")

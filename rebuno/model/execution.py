@@ -1,4 +1,4 @@
-"""An execution: one run of an agent's handler on an input, and the states that it goes through."""
+"""An execution: one run of an agent's handler on an input, and its states."""
 
 from enum import StrEnum
 from typing import Final

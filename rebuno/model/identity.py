@@ -1,4 +1,4 @@
-"""Who a step is: canonical JSON to the byte, the hash of its arguments, and the id built on them.
+"""The identity of a step: canonical JSON, the hash of its arguments, and the id built on them.
 
 `canonical` writes Python values, `parse` reads JSON texts; both hold to the same bounds (128 levels, 10 MiB), so that
 whatever was written can be read again.
@@ -286,7 +286,7 @@ def reread(text: str) -> Any:
 
 
 def scan(text: str) -> None:
-    """Looks whether a text that was written here by `canonical` is whole, without making its value.
+    """Checks that a text of `canonical` is undamaged, without creating its value.
 
     Raises:
         ValidationError: as `parse` does, but for repeated keys and for sizes.
@@ -347,7 +347,7 @@ _DECODER: Final = json.JSONDecoder(
 
 _PLAIN_DECODER: Final = json.JSONDecoder(parse_constant=_constant)
 _SPLITTING_DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_constant=_constant)
-# Makes no integers, since whoever uses a text parses it.
+# Makes no integers, since the user of a text parses it.
 _SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=_real, parse_constant=_constant)
 # A text of so many characters holds no integer of more than 64 bits, of which orjson makes a real.
 _SURE: Final = 18

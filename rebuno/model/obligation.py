@@ -1,4 +1,4 @@
-"""What a decision asks for besides its verdict: limits, budgets, and how a person is asked. Plain data, no counting."""
+"""The obligations of a decision beside its verdict: limits, budgets, and approval terms. Plain data, no counting."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from rebuno.model.dataclass import dataclass
 
 
 class LimitScope(StrEnum):
-    """Over what a limit counts: one execution, one agent, or all agents together."""
+    """The scope of a limit: one execution, one agent, or all agents together."""
 
     EXECUTION = "execution"
     AGENT = "agent"
@@ -14,7 +14,7 @@ class LimitScope(StrEnum):
 
 
 class Otherwise(StrEnum):
-    """What becomes of a step that is over a limit or a budget."""
+    """The result for a step over a limit or a budget."""
 
     RATE_LIMITED = "rate_limited"
     DENY = "deny"
@@ -48,7 +48,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How people are asked. No `approvers` means anyone; `quorum` of them must grant.
+    """The terms of a question. No `approvers` means anyone; `quorum` of them must grant.
 
     After `expires` seconds a question is denied and a grant is too old to start a step; None: the question waits as
     long as it takes, and the kernel's own age for grants counts.
@@ -62,7 +62,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """What one rule asks for; `bundle` and `rule_id` name it, and limits count under these names.
+    """The obligations of one rule; `bundle` and `rule_id` name it, and limits count under these names.
 
     `asking` is None unless the rule says something about how people are asked.
     """

@@ -1,6 +1,6 @@
-"""An exception of an agent's own code as it is kept beside its failure: what it was, and where it came from.
+"""An exception of an agent's own code as the journal keeps it: its type, its text and its frames.
 
-A frame is told by file, line, function and the line of the source. What variables held is never kept: it may be secret.
+A frame has file, line, function and source line. Values of variables are never kept, because they may be secret.
 """
 
 import linecache
@@ -45,7 +45,7 @@ _LIBRARIES: Final = tuple(
 
 
 def mistaken(error: BaseException | None) -> bool:
-    """Whether a mistake of the code raised it, or any exception of the group that it is."""
+    """Whether it is a programming error, or a group that contains one."""
     return any(isinstance(one, MISTAKES) for one in _members(error))
 
 
@@ -77,7 +77,7 @@ def of(error: BaseException) -> dict[str, Any]:
 
 
 def checked(data: object) -> dict[str, Any] | None:
-    """What an agent says of an exception, if that is of the form that `of` gives, and no longer; else None."""
+    """An agent's report of an exception, if it has the form and the size of `of`; else None."""
     if not isinstance(data, dict) or not isinstance(data.get("traceback"), list):
         return None
     frames = data["traceback"]

@@ -1,11 +1,11 @@
-"""A step: one effect of an agent, and the states that it goes through."""
+"""A step: one effect of an agent, and its states."""
 
 from enum import StrEnum
 from typing import Final
 
 
 class Kind(StrEnum):
-    """What a step does; the values are those of the wire."""
+    """The kind of a step; the values are those of the wire."""
 
     TOOL = "tool_call"
     LLM = "llm_call"
@@ -13,13 +13,13 @@ class Kind(StrEnum):
 
 
 class Idempotency(StrEnum):
-    """Whether a body may run again when nobody knows how it ended."""
+    """Whether a body may run again if its outcome is unknown."""
 
     SAFE = "safe_to_retry"
     ONCE = "at_most_once"
 
     def stricter(self, other: "Idempotency") -> "Idempotency":
-        """The one of the two that promises more."""
+        """The stricter of the two."""
         return Idempotency.ONCE if Idempotency.ONCE in (self, other) else Idempotency.SAFE
 
 

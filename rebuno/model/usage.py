@@ -1,4 +1,4 @@
-"""What a model call used, read from the recorded response: OpenAI chat and responses, Anthropic messages, and their
+"""The tokens of a model call, read from the recorded response: OpenAI chat and responses, Anthropic messages, and their
 streams."""
 
 import json
@@ -20,14 +20,14 @@ _END_OF_LINE: Final = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, as the provider counted them. `input_tokens` includes those that came from a cache."""
+    """The provider's token counts. `input_tokens` includes cached tokens."""
 
     input_tokens: int
     output_tokens: int
 
 
 def parse(recorded: object) -> Usage | None:
-    """The tokens that a recorded `llm_call` used, or None where the response does not say.
+    """The tokens of a recorded `llm_call`, or None if the response has no counts.
 
     `recorded` is the step's result as a JSON value: `{"status": …, "headers": {"content-type": …}, "body": "…"}`. A
     response with an error status used nothing that is known. A stream's later counts replace its earlier ones.

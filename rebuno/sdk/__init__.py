@@ -1,1 +1,1 @@
-"""What an agent's author writes: steps, tools, and the context that carries them to a kernel."""
+"""The API for agent developers: steps, tools, and the context that carries them to a kernel."""

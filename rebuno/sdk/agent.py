@@ -1,4 +1,4 @@
-"""Runs the executions of one agent that a served kernel delivers to it."""
+"""Runs the executions that a served kernel delivers to one agent."""
 
 import asyncio
 import logging
@@ -41,8 +41,8 @@ class Agent:
         description: str | None = None,
         output_schema: "dict[str, Any] | type[BaseModel] | None" = None,
     ) -> None:
-        """`secret` is the agent's (else REBUNO_AGENT_SECRET), `base_url` the kernel's URL (else REBUNO_URL),
-        `kernel_timeout` how long the kernel may take to answer, in seconds.
+        """`secret` is the agent's secret (default REBUNO_AGENT_SECRET), `base_url` the kernel's URL (default
+        REBUNO_URL), `kernel_timeout` the time limit for the kernel's answers, in seconds.
 
         Raises:
             ValueError: the id is empty, or the secret or the URL is not given.
@@ -70,7 +70,7 @@ class Agent:
         self._closed = False
 
     def bind(self, handler: Callable[..., Any]) -> None:
-        """Names the handler of all executions; for those who serve `app` themselves."""
+        """Sets the handler of all executions. Call it before serving `app` yourself."""
         self._handler = handler
 
     def run(self, handler: Callable[..., Any], *, host: str = "127.0.0.1", port: int = 5000) -> None:
@@ -88,8 +88,8 @@ class Agent:
         uvicorn.run(self.app, host=host, port=port, log_config=None)
 
     async def publish_metadata(self) -> None:
-        """Tells the kernel what the agent says of itself. The application does so when it starts, and again on the next
-        delivery where that failed.
+        """Sends the agent's description and schemas to the kernel. The application does so when it starts, and after a
+        failure again on the next delivery.
 
         Raises:
             RebunoError: the kernel cannot be reached, or does not know the agent.
@@ -101,12 +101,12 @@ class Agent:
         )
 
     async def join(self) -> None:
-        """Waits until nothing runs here any more."""
+        """Waits until no execution runs here."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     async def close(self) -> None:
-        """Stops what runs here, and lets go of the connections. Takes no more deliveries."""
+        """Stops the running executions and closes the connections. It accepts no more deliveries."""
         self._closed = True
         for task in self._tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""A step's arguments, taken at the call: what the policy judges and the journal keeps is what the body gets."""
+"""Copies a step's arguments at the call: the policy, the journal and the body get the same values."""
 
 from copy import deepcopy
 from typing import Any, Final
@@ -9,7 +9,7 @@ _FIXED: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def detached(value: Any, levels: int = MAX_DEPTH) -> Any:
-    """The value with containers of its own, so that whoever holds the old ones cannot change what was judged.
+    """The value with containers of its own, so that a holder of the old ones cannot change what was judged.
 
     Tuples stay tuples. What JSON cannot hold, and what nests deeper than it may, comes back as it is: the step is
     refused for it.
@@ -26,7 +26,7 @@ def detached(value: Any, levels: int = MAX_DEPTH) -> Any:
 
 
 def all_detached(named: dict[str, Any]) -> dict[str, Any]:
-    """The same of each argument by its name; where none can be changed, the arguments as they are."""
+    """The same for each argument by its name; the arguments themselves if none is mutable."""
     if _FIXED.issuperset(map(type, named.values())):
         return named
     return {name: detached(value) for name, value in named.items()}

@@ -1,4 +1,4 @@
-"""Hands an execution's input to a handler the way its signature asks for it."""
+"""Passes an execution's input to a handler according to its signature."""
 
 import inspect
 import sys
@@ -49,7 +49,7 @@ def bind(handler: Callable[..., Any], input: Any) -> Callable[[], Any]:
 
 
 def annotation_of(handler: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    """What a parameter is annotated with; texts are looked up, and stay texts where that fails."""
+    """The annotation of a parameter. A text is resolved, and stays a text if that fails."""
     annotation = parameter.annotation
     if isinstance(annotation, str):
         function = handler if inspect.isroutine(handler) else type(handler).__call__
@@ -62,7 +62,7 @@ def annotation_of(handler: Callable[..., Any], parameter: inspect.Parameter) -> 
 
 def model_of(annotation: Any) -> "type[pydantic.BaseModel] | None":
     """The annotation, if it is a pydantic model."""
-    # Whoever has a model has imported pydantic; nobody else waits for it.
+    # A program with a model has imported pydantic; no other program waits for it.
     if "pydantic" not in sys.modules or not isinstance(annotation, type):
         return None
     from pydantic import BaseModel

@@ -1,4 +1,4 @@
-"""What is under way in one attempt of a handler: a submission with anyone who waits for it, and the body that runs."""
+"""The submissions and running bodies of one attempt of a handler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class BodyScope:
-    """The body that runs now: the parent of every step submitted in it."""
+    """The body that runs now, the parent of every step submitted in it."""
 
     __slots__ = ("blocked", "context", "parent", "step_id")
 
@@ -27,8 +27,8 @@ class BodyScope:
 
 
 class StepCall:
-    """A submission that is under way, and whoever waits to hear of it. `task` carries out the `answer`, which it asks
-    for where there is none yet; it has not begun to until it is `running`."""
+    """A submission that is under way, and the tasks that wait for its answer. `task` carries out the `answer`, which it
+    requests if there is none yet; it has not begun to until it is `running`."""
 
     __slots__ = (
         "answer",

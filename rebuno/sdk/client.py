@@ -1,4 +1,4 @@
-"""Begins executions and looks at them, answers questions, and runs a served kernel: its client and admin routes."""
+"""The client of a served kernel: creates and reads executions, answers questions, manages agents, policies and keys."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ _PAGE: Final = 200
 
 
 class Client:
-    """A served kernel, as a back end or an operator sees it: `async with Client() as client`.
+    """A served kernel for a back end or an operator: `async with Client() as client`.
 
     Every method may raise `NetworkError` (the kernel cannot be reached), `UnauthorizedError` and `ForbiddenError` (the
     key is unknown, or may not do this), `NotFoundError`, and `APIError` for what the kernel itself cannot do. Nothing
@@ -42,8 +42,8 @@ class Client:
     """
 
     def __init__(self, base_url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT) -> None:
-        """`base_url` is the kernel's (else REBUNO_URL), `api_key` the bearer token (else REBUNO_API_KEY, else none is
-        sent), `timeout` how long an answer may take, in seconds.
+        """`base_url` is the kernel's URL (default REBUNO_URL), `api_key` the bearer token (default REBUNO_API_KEY, else
+        none is sent), `timeout` the time limit for an answer, in seconds.
 
         Raises:
             ValueError: no URL is given.
@@ -65,7 +65,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Lets go of the connections."""
+        """Closes the connections."""
         await self._requests.close()
 
     # ------------------------------------------------------------ executions
@@ -81,7 +81,7 @@ class Client:
         spawned_by: SpawnedBy | None = None,
         on_behalf_of: str = "",
     ) -> Execution:
-        """Begins an execution; the same `idempotency_key` of the same agent gives the first one again.
+        """Creates an execution. The same `idempotency_key` of the same agent returns the first one.
 
         Executions of one `session` run one after the other, each with the state that the one before left
         (`previous`); `parent_execution_id` continues a completed one in a session of its own. `spawned_by` makes it the
@@ -108,13 +108,13 @@ class Client:
     async def list_executions(
         self, *, agent_id: str = "", session: str = "", status: str = "", cursor: str = "", limit: int = 50
     ) -> Page:
-        """A page of executions, newest first, at most `limit` (200) of them; `cursor` is the `next_cursor` of the page
-        before. `ValidationError` for an unknown cursor or status."""
+        """A page of executions, newest first, at most `limit` (200); `cursor` is the `next_cursor` of the previous
+        page. `ValidationError` for an unknown cursor or status."""
         path = route("executions", agent_id=agent_id, session=session, status=status, cursor=cursor, limit=limit)
         return await self._one(Page, "GET", path)
 
     async def wait(self, execution_id: str, *, every: float = 0.5) -> Execution:
-        """The execution, once it has ended or waits for a person; asks every so many seconds."""
+        """Returns the execution once it has ended or waits for a person; polls every so many seconds."""
         while True:
             found = await self.get(execution_id)
             if found.status.terminal or any(one.type == "approval" for one in found.blocked_on):
@@ -138,8 +138,8 @@ class Client:
         return (await self._send("GET", route("executions", execution_id, "previous")))["state"]
 
     async def stream(self, execution_id: str) -> AsyncIterator[Delta]:
-        """What its steps put out while it comes, until the caller stops or the connection ends. A slow reader loses
-        pieces; what was recorded is in the steps."""
+        """Yields the output of its steps while they run, until the caller stops or the connection ends. A slow reader
+        loses pieces; the steps have the complete results."""
         path = route("executions", execution_id, "stream")
         try:
             async with self._requests.http.stream("GET", path, timeout=TIMEOUT) as response:
@@ -152,7 +152,7 @@ class Client:
             raise self._requests.unreachable(error) from error
 
     async def cancel(self, execution_id: str) -> None:
-        """Ends an execution. `Terminated` or `ConflictError` where it has ended already."""
+        """Cancels an execution. `Terminated` or `ConflictError` if it has ended already."""
         await self._send("POST", route("executions", execution_id, "cancel"))
 
     async def fork(
@@ -165,9 +165,9 @@ class Client:
         keep_policy: bool = False,
         deadline_seconds: float | None = None,
     ) -> Execution:
-        """A new execution that begins where this one stood at its event `at_seq`, in a new session or none, under the
-        agent's policy of today, its own `policy_bundle` (the text of one), or with `keep_policy` the one that this one
-        began under. It is cancelled `deadline_seconds` from now, unless it has ended.
+        """Creates an execution that begins at event `at_seq` of this one, in a new session or none. It runs under the
+        agent's current policy, its own `policy_bundle` (a text), or with `keep_policy` the policy of this one's start.
+        It is cancelled `deadline_seconds` from now, unless it has ended.
 
         Raises:
             ValidationError: there is no such event.
@@ -185,7 +185,7 @@ class Client:
         return await self._one(Execution, "POST", route("executions", execution_id, "fork"), said)
 
     async def latest_seq(self, execution_id: str) -> int:
-        """The number of its newest event, the last that it can be forked at."""
+        """The number of its newest event, the last one that a fork can begin at."""
         said = await self._send("GET", route("executions", execution_id, "fork-points"))
         return int(said["latest_seq"])
 
@@ -213,8 +213,8 @@ class Client:
     async def grant_approval(
         self, approval_id: str, *, decided_by: str = "", rationale: str = "", scope: str = ""
     ) -> None:
-        """Lets the step go ahead, once all who must agree have granted. `decided_by` is who answers, the key's own name
-        if not given; `scope` is `once`, `execution` or `rule`.
+        """Allows the step, once enough approvers have granted. `decided_by` is the person who answers, by default the
+        key's name; `scope` is `once`, `execution` or `rule`.
 
         Raises:
             ForbiddenError: not among the approvers.
@@ -224,7 +224,7 @@ class Client:
         await self._send("POST", route("approvals", approval_id, "grant"), said)
 
     async def deny_approval(self, approval_id: str, *, decided_by: str = "", rationale: str = "") -> None:
-        """Refuses the step; the agent is told the rationale. Raises as `grant_approval`."""
+        """Denies the step; the agent receives the rationale. Raises as `grant_approval`."""
         said = _given(decided_by=decided_by, rationale=rationale)
         await self._send("POST", route("approvals", approval_id, "deny"), said)
 
@@ -233,8 +233,8 @@ class Client:
     async def put_agent(
         self, agent_id: str, *, webhook_url: str, secret: str, lease_timeout_seconds: float | None = None
     ) -> Agent:
-        """Registers an agent, or changes where it is told of executions and the secret that signs both ways.
-        `lease_timeout_seconds` (10 at least) is how long it may be silent. `ValidationError` where the URL is not
+        """Registers an agent, or changes its webhook URL and the secret that signs in both directions.
+        `lease_timeout_seconds` (at least 10) is the time that it may be silent. `ValidationError` if the URL is not
         allowed."""
         said = {"id": agent_id, "webhook_url": webhook_url, "secret": secret}
         more = _given(lease_timeout_seconds=lease_timeout_seconds)
@@ -245,16 +245,16 @@ class Client:
         return await self._many(Agent, route("agents"))
 
     async def get_agent(self, agent_id: str) -> Agent:
-        """One agent, with what it says of itself."""
+        """One agent, with its description and schemas."""
         return await self._one(Agent, "GET", route("agents", agent_id))
 
     async def delete_agent(self, agent_id: str, *, force: bool = False) -> None:
-        """Forgets an agent. `ConflictError` where it has live executions; with `force` they are cancelled."""
+        """Removes an agent. `ConflictError` if it has live executions; with `force` they are cancelled."""
         await self._send("DELETE", route("agents", agent_id, force="true" if force else None))
 
     async def set_policy(self, agent_id: str, bundle: str) -> None:
-        """Puts a bundle, the text of an `.rbp` or YAML one, in force for an agent. `BundleError` with everything that
-        is wrong with it; the old one stays then."""
+        """Sets the bundle of an agent, a text in the rule language or YAML. `BundleError` with every finding if it has
+        errors; the old bundle then stays."""
         await self._send("POST", route("policies", agent_id), {"bundle": bundle})
 
     async def test_policy(
@@ -266,8 +266,8 @@ class Client:
         execution_id: str = "",
         executions: Mapping[str, Any] | None = None,
     ) -> Tested:
-        """Asks a bundle (else the agent's own) about cases, about the recorded steps of one execution, or of several
-        (`{"session"?, "since"?, "limit"?}`). `BundleError` where it has errors."""
+        """Tests a bundle (by default the agent's own) against cases, the recorded steps of one execution, or those of
+        several (`{"session"?, "since"?, "limit"?}`). `BundleError` if it has errors."""
         said = _given(
             bundle=bundle,
             cases=None if cases is None else [*cases],
@@ -279,7 +279,7 @@ class Client:
     # ------------------------------------------------------------ API keys
 
     async def create_key(self, name: str, scopes: Sequence[str]) -> NewApiKey:
-        """A new key; its token is told this once. `ValidationError` for an unknown scope."""
+        """Creates a key; its token is returned only this once. `ValidationError` for an unknown scope."""
         return await self._one(NewApiKey, "POST", route("api-keys"), {"name": name, "scopes": [*scopes]})
 
     async def list_keys(self) -> list[ApiKey]:
@@ -287,11 +287,11 @@ class Client:
         return await self._many(ApiKey, route("api-keys"))
 
     async def rotate_key(self, key_id: str) -> NewApiKey:
-        """A new token in the place of the old one. `ConflictError` where the key is revoked."""
+        """Replaces the token of a key. `ConflictError` if the key is revoked."""
         return await self._one(NewApiKey, "POST", route("api-keys", key_id, "rotate"))
 
     async def revoke_key(self, key_id: str) -> None:
-        """Makes a key useless."""
+        """Revokes a key."""
         await self._send("DELETE", route("api-keys", key_id))
 
     # ------------------------------------------------------------

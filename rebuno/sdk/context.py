@@ -1,4 +1,4 @@
-"""Carries a handler's effects to its kernel and carries out the answers: the same over every transport."""
+"""Submits a handler's steps to its kernel and carries out the answers, in the same way over every transport."""
 
 import asyncio
 import contextvars
@@ -47,11 +47,11 @@ _CANCELLED: Final = identity.canonical({"reason": "cancelled", "message": "the b
 
 
 class OutcomeUnknownError(Exception):
-    """Raised by a body that was cut off from what it asked for: it may have been done."""
+    """Raised by a body that lost the connection to its service: the effect may have happened."""
 
 
 class BodyError(Exception):
-    """Raised by a body that says itself what is recorded of its failure: `error`, a JSON object."""
+    """Raised by a body that chooses the recorded form of its failure: `error`, a JSON object."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error.get("message", ""))
@@ -62,19 +62,19 @@ _scope: contextvars.ContextVar[BodyScope | None] = contextvars.ContextVar("rebun
 
 
 def current() -> "ExecutionContext | None":
-    """The context of the handler that runs here, or None outside of one."""
+    """The context of the running handler, or None outside of a handler."""
     scope = _scope.get()
     return scope.context if scope is not None else None
 
 
 def current_step() -> str:
-    """The id of the step in whose body this runs; empty outside of one."""
+    """The id of the step whose body runs; empty outside of a body."""
     scope = _scope.get()
     return scope.step_id if scope is not None else ""
 
 
 def required(what: str) -> "ExecutionContext":
-    """The context of the handler that runs here.
+    """The context of the running handler.
 
     Raises:
         RuntimeError: there is none; says what was called and why that may be.
@@ -133,18 +133,18 @@ class ExecutionContext:
         return self.blocked or self._ending
 
     async def run(self, handler: Callable[[], Any]) -> Any:
-        """Runs the handler, in a thread if it is no coroutine function, with this context in force."""
+        """Runs the handler with this context, in a thread if it is not a coroutine function."""
         _scope.set(BodyScope(self))
         return await self.call(handler)
 
     async def settle(self) -> None:
-        """Waits for the submissions that are under way and for the bodies that they run."""
+        """Waits for the pending submissions and for the bodies that they run."""
         while self._under_way:
             self._stirred.clear()
             await self._stirred.wait()
 
     def end(self) -> None:
-        """Stops what is still under way, and refuses what comes later; nothing is recorded about it any more."""
+        """Stops everything that is pending, and refuses later submissions. Nothing about it is recorded any more."""
         self._ending = True
         for call in tuple(self._under_way):
             self._cancel(call)
@@ -159,7 +159,7 @@ class ExecutionContext:
         idempotency: str,
         named: bool = False,
     ) -> Any:
-        """Submits one effect, and runs `body` if and only if the kernel says so, with `named` on the arguments by name.
+        """Submits one effect, and runs `body` if the kernel allows it; with `named` on the arguments by name.
 
         Returns what the recorded result reads as, on the first run and on every later one.
 
@@ -248,7 +248,7 @@ class ExecutionContext:
             call.ended.set_result(None)
 
     def _leave(self, call: StepCall, answer: Answer | None) -> None:
-        """The caller is gone before the body began: it never does, and the step ends as cancelled."""
+        """Handles a caller cancelled before the body began: the body never runs, the step ends as cancelled."""
         if answer is None or answer.kind is not AnswerKind.PROCEED:
             if answer is not None:
                 self._transport.release(answer.step_id)
@@ -285,7 +285,7 @@ class ExecutionContext:
             call.waiter.cancel()
 
     async def _carry(self, call: StepCall) -> None:
-        """Gets the answer for the one who waits, if it still does."""
+        """Gets the answer for the waiting caller, if it still waits."""
         call.running = True
         self._starting.discard(call)
         waiter = call.waiter
@@ -306,7 +306,7 @@ class ExecutionContext:
                 waiter.set_exception(error)
             if not isinstance(error, Exception):
                 if call.task is not None:
-                    # It is told to whoever waits, and need not be told of the task besides.
+                    # The waiting caller gets it, so the task need not report it as well.
                     call.task.add_done_callback(asyncio.Task.exception)
                 raise
         else:
@@ -381,8 +381,8 @@ class ExecutionContext:
         return settled or Answer(AnswerKind.REPLAY, step_id, result=text)
 
     async def _failed(self, target: str, step_id: str, error: BaseException) -> Answer:
-        """Records a body's exception, and raises the one that the handler gets instead, now as on every replay; what is
-        recorded already is returned."""
+        """Records a body's exception, and raises the handler's form of it, now and on every replay. Returns the
+        recorded outcome if there is one already."""
         said: dict[str, Any] = {"type": type(error).__name__}
         if isinstance(error, BodyError):
             said = dict(error.error)
@@ -396,7 +396,7 @@ class ExecutionContext:
         raise _failure(identity.parse(recorded), target, step_id) from error
 
     def _kept(self, target: str, step_id: str, error: BaseException) -> str:
-        """What the journal keeps of an exception of the body's own, which the log is told too."""
+        """The journal's record of a body's own exception, which is logged too."""
         if isinstance(error, BodyError | OutcomeUnknownError | NotJSON | RebunoError):
             return ""
         where = {"execution_id": self.id, "step_id": step_id}
@@ -449,7 +449,7 @@ class ExecutionContext:
         return len(waiting) == len(self._under_way)
 
     def call(self, function: Callable[[], Any]) -> Awaitable[Any]:
-        """What a function gives, plain (run in a thread) or `async`."""
+        """Calls a function and returns its value. A plain function runs in a thread."""
         return function() if inspect.iscoroutinefunction(function) else self._in_thread(function)
 
     async def _in_thread(self, function: Callable[[], Any]) -> Any:
@@ -460,12 +460,12 @@ class ExecutionContext:
 
 
 def recordable(text: str) -> str:
-    """What the journal can hold of an exception's text: no lone surrogates, 64 Ki characters at most."""
+    """An exception's text as the journal can store it: no lone surrogates, at most 64 Ki characters."""
     return text[:_LONGEST_TEXT].encode("utf-8", "replace").decode()
 
 
 def _recorded(value: Any) -> str:
-    """A body's result as canonical JSON; where that cannot be, the error says that the body ran nevertheless."""
+    """A body's result as canonical JSON. If it is not JSON, the error says that the body has run."""
     try:
         return identity.canonical(value, "result")
     except NotJSON as error:
@@ -476,7 +476,7 @@ def _guarded(function: Callable[[], Any]) -> Any:
     try:
         return function()
     except StopIteration as error:
-        # asyncio cannot carry it out of a thread: whoever awaits it would wait for ever.
+        # asyncio cannot carry it out of a thread: an awaiting task would wait for ever.
         raise RuntimeError("the function raised StopIteration") from error
 
 

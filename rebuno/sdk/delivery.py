@@ -21,8 +21,8 @@ _INVALID: Final = "input_invalid"
 
 
 async def deliver(line: DeliveryLink, agent_id: str, handler: Callable[..., Any], executor: Executor) -> None:
-    """Fetches the execution, runs its handler and reports how it ended. Where the delivery is lost the handler is
-    stopped, and nothing is reported.
+    """Fetches the execution, runs its handler and reports the end. If the delivery is lost, the handler is stopped and
+    nothing is reported.
 
     Raises:
         RebunoError: the kernel takes no report, and will deliver the execution again.
@@ -73,7 +73,7 @@ async def _deliver(transport: HTTPTransport, agent_id: str, handler: Callable[..
 
 
 async def _before(line: DeliveryLink, task: "asyncio.Task[Any]") -> bool:
-    """Waits for a task. False where the delivery is lost before that."""
+    """Waits for a task. False if the delivery is lost first."""
     lost = asyncio.create_task(line.lost.wait())
     try:
         await asyncio.wait({task, lost}, return_when=asyncio.FIRST_COMPLETED)
@@ -97,7 +97,7 @@ async def _end(transport: HTTPTransport, task: "asyncio.Task[Any]", *, blocked: 
 
 
 async def _beat(line: DeliveryLink) -> None:
-    """Tells the kernel that the handler lives, until the delivery is lost."""
+    """Sends heartbeats until the delivery is lost."""
     beat = line.delivery.beat
     with suppress(LeaseSuperseded):
         while True:

@@ -1,4 +1,4 @@
-"""Hands what a body puts out on to those who listen, while it comes: it may be lost, and holds nobody up for long."""
+"""Passes the output of a running body to listeners. Pieces may be lost, and a slow listener does not delay the body."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ class Deltas:
         self._streams: dict[str, _Stream] = {}
 
     def add(self, step_id: str, text: str) -> None:
-        """Takes a piece, and sends it soon."""
+        """Queues a piece, to be sent soon."""
         stream = self._streams.get(step_id)
         if stream is None:
             stream = self._streams[step_id] = _Stream(step_id, self._send)
@@ -39,13 +39,13 @@ class Deltas:
             await stream.end()
 
     def stop(self) -> None:
-        """Drops what is not sent yet."""
+        """Drops the unsent pieces."""
         for stream in self._streams.values():
             stream.stop()
 
 
 class _Stream:
-    """What one step puts out."""
+    """The output of one step."""
 
     def __init__(self, step_id: str, send: Send) -> None:
         self._step_id = step_id

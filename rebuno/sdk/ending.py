@@ -1,4 +1,4 @@
-"""How a handler's end is to be recorded: the same over every transport."""
+"""Decides how to record a handler's end, in the same way over every transport."""
 
 import asyncio
 import logging
@@ -26,8 +26,8 @@ _LONGEST_MESSAGE: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a handler may return in the place of a plain output: `output`, and the `state` that the next execution of
-    the session finds by `previous()` (None: that finds the output). Both are JSON values."""
+    """A handler may return it instead of a plain output: `output`, and the `state` that `previous()` returns in the
+    next execution of the session (None: it returns the output). Both are JSON values."""
 
     output: Any = None
     state: Any = None
@@ -43,7 +43,7 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The handler raised `error`; `raised` is what is kept of it, None of what the kernel made it raise."""
+    """The handler raised `error`. `raised` is the journal's record of it, None for an error that the kernel caused."""
 
     reason: str
     raised: dict[str, Any] | None = None
@@ -52,11 +52,11 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """A step waits for a person or a subagent: whatever the handler made of it is dropped."""
+    """A step waits for a person or a subagent. The handler's own end is dropped."""
 
 
 def ending(task: "asyncio.Task[Any]", *, blocked: bool) -> Completed | Failed | Waits:
-    """What became of a handler whose task is done; `blocked` tells that one of its steps waits.
+    """The end of a handler whose task is done; `blocked` says that one of its steps waits.
 
     Raises:
         StoreError, LeaseSuperseded, Terminated: the attempt is over, and its end is recorded by others or not at all.
@@ -82,7 +82,7 @@ def ending(task: "asyncio.Task[Any]", *, blocked: bool) -> Completed | Failed | 
 
 
 def log_failure(failed: Failed, execution_id: str) -> None:
-    """Tells the log of a handler's failure, with the traceback where that is not there yet."""
+    """Logs a handler's failure, with the traceback unless it was logged before."""
     error = failed.error
     said = {"execution_id": execution_id, "reason": failed.reason}
     if isinstance(error, PolicyError | RateLimited):

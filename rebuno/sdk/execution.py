@@ -8,8 +8,8 @@ from rebuno.sdk.context import current_step, required
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The running execution. `input` is its input as a JSON value; `step_id` is the step in whose body this was asked,
-    the idempotency key to hand to the outside world, and empty in the handler itself."""
+    """The running execution. `input` is its input as a JSON value. `step_id` is the step whose body runs, to use as an
+    idempotency key outside; it is empty in the handler itself."""
 
     id: str
     agent_id: str

@@ -1,4 +1,4 @@
-"""One model call on its way: asked for as a step, sent, recorded, answered."""
+"""One model call: submitted as a step, sent, recorded, answered."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ class Carrier:
                     await self._transport.aclose()
 
     async def aclose(self) -> None:
-        """Closes the transport, now or after the last of the calls that go on."""
+        """Closes the transport, now or after the last pending call."""
         execution = context.current()
         self._deferred = execution is not None and execution.settling
         if not (self._deferred and self._lent):
@@ -67,7 +67,7 @@ class ModelCall:
         self._began = asyncio.get_running_loop().create_future()
 
     async def answer(self, execution: ExecutionContext) -> httpx2.Response:
-        """The provider's response, new or recorded, or one that says that the call was refused."""
+        """The provider's response, new or recorded, or the response for a refused call."""
         step = asyncio.create_task(
             execution.invoke(Kind.LLM, self._target, self._args, self._body, idempotency=self._idempotency)
         )
@@ -147,7 +147,7 @@ class ModelCall:
 
 
 def refused(request: httpx2.Request, error: RebunoError) -> httpx2.Response:
-    """The response that says that a call was refused. SDKs that try again by themselves are told not to."""
+    """The response for a refused call. It tells SDKs not to retry."""
     status, said = refusals.body(error)
     return httpx2.Response(
         status,

@@ -1,4 +1,4 @@
-"""The HTTP client to give to a model provider's SDK: every model call goes through the kernel first."""
+"""The HTTP client for a model provider's SDK: every model call goes through the kernel first."""
 
 import re
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ _NAMED_IN_PATH: Final = re.compile(r"/(?:models?|deployments|engines)/([^/]+?)(?
 
 
 def http_client(*, idempotency: str = "safe_to_retry", **options: Any) -> httpx2.AsyncClient:
-    """A client for the asynchronous clients of `openai` (3 and later), `anthropic` (2 and later) and everything built
-    on them: `AsyncOpenAI(http_client=rebuno.http_client())`.
+    """A client for the asynchronous clients of `openai` (3 and later), `anthropic` (2 and later) and frameworks on top
+    of them: `AsyncOpenAI(http_client=rebuno.http_client())`.
 
     In an execution every model call is judged, recorded and, when the execution is resumed, answered from the journal;
     see `RebunoTransport`. `options` are those of `httpx2.AsyncClient`; a `transport`, a `proxy` and the `mounts` carry
@@ -44,8 +44,7 @@ def http_client(*, idempotency: str = "safe_to_retry", **options: Any) -> httpx2
 
 
 class RebunoTransport(httpx2.AsyncBaseTransport):
-    """A transport that makes a step of each model call, and sends by the transport `inner` what the kernel lets
-    through.
+    """A transport that makes a step of each model call, and sends the allowed calls by the transport `inner`.
 
     A model call is a POST whose body is JSON. Its step has the kind `llm_call`, the body's `model` as its target (else
     the model that the path names, else the path) and the body as its args; the URL and the headers are not recorded.
@@ -90,7 +89,7 @@ class RebunoTransport(httpx2.AsyncBaseTransport):
 
 
 async def _json(request: httpx2.Request) -> bytes | None:
-    """The body of a model call; None of any other request."""
+    """The body of a model call; None for any other request."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if request.method != "POST" or kind.startswith("multipart/"):
         return None

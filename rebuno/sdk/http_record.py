@@ -1,4 +1,4 @@
-"""What the journal keeps of a provider's response, and the same response made of it again."""
+"""Converts a provider's response to its journal record and back."""
 
 import asyncio
 import re
@@ -33,7 +33,7 @@ _SHORT_WAIT: Final = 60
 
 
 def record(status: int, headers: dict[str, str], body: bytes) -> dict[str, Any]:
-    """`{"status", "headers", "body"}`; a body that is no UTF-8 stands there in base64, with `"encoding": "base64"`."""
+    """`{"status", "headers", "body"}`; a body that is not UTF-8 is in base64, with `"encoding": "base64"`."""
     try:
         return {"status": status, "headers": headers, "body": body.decode()}
     except UnicodeDecodeError:
@@ -58,12 +58,12 @@ def is_event_stream(headers: dict[str, str]) -> bool:
 
 
 def is_whole(body: bytes | bytearray) -> bool:
-    """Whether a stream of events holds the one by which providers end theirs."""
+    """Whether a stream of events contains the provider's final event."""
     return _LAST.search(body) is not None
 
 
 def hurried(headers: dict[str, str]) -> dict[str, str]:
-    """The headers of a recorded error, on a replay: the SDK has waited once before it tried again, and need not now."""
+    """The headers of a recorded error on a replay: the SDK waited on the first run, and need not wait again."""
     try:
         wait = float(headers.get("retry-after", "0"))
     except ValueError:
@@ -72,7 +72,7 @@ def hurried(headers: dict[str, str]) -> dict[str, str]:
 
 
 class Pieces:
-    """Cuts a stream into what its reader is handed at a time: one event of an event stream, one line of another.
+    """Cuts a stream into pieces for its reader: one event of an event stream, one line of any other.
 
     The cuts depend on the bytes alone and not on how the network delivers them, so that a replay has the same.
     """
@@ -82,7 +82,7 @@ class Pieces:
         self._rest = bytearray()
 
     def add(self, data: bytes) -> Iterator[bytes]:
-        """The pieces that are whole now."""
+        """Adds data and returns the complete pieces."""
         # An end that began in what was there before is four bytes long at most.
         searched = max(len(self._rest) - 4, 0)
         self._rest += data
@@ -93,7 +93,7 @@ class Pieces:
         del self._rest[:start]
 
     def last(self) -> bytes:
-        """What came after the last whole piece."""
+        """The data after the last complete piece."""
         return bytes(self._rest)
 
 

@@ -1,4 +1,4 @@
-"""A provider's stream on its way to the caller, read to its end for the journal."""
+"""Passes a provider's stream to the caller and reads it to its end for the journal."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ _ERRORS: Final[dict[str, type[httpx2.RequestError]]] = {
 
 
 def failure(message: str, *, response: dict[str, Any], **more: Any) -> BodyError:
-    """What is recorded of a call that failed after its response began, as far as a step can hold it."""
+    """The recorded form of a call that failed after its response began."""
     error = {"message": message, "response": response, **more}
     try:
         identity.canonical(error)
@@ -49,7 +49,7 @@ def failure(message: str, *, response: dict[str, Any], **more: Any) -> BodyError
 
 
 def transport_error(error: dict[str, Any], request: httpx2.Request) -> httpx2.RequestError | None:
-    """The exception that a recorded failure of the connection was and is again; None for any other failure."""
+    """The exception of a recorded connection failure; None for any other failure."""
     if "reason" in error or error.get("type") == NotJSON.__name__:
         return None
     return _ERRORS.get(error.get("type", ""), httpx2.TransportError)(error.get("message", ""), request=request)
@@ -72,7 +72,7 @@ async def whole(response: httpx2.Response) -> bytes:
 
 
 class Live(httpx2.AsyncByteStream):
-    """The stream of a response with this `status` and these `headers` (the recorded ones), handed on while it comes.
+    """The stream of a response with this `status` and these `headers` (the recorded ones), passed on while it arrives.
 
     It is read as fast as it comes, whatever the caller does, so that the step ends when the provider is done.
     """
@@ -93,7 +93,7 @@ class Live(httpx2.AsyncByteStream):
         self._context: ExecutionContext | None = None
 
     def follow(self, step: "asyncio.Task[Any]", context: ExecutionContext) -> None:
-        """Names the step that this stream is the body of: the caller sees the stream's end when that is recorded."""
+        """Sets the step of this stream: the caller sees the stream's end once the outcome is recorded."""
         self._step = step
         self._context = context
         step.add_done_callback(self._settled)
@@ -101,7 +101,7 @@ class Live(httpx2.AsyncByteStream):
     # ------------------------------------------------------------ the step's side
 
     async def read(self) -> dict[str, Any]:
-        """Reads to the end; what is recorded then.
+        """Reads to the end and returns the record.
 
         Raises:
             BodyError: the stream was cut, or its caller closed it before its last event.
@@ -188,7 +188,7 @@ def _raise(step: "asyncio.Task[Any]", request: httpx2.Request) -> None:
 
 
 def ended(failed: ToolError, request: httpx2.Request) -> httpx2.RequestError:
-    """The exception that a stream ends with whose step failed."""
+    """The exception at the end of a stream whose step failed."""
     return transport_error(failed.error, request) or httpx2.ReadError(
         f"the recorded stream ends here: {failed.error.get('message', '')}", request=request
     )
@@ -200,7 +200,7 @@ def _check(body: bytearray) -> None:
 
 
 def _unframed(response: httpx2.Response) -> bool:
-    """Whether nothing but the end of the connection says where the body ends."""
+    """Whether only the end of the connection marks the end of the body."""
     return (
         "network_stream" in response.extensions
         and response.http_version.startswith("HTTP/1")

@@ -34,11 +34,11 @@ class HTTPTransport:
     # ------------------------------------------------------------ steps
 
     def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
-        """Nothing: what is recorded is known to the kernel alone."""
+        """None: only the kernel knows the recorded steps."""
         return None
 
     def start(self, submission: Submission, on_answer: object) -> bool:
-        """Never: every answer takes a request."""
+        """False: every answer needs a request."""
         return False
 
     async def submit(self, submission: Submission) -> Answer:
@@ -61,7 +61,7 @@ class HTTPTransport:
         return await self._report(step_id, "complete", _object(result=result))
 
     async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> Answer | None:
-        """Reports a failure; without `wait` it is on its way when this returns, and `flush` sees it there."""
+        """Reports a failure. Without `wait` the request is pending on return, and `flush` waits for it."""
         # Within the error, where a kernel that does not look for it takes it too.
         said = f"{error.removesuffix('}')},{identity.canonical(RAISED)}:{raised}}}" if raised else error
         report = self._report(step_id, "fail", _object(error=said))
@@ -72,17 +72,17 @@ class HTTPTransport:
         return None
 
     def release(self, step_id: str) -> None:
-        """Notes it: the kernel is told when the attempt ends."""
+        """Notes the release; the kernel is told when the attempt ends."""
         self.released = True
 
     async def flush(self) -> None:
-        """Waits for the reports that nobody waited for."""
+        """Waits for the pending reports."""
         self._deltas.stop()
         if self._late:
             await asyncio.gather(*self._late)
 
     def stop(self) -> None:
-        """Ends what is on its way: the attempt is over."""
+        """Ends pending requests: the attempt is over."""
         self._deltas.stop()
         for late in self._late:
             late.cancel()
@@ -116,7 +116,7 @@ class HTTPTransport:
         return _replay(row, step_id) if _text(row, "status") in _TERMINAL else None
 
     def publish(self, step_id: str, text: str) -> None:
-        """Sends it soon."""
+        """Queues a piece, to be sent soon."""
         self._deltas.add(step_id, text)
 
     async def _delta(self, step_id: str, seq: int, data: str) -> None:

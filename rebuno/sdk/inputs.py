@@ -1,4 +1,4 @@
-"""What a handler takes, as a JSON Schema: it is shown to whoever calls the agent."""
+"""The input of a handler as a JSON Schema, shown to the agent's callers."""
 
 import inspect
 import typing

@@ -1,4 +1,4 @@
-"""An agent's own requests to its kernel: signed, and tried again while the kernel is away."""
+"""Sends an agent's requests to its kernel: signs them, and retries while the kernel is away."""
 
 import asyncio
 import random
@@ -22,8 +22,8 @@ _BEAT: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One webhook: the execution that the agent is to run, under which dispatch and attempt, and for how many seconds
-    it may be silent."""
+    """One webhook: the execution to run, its dispatch and attempt, and the number of seconds that the agent may be
+    silent."""
 
     execution_id: str
     dispatch_id: str
@@ -32,11 +32,11 @@ class Delivery:
 
     @property
     def beat(self) -> float:
-        """How often the kernel must hear of this delivery, in seconds."""
+        """The heartbeat interval in seconds."""
         return min(self.lease / 3, _BEAT)
 
     def headers(self) -> dict[str, str]:
-        """What a request under this delivery carries."""
+        """The headers of a request of this delivery."""
         return {"Rebuno-Dispatch-Id": self.dispatch_id, "Rebuno-Dispatch-Attempt": str(self.attempt)}
 
 
@@ -57,12 +57,12 @@ class Link:
         return await self._requests.send(request)
 
     async def set_metadata(self, *, description: str | None, input_schema: Any, output_schema: Any) -> None:
-        """Tells the kernel what the agent says of itself."""
+        """Sends the agent's description and schemas to the kernel."""
         said = {"description": description, "input_schema": input_schema, "output_schema": output_schema}
         await self.send("PUT", route("agents", self.agent_id, "metadata"), identity.canonical(said).encode())
 
     async def close(self) -> None:
-        """Lets go of the connections."""
+        """Closes the connections."""
         await self._requests.close()
 
     def _sign(self, request: httpx2.Request, body: bytes) -> None:
@@ -82,8 +82,8 @@ class Link:
 
 
 class DeliveryLink:
-    """The requests of one delivery. `lost` is set once it has been replaced, or has not been heard of for so long that
-    it must have been: whatever it would still do would be refused."""
+    """The requests of one delivery. `lost` is set once it has been replaced, or has been silent for so long that the
+    kernel must have replaced it. Later requests would be refused."""
 
     def __init__(self, link: Link, delivery: Delivery) -> None:
         self.link = link
@@ -109,8 +109,8 @@ class DeliveryLink:
         return said
 
     async def send(self, method: str, *parts: str, body: bytes = b"") -> Any:
-        """Sends a request, and again as long as the kernel is away or fails, until the lease must have run out; raises
-        as `once`."""
+        """Sends a request and retries while the kernel is away or fails, until the lease must have run out. Raises as
+        `once`."""
         pause = _FIRST_PAUSE
         while True:
             try:
@@ -127,7 +127,7 @@ class DeliveryLink:
             pause = min(2 * pause, _LAST_PAUSE)
 
     def check(self, away: Exception) -> None:
-        """Gives the delivery up where the kernel has not been reached for as long as the lease lasts.
+        """Gives the delivery up if the kernel has not been reached for the time of the lease.
 
         Raises:
             LeaseSuperseded

@@ -1,4 +1,4 @@
-"""Where a tool comes from, so that two tools of one name are told apart from one tool that is registered again."""
+"""The origin of a tool, which distinguishes two tools with one name from one tool that is registered again."""
 
 import functools
 import inspect
@@ -16,7 +16,7 @@ _WIDEST: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A function of somebody's code, or a tool of a server.
+    """The origin of a tool: a function, or a tool of a server.
 
     `label` says it in words. `place` is what is the same each time that the tool is registered. Of a tool of a server
     `caller` gives what calls the server, or None once nothing uses that any more; `named` says that the user gave the
@@ -31,7 +31,7 @@ class Origin:
     named: bool = False
 
     def same(self, other: "Origin") -> bool:
-        """Whether both are one tool: code that was loaded again, or a server that was connected to again."""
+        """Whether both are the same tool: code that was reloaded, or a server that was reconnected."""
         if self.place != other.place or (self.caller is None) is not (other.caller is None):
             return False
         if self.caller is None or other.caller is None:
@@ -64,7 +64,7 @@ def server_origin(tool: str, call: Callable[..., Any], *, server: str, prefix: s
 
 
 def brief(text: str) -> str:
-    """A name that somebody else chose, shortened, without what cannot be seen."""
+    """A foreign name, shortened, without invisible characters."""
     shown = "".join(c if c.isprintable() and c != "`" else "?" for c in text[: _WIDEST + 1])
     return f"{shown[:_WIDEST]}…" if len(text) > _WIDEST else shown
 
@@ -82,7 +82,7 @@ def _weak(call: Callable[..., Any]) -> Callable[[], Any]:
 
 
 def _alike(one: Any, other: Any, depth: int) -> bool | None:
-    """Whether two objects call the same server; None where nothing tells."""
+    """Whether two objects call the same server; None if it cannot be told."""
     if one is other:
         return True
     if type(one) is not type(other):

@@ -1,4 +1,4 @@
-"""What the execution goes on from."""
+"""Reads the state that the execution continues from."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from rebuno.sdk.context import required
 
 
 async def previous() -> Any:
-    """The state that the execution before this one in its session left (`Result`), else its output, as a JSON value;
-    None where this one continues none, and always where the kernel is in this process.
+    """The state that the previous execution of the session left (`Result`), else its output, as a JSON value. None if
+    there is no previous execution, and always in an embedded kernel.
 
     It never changes, so that it needs no step.
 

@@ -1,4 +1,4 @@
-"""How a refused model call reaches a provider's SDK, which knows only HTTP, and how it is read from its errors."""
+"""Encodes a refused model call as an HTTP answer for a provider's SDK, and reads it back from the SDK's errors."""
 
 import re
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ def _said(error: RebunoError) -> tuple[int, str, str]:
 
 
 def raise_for_refusal(exc: BaseException) -> None:
-    """Raises the refusal that a provider's SDK has turned into an error of its own; returns where there is none.
+    """Raises the refusal that a provider's SDK has turned into an error of its own; returns if there is none.
 
     Looked at are the exception, its causes, and the members of a group.
 
@@ -73,7 +73,7 @@ def raise_for_refusal(exc: BaseException) -> None:
 
 
 def of(exc: BaseException) -> RebunoError | None:
-    """The refusal itself that a provider's error stands for, or None. Texts count for nothing here."""
+    """The refusal behind a provider's error, or None. Texts are not evidence here."""
     for error in _chain(exc):
         extensions = getattr(getattr(error, "response", None), "extensions", None)
         refusal = extensions.get(TYPE) if isinstance(extensions, dict) else None

@@ -1,4 +1,4 @@
-"""The way of one HTTP request to a kernel and back; who sends it, and as whom, is added by others."""
+"""Sends one HTTP request to a kernel and reads the answer. Callers add the credentials."""
 
 import ssl
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ _CONNECTIONS: Final = 100
 
 
 def route(*parts: str, **query: object) -> str:
-    """`/v0/executions/ID?limit=5`: every part and value percent-escaped, values that are None or empty left out."""
+    """`/v0/executions/ID?limit=5`: every part and value percent-escaped, without values that are None or empty."""
     asked = {name: str(given) for name, given in query.items() if given not in (None, "")}
     path = "/v0/" + "/".join(quote(part, safe="") for part in parts)
     return f"{path}?{urlencode(asked)}" if asked else path
 
 
 class Requests:
-    """Connections to the kernel at `url`; `ValidationError` where that is no URL of a server."""
+    """Connections to the kernel at `url`; `ValidationError` if that is not the URL of a server."""
 
     def __init__(self, url: str, *, headers: Mapping[str, str] | None = None, timeout: float = TIMEOUT) -> None:
         self.url = _checked(url)
@@ -43,7 +43,7 @@ class Requests:
         return self.http.build_request(method, path, content=body)
 
     async def send(self, request: httpx2.Request) -> Any:
-        """What the kernel answers, as a JSON value; None where the answer is empty.
+        """The kernel's answer as a JSON value; None for an empty answer.
 
         Raises:
             NetworkError: the kernel cannot be reached, or something else answers.
@@ -58,11 +58,11 @@ class Requests:
         return responses.value(response.content) if response.content else None
 
     def unreachable(self, error: httpx2.RequestError) -> NetworkError:
-        """What is told of a connection that failed."""
+        """The message for a failed connection."""
         return NetworkError(f"the kernel at `{self.url}` cannot be reached: {str(error) or type(error).__name__}")
 
     async def close(self) -> None:
-        """Lets go of the connections."""
+        """Closes the connections."""
         await self.http.aclose()
 
 

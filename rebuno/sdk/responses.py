@@ -1,4 +1,4 @@
-"""Reads what a kernel answers over HTTP: its values, and its refusals as the errors that they are in process."""
+"""Reads a kernel's HTTP answers: values, and refusals as the same errors as in process."""
 
 from typing import Any, Final
 
@@ -42,7 +42,7 @@ def value(body: bytes) -> Any:
 
 
 def refusal(status: int, body: bytes) -> RebunoError:
-    """The error that an answer with a status from 300 on stands for."""
+    """The error for an answer with a status of 300 or more."""
     try:
         said = identity.parse(body, _LONGEST)
     except ValidationError:

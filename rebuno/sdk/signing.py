@@ -1,4 +1,4 @@
-"""The signatures between an agent and its kernel: requests are signed by the agent, webhooks by the kernel."""
+"""The signatures between an agent and its kernel: the agent signs requests, the kernel signs webhooks."""
 
 import hashlib
 import hmac
@@ -33,7 +33,7 @@ def webhook(secret: str, body: bytes) -> str:
 
 
 def is_webhook(secret: str, body: bytes, signature: bytes) -> bool:
-    """Whether a webhook with this signature came from the kernel; takes as long whatever the answer is."""
+    """Whether the kernel signed this webhook; the comparison takes constant time."""
     return hmac.compare_digest(webhook(secret, body).encode(), signature)
 
 

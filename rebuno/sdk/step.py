@@ -1,4 +1,4 @@
-"""Records local work once, so that it replays identically."""
+"""Runs local work as a recorded step, so that it replays identically."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +16,7 @@ async def step(
     args: dict[str, Any] | None = None,
     idempotency: str = "safe_to_retry",
 ) -> Any:
-    """Runs `fn(**args)` once and records what it gives; a resumed execution gets the recorded value.
+    """Runs `fn(**args)` once and records the result; a resumed execution gets the recorded value.
 
     For whatever decides which effects come next and is no tool or model call: the time, a random choice, a fresh id.
     `fn` may be a plain function (run in a thread) or a coroutine function; its result must be JSON. `name` is the

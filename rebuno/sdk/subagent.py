@@ -15,8 +15,8 @@ _PAUSES: Final = (0.1, 0.5, 2.0, 5.0)
 
 
 async def subagent(agent_id: str, input: Any = None, *, session: str = "", client: Client | None = None) -> Any:
-    """Runs `agent_id` on an input as the subagent of the tool in whose body it is awaited; return what it gives from
-    that body. What the subagent comes to is what is recorded of the tool's step.
+    """Runs `agent_id` on an input as the subagent of the tool whose body awaits it. Return its value from that body.
+    The subagent's outcome is recorded as the outcome of the tool's step.
 
     Once every body of the execution waits for a subagent, the execution is given up and takes no place; it is resumed
     when one of them has ended. Subagents of one `session` continue one conversation. `client` needs the scope

@@ -1,4 +1,4 @@
-"""Turns a function, or any other way to call something, into a tool: every call goes through the kernel first."""
+"""Turns a function or another callable into a tool: every call goes through the kernel first."""
 
 import functools
 import inspect
@@ -57,8 +57,8 @@ def wrap_tool(
     to_result: Callable[[Any], Any] | None = None,
     transform_args: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Callable[..., Any]:
-    """Makes a tool of what is no function with named arguments: a framework's tool object, a client's method, anything
-    that is described by a JSON schema.
+    """Makes a tool of a callable without named arguments: a framework's tool object, a client's method, anything with a
+    JSON schema.
 
     `name` is the tool's id. `invoke(args)`, plain or `async`, does the work with the arguments that were recorded, and
     `to_result` makes JSON of what it gives. The tool takes keyword arguments only, `transform_args` changes them before

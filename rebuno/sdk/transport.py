@@ -1,4 +1,4 @@
-"""The way from a handler to its kernel, in this process or over HTTP."""
+"""The interface between a handler and its kernel, in this process or over HTTP."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -15,13 +15,13 @@ class Transport(Protocol):
         ...
 
     def start(self, submission: Submission, on_answer: Callable[[Answer | BaseException | None], None]) -> bool:
-        """Submits a step at once, and counts it, where nothing has to be awaited before it is recorded. `on_answer` is
-        called once that is done, with the answer; or with the error that it failed with; or with None, where `submit`
-        must be asked. False, and nothing is counted, where it must be asked anyway."""
+        """Submits a step at once, and counts it, if nothing has to be awaited before it is recorded. `on_answer` is
+        called afterwards, with the answer; or with the error; or with None if `submit` must be called. Returns False, and
+        counts nothing, if `submit` must be called in any case."""
         ...
 
     async def submit(self, submission: Submission) -> Answer:
-        """Asks what to do. Counts the submission before it awaits anything."""
+        """Submits a step and returns the answer. The step is counted before anything is awaited."""
         ...
 
     async def succeed(self, step_id: str, result: str, value: object) -> Answer | None:
@@ -41,7 +41,7 @@ class Transport(Protocol):
 
 
 class ServedTransport(Protocol):
-    """What only a served kernel has: executions that continue others, subagents, and listeners."""
+    """The operations that only a served kernel has: executions that continue others, subagents, and listeners."""
 
     @property
     def url(self) -> str:
@@ -53,7 +53,7 @@ class ServedTransport(Protocol):
         ...
 
     async def suspend(self) -> bool:
-        """Gives the execution up until what it waits for has come; False where it waits for nothing (any more)."""
+        """Releases the execution until everything it waits for has ended; False if it waits for nothing."""
         ...
 
     async def outcome(self, step_id: str) -> Answer | None:
@@ -61,5 +61,5 @@ class ServedTransport(Protocol):
         ...
 
     def publish(self, step_id: str, text: str) -> None:
-        """Hands a piece of a running body's output to whoever listens; it may be lost."""
+        """Passes a piece of a running body's output to the listeners; it may be lost."""
         ...

@@ -1,4 +1,4 @@
-"""The web application of an agent: a plain ASGI one, which takes the kernel's webhooks and nothing else."""
+"""The web application of an agent: plain ASGI, for the kernel's webhooks only."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
@@ -58,7 +58,7 @@ class WebhookApp:
                 return
 
     async def _http(self, scope: Message, receive: Receive) -> int:
-        """Takes a webhook; the status that answers it."""
+        """Handles a webhook and returns the status of the answer."""
         if scope["path"] != self._path:
             return 404
         if scope["method"] != "POST":

@@ -13,7 +13,7 @@ from rebuno.server.wire import answers, requests
 from rebuno.server.wire.writing import obj
 from rebuno.types import Delta
 
-# At debug level, one line a decision: whoever wants to follow an agent listens.
+# At debug level, one line a decision.
 decisions: Final = logging.getLogger("rebuno.server.decisions")
 
 _EXECUTION: Final = "/v0/executions/{id}"
@@ -75,7 +75,7 @@ async def fail_step(call: ApiCall) -> Response:
 
 
 async def publish(call: ApiCall) -> Response:
-    """Hand on a piece of a step's output"""
+    """Publish a piece of a step's output"""
     body = call.body(requests.DeltaBody)
     delta = Delta(step_id=call.step_id, seq=body.seq, data=body.data)
     await call.serving.publish(call.caller.agent_id, call.id, call.dispatch(), delta)
@@ -90,7 +90,7 @@ async def heartbeat(call: ApiCall) -> Response:
 
 
 async def suspend(call: ApiCall) -> Response:
-    """Let go of an execution that waits"""
+    """Release an execution that waits"""
     call.body(requests.Nothing)
     return said(obj(suspended=await call.serving.suspend(call.caller.agent_id, call.id, call.dispatch())))
 
@@ -115,7 +115,7 @@ async def fail(call: ApiCall) -> Response:
 
 
 async def set_metadata(call: ApiCall) -> Response:
-    """Publish what an agent takes and gives"""
+    """Publish an agent's description and schemas"""
     if call.caller.agent_id != call.id:
         raise ForbiddenError("an agent speaks for itself only")
     body = call.body(requests.Metadata)

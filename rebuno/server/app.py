@@ -37,8 +37,8 @@ def assemble(
     settings: Settings | None = None,
     bounds: Bounds | None = None,
 ) -> Server:
-    """One replica over a store. Without a valid token nobody is let in, unless it is `open_to_all`: then who sends none
-    may do everything. The rest is as `Serving` and `AllowList` say.
+    """One replica over a store. Callers need a valid token, unless it is `open_to_all`: then a caller without a token
+    may do everything. The other arguments are those of `Serving` and `AllowList`.
 
     Raises:
         BundleError: a layer has errors.

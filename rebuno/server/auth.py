@@ -1,4 +1,4 @@
-"""Who calls: an operator with a token, or an agent with a signature."""
+"""Authenticates callers: an operator by a token, an agent by a signature."""
 
 import hashlib
 import hmac
@@ -27,7 +27,7 @@ _ATTEMPT: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class KeyScope(StrEnum):
-    """What a key may do. To write does not include to read."""
+    """The permissions of a key. A write scope does not include the read scope."""
 
     EXECUTIONS_READ = "executions:read"
     EXECUTIONS_WRITE = "executions:write"
@@ -44,14 +44,14 @@ ALL: Final = frozenset(KeyScope)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: an operator's key by its `name` and scopes, or an agent by its id."""
+    """The authenticated caller: an operator's key by its `name` and scopes, or an agent by its id."""
 
     name: str = ""
     scopes: frozenset[str] = frozenset()
     agent_id: str = ""
 
     def need(self, *scopes: KeyScope) -> None:
-        """Raises `ForbiddenError` where the key lacks a scope."""
+        """Raises `ForbiddenError` if the key lacks a scope."""
         for scope in scopes:
             if scope not in self.scopes:
                 raise ForbiddenError(f"this key has no scope `{scope.value}`")
@@ -95,7 +95,7 @@ async def agent(serving: Serving, headers: Mapping[str, str], *, method: str, ta
 
 
 def dispatched(headers: Mapping[str, str]) -> Dispatched:
-    """Which delivery an agent acts under; `ValidationError` where the headers do not say."""
+    """The delivery of an agent's request; `ValidationError` if the headers do not name one."""
     id, attempt = headers.get("rebuno-dispatch-id", ""), headers.get("rebuno-dispatch-attempt", "")
     if not _DISPATCH.fullmatch(id):
         raise ValidationError("`Rebuno-Dispatch-Id` is missing or no dispatch's id; send what the webhook said")
@@ -105,8 +105,8 @@ def dispatched(headers: Mapping[str, str]) -> Dispatched:
 
 
 class Tokens:
-    """Operators by their tokens: the bootstrap token, and the keys of the store. Without one to `require`, who sends
-    none may do everything, except for pages in browsers."""
+    """Authenticates operators by tokens: the bootstrap token, and the keys of the store. Unless they `require` a token,
+    a caller without one may do everything, except for pages in browsers."""
 
     def __init__(self, serving: Serving, bootstrap: str, *, require: bool) -> None:
         self._serving = serving
@@ -114,7 +114,7 @@ class Tokens:
         self._require = require
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
-        """Whose token this is; `UnauthorizedError` where it is nobody's."""
+        """The owner of this token; `UnauthorizedError` if there is none."""
         given = headers.get("authorization")
         if given is None:
             if self._require:
@@ -138,7 +138,7 @@ class Tokens:
 
 
 def check_single(headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """Refuses a header of which two programs on the way may each take another one: who calls, and whom.
+    """Refuses a repeated header that two programs on the way could read differently.
 
     Raises:
         ValidationError: `Host`, `Authorization` or one of an agent's comes twice.

@@ -1,4 +1,4 @@
-"""The routes of those who have executions run, and look at them."""
+"""The routes of clients: create, read, cancel and fork executions."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ _WRITE: Final = (KeyScope.EXECUTIONS_WRITE,)
 
 
 async def create(call: ApiCall) -> Response:
-    """Begin an execution"""
+    """Create an execution"""
     body = call.body(requests.CreateExecution)
     spawned = body.spawned_by
     row = await call.serving.create(
@@ -83,7 +83,7 @@ async def get_step(call: ApiCall) -> Response:
 
 
 async def previous(call: ApiCall) -> Response:
-    """Show what an execution continues from"""
+    """Show the state that an execution continues from"""
     await _own(call)
     return said(obj(state=raw(await call.serving.previous(call.id))))
 
@@ -97,7 +97,7 @@ async def cancel(call: ApiCall) -> Response:
 
 
 async def fork(call: ApiCall) -> Response:
-    """Begin anew from the middle of an execution"""
+    """Create an execution from the middle of another one"""
     body = call.body(requests.Fork)
     if body.policy_bundle or body.keep_policy:
         # INVARIANT: who forks a fork asks for it anew, so that nobody runs under rules that they may not choose.
@@ -121,7 +121,7 @@ async def fork_points(call: ApiCall) -> Response:
 
 
 async def _own(call: ApiCall) -> ExecutionRow:
-    """The execution, which an agent sees only where it is its own."""
+    """The execution; an agent sees only its own."""
     row = await call.serving.execution(call.id)
     if call.caller.agent_id and row.agent_id != call.caller.agent_id:
         raise ForbiddenError("this execution is another agent's")

@@ -1,4 +1,4 @@
-"""What a server is started with, checked before anything is opened."""
+"""The settings of a server, checked before the store is opened."""
 
 from dataclasses import dataclass, field
 
@@ -33,7 +33,7 @@ class Config:
     traced: bool = False
 
     def check(self) -> None:
-        """Raises `ValidationError` where a server should not start like this."""
+        """Raises `ValidationError` if the settings do not fit together."""
         if not self.db:
             raise ValidationError("a server needs a store; give `--db URL`, or set REBUNO_DB_URL")
         if not self.open_to_all and not self.bearer_token:

@@ -1,4 +1,4 @@
-"""HTTP connections that wait for nobody for ever: requests on their way, and readers of answers, have their limits."""
+"""Bounds the time of HTTP connections: incoming requests and unread answers."""
 
 import asyncio
 from typing import Any, Final

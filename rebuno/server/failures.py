@@ -1,4 +1,4 @@
-"""Which error answers a call with which status, and what the caller is told."""
+"""Maps errors to HTTP statuses and to the messages for the caller."""
 
 import logging
 from typing import Any, Final
@@ -45,7 +45,7 @@ def refusal(error: RebunoError) -> tuple[int, str, str, Any]:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """Answers an error of ours."""
+    """Answers a typed error."""
     if not isinstance(error, RebunoError):
         raise error
     status, code, message, details = refusal(error)
@@ -57,7 +57,7 @@ async def refused(request: Request, error: Exception) -> Response:
 
 
 async def not_served(request: Request, error: Exception) -> Response:
-    """Answers what no route takes."""
+    """Answers a request without a route."""
     if not isinstance(error, HTTPException):
         raise error
     said = "there is no such route" if error.status_code == 404 else error.detail.lower()
@@ -65,7 +65,7 @@ async def not_served(request: Request, error: Exception) -> Response:
 
 
 async def broken(request: Request, error: Exception) -> Response:
-    """Answers what nobody expected; the server's log has the rest."""
+    """Answers an unexpected error; the server's log has the details."""
     return answer(500, answers.error("internal_error", "an internal error; the server's log says more"))
 
 

@@ -21,13 +21,13 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a manifest asks for; `folder` is where the paths of its policies begin."""
+    """The content of a manifest; its policies' paths are relative to `folder`."""
 
     agents: "tuple[_Agent, ...]"
     folder: Path
 
     async def apply(self, serving: Serving, allowed: AllowList) -> None:
-        """Registers the agents and sets their policies; what the store knows besides stays.
+        """Registers the agents and sets their policies; everything else in the store stays.
 
         Raises:
             ValidationError, BundleError, StoreError
@@ -61,7 +61,7 @@ class _File(BaseModel):
 
 
 def read_manifest(path: str | Path, environment: Mapping[str, str] = os.environ) -> Manifest:
-    """The manifest at `path`, every `${NAME}` in it replaced by what the environment says.
+    """The manifest at `path`, with every `${NAME}` in it replaced from the environment.
 
     Raises:
         BundleError: it cannot be read, or is no YAML.

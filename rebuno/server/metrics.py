@@ -120,7 +120,7 @@ class Metrics(Observer):
         )
 
     def answered(self, kind: str, answer: Answer) -> None:
-        """A submission of this kind has its answer."""
+        """Counts the answer to a submission of this kind."""
         self._decisions.labels(answer.kind.value, answer.rule_id).inc()
         self._submitted[kind].inc()
         hit = answer.kind is AnswerKind.REPLAY
@@ -131,7 +131,7 @@ class Metrics(Observer):
             self._limits[_LIMITED[answer.reason]].inc()
 
     def requested(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered; `route` is its template, empty where there is no such route."""
+        """Counts an answered request; `route` is its template, empty without a route."""
         self._http.labels(method, route, str(status)).inc()
         self._http_time.labels(method, route).observe(seconds)
 
@@ -195,7 +195,7 @@ class Metrics(Observer):
 
 
 class CountedApp:
-    """An application each of whose requests is counted and timed. What it streams is timed to its end."""
+    """An application that counts and times each request. A stream is timed to its end."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""The routes of operators: agents and their policies, approvals, keys, and whether the server is well."""
+"""The routes of operators: agents and their policies, approvals, keys, and health."""
 
 import asyncio
 import logging
@@ -56,7 +56,7 @@ async def get_agent(call: ApiCall) -> Response:
 
 
 async def delete_agent(call: ApiCall) -> Response:
-    """Forget an agent"""
+    """Remove an agent"""
     await call.serving.delete_agent(call.id, force=call.query(requests.DeleteQuery).force)
     return nothing()
 
@@ -68,7 +68,7 @@ async def put_policy(call: ApiCall) -> Response:
 
 
 async def test_policy(call: ApiCall) -> Response:
-    """Ask a bundle about cases and recorded steps"""
+    """Test a bundle against cases and recorded steps"""
     return said(await tested(call.serving, call.id, call.body(requests.TestPolicy)))
 
 
@@ -91,17 +91,17 @@ async def get_approval(call: ApiCall) -> Response:
 
 
 async def grant(call: ApiCall) -> Response:
-    """Grant what is asked for"""
+    """Grant an approval"""
     return await _resolve(call, granted=True)
 
 
 async def deny(call: ApiCall) -> Response:
-    """Deny what is asked for"""
+    """Deny an approval"""
     return await _resolve(call, granted=False)
 
 
 async def create_key(call: ApiCall) -> Response:
-    """Make an API key"""
+    """Create an API key"""
     body = call.body(requests.CreateKey)
     if body.name in (ANYONE, BOOTSTRAP):
         raise ValidationError(f"the name `{body.name}` would be taken for somebody without a key; use another one")
@@ -138,7 +138,7 @@ async def health(call: ApiCall) -> Response:
 
 
 async def ready(call: ApiCall) -> Response:
-    """Whether the store takes writes; 503 where it does not"""
+    """Whether the store takes writes; 503 if it does not"""
     try:
         # A store that is away is waited for, which this caller does not.
         async with asyncio.timeout(READY_SECONDS):

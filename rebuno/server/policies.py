@@ -1,4 +1,4 @@
-"""Asks a bundle about cases, and about the steps that executions have recorded."""
+"""Tests a bundle against cases and against recorded steps."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,7 +17,7 @@ _MOST: Final = 200
 
 
 async def tested(serving: Serving, agent_id: str, body: TestPolicy) -> Json:
-    """What a policy says to cases and recorded steps, and which of its rules none of them came to.
+    """The decisions of a policy on cases and recorded steps, and its rules that decided none of them.
 
     Raises:
         BundleError: the bundle, or a case, is malformed.

@@ -28,7 +28,7 @@ from rebuno.server.wire import requests
 
 logger: Final = logging.getLogger("rebuno.server")
 
-# Where in a scope a request's attributes are kept for whoever traces it.
+# The key in a scope under which a request's attributes are kept for tracing.
 TOLD: Final = "rebuno.told"
 
 # The paths whose ids are UUIDs; an agent's id is its operator's own text.
@@ -38,7 +38,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class Who(Enum):
-    """Whose credentials a route takes."""
+    """The credentials that a route accepts."""
 
     ANYONE = auto()
     OPERATOR = auto()
@@ -48,7 +48,7 @@ class Who(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What every handler works with. `closing` is set once the server shuts down."""
+    """The shared objects of all handlers. `closing` is set once the server shuts down."""
 
     serving: Serving
     tokens: Tokens
@@ -59,7 +59,7 @@ class Server:
 
 
 class ApiCall:
-    """One request, its caller known and its body read."""
+    """One request with its caller and its body."""
 
     __slots__ = ("_read", "caller", "headers", "path", "query_string", "raw", "server", "told")
 
@@ -91,7 +91,7 @@ class ApiCall:
         return self.path["step_id"].lower()
 
     def note(self, what: str, **more: str) -> None:
-        """Logs what became of the execution in the path."""
+        """Logs the outcome for the execution in the path."""
         if logger.isEnabledFor(logging.INFO):
             logger.info(what, extra={"execution_id": self.path.get("id", ""), "by": self._who(), **more})
 
@@ -99,11 +99,11 @@ class ApiCall:
         return self.caller.agent_id or self.caller.name
 
     def dispatch(self) -> Dispatched:
-        """Which delivery the agent acts under; `ValidationError` where it does not say."""
+        """The delivery of the agent's request; `ValidationError` without one."""
         return auth.dispatched(self.headers)
 
     def body(self, model: type[T]) -> T:
-        """The body as this model; `ValidationError` where it is none. No body at all is an empty object."""
+        """The body as this model; `ValidationError` if it does not fit. An empty body is an empty object."""
         return _fit(model, self._value(), "the body")
 
     def _value(self) -> Any:
@@ -130,7 +130,7 @@ class ApiCall:
         return identity.canonical(value, root) if text is None else text
 
     def query(self, model: type[T]) -> T:
-        """The query as this model; `ValidationError` where it is none."""
+        """The query as this model; `ValidationError` if it does not fit."""
         return _fit(model, _query(self.query_string), "the query")
 
 
@@ -139,8 +139,8 @@ Handler = Callable[[ApiCall], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One route: who may call it with which scopes, what it takes, and what it answers. Path, models and the handler's
-    own docstring make its entry in the OpenAPI document."""
+    """One route: its callers and scopes, its body and query, and its answer. Path, models and the handler's own
+    docstring make its entry in the OpenAPI document."""
 
     method: str
     path: str

@@ -1,4 +1,4 @@
-"""Runs a server until it is told to stop, and then lets what it does come to its end."""
+"""Runs a server until it is told to stop, then finishes its requests."""
 
 import asyncio
 import gc
@@ -20,7 +20,7 @@ from rebuno.server.routes import Server
 from rebuno.server.tracing import Traced, exported
 from rebuno.server.webhooks import AllowList, sender
 
-# Longer than clients, and servers in front of this one, keep an idle connection: whoever takes one up again finds it.
+# Longer than clients, and servers in front of this one, keep an idle connection: a reused one is still open.
 _KEEP_ALIVE: Final = 75
 # Objects made, less those that went, between two looks for unreachable ones, and how many looks come before a deeper
 # one. Python's own numbers stop every request for some 50 ms several times a second: most of what a server holds stays.
@@ -28,7 +28,7 @@ _COLLECT: Final = (50_000, 50, 50)
 
 
 async def run(config: Config, started: Callable[[str], None]) -> None:
-    """Serves until SIGINT or SIGTERM. `started` is told the URL once requests are taken.
+    """Serves until SIGINT or SIGTERM. `started` is called with the URL once the server accepts requests.
 
     Raises:
         ValidationError, BundleError: it should not start like this.
@@ -122,7 +122,7 @@ async def _working(server: Server) -> "AsyncIterator[asyncio.Task[None]]":
 
 @contextmanager
 def _seldom_collecting() -> Iterator[None]:
-    """What is there now is not looked through any more, and what comes is looked through less often."""
+    """Excludes existing objects from garbage collection, and collects new ones less often."""
     before = gc.get_threshold()
     gc.collect()
     gc.freeze()
@@ -148,7 +148,7 @@ def _stopping(closing: asyncio.Event) -> Iterator[None]:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Uvicorn that ends where it is told to, and leaves signals to whoever runs it."""
+    """Uvicorn that ends when it is told to, and leaves signals to its caller."""
 
     def __init__(self, config: uvicorn.Config, closing: asyncio.Event, started: Callable[[], None]) -> None:
         super().__init__(config)

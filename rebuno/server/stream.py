@@ -1,4 +1,4 @@
-"""The output of an execution's steps while it is made, as server-sent events."""
+"""Streams the output of an execution's running steps as server-sent events."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -14,7 +14,8 @@ _MISSING: Final = f"traces need the extra `otel`: {install('otel')}"
 
 
 class Traced:
-    """An application each of whose requests is a span of `tracer`, a child of what the request's `traceparent` names.
+    """An application that makes each request a span of `tracer`, a child of the span that the request's `traceparent`
+    names.
 
     Its attributes are `http.request.method`, `http.route`, `http.response.status_code`, and as far as they are known
     `rebuno.execution_id`, `rebuno.step_id`, `rebuno.agent_id`, `rebuno.decision` and `rebuno.rule_id`.
@@ -54,7 +55,7 @@ class Traced:
 
 @contextmanager
 def exported() -> Iterator[Any]:
-    """A tracer whose spans are sent while the context is open to where OpenTelemetry's own variables say, such as
+    """A tracer that exports its spans while the context is open, configured by OpenTelemetry's own variables, such as
     `OTEL_EXPORTER_OTLP_ENDPOINT`.
 
     Raises:

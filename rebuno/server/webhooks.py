@@ -1,4 +1,4 @@
-"""Posts webhooks: signed, only to URLs that are allowed, without following redirects."""
+"""Posts signed webhooks, only to allowed URLs, without following redirects."""
 
 import asyncio
 import re
@@ -26,7 +26,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class _UrlPrefix:
-    """What an allowed URL begins with. A host of `*.example.com` stands for every host below `example.com`."""
+    """The beginning of an allowed URL. A host of `*.example.com` stands for every host below `example.com`."""
 
     scheme: str
     host: str
@@ -42,7 +42,7 @@ class _UrlPrefix:
 
 
 class AllowList:
-    """Where webhooks may go: to URLs below one of these prefixes, or, where there are none, to any."""
+    """The allowed targets of webhooks: URLs below one of these prefixes, or without prefixes any URL."""
 
     def __init__(self, prefixes: Iterable[str] = ()) -> None:
         """`prefixes` are URLs such as `https://agents.example.com/hooks` or `https://*.example.com`.
@@ -53,7 +53,7 @@ class AllowList:
         self._places = tuple(_place(prefix, pattern=True) for prefix in prefixes)
 
     def check(self, url: str) -> None:
-        """Raises `ValidationError` where no webhook may go there."""
+        """Raises `ValidationError` if webhooks to this URL are not allowed."""
         place = _place(url)
         if self._places and not any(allowed.covers(place) for allowed in self._places):
             raise ValidationError(f"webhooks to `{url}` are not allowed here; ask for it to be added to the allow list")
@@ -61,7 +61,8 @@ class AllowList:
 
 @asynccontextmanager
 async def sender(allowed: AllowList) -> AsyncIterator[Send]:
-    """Posts webhooks while the context is open, and gives the status of each answer, of which nothing else counts.
+    """Posts webhooks while the context is open, and returns the status of each answer; the rest of the answer is
+    ignored.
 
     What it gives raises `NetworkError` where no answer came within 30 seconds, or none may be asked for.
     """

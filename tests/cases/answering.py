@@ -46,7 +46,7 @@ def main(store: str) -> None:
 
 
 def say(line: str) -> None:
-    """Tells whoever listens."""
+    """Tells the listener."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

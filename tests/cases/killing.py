@@ -120,7 +120,7 @@ class Agent:
 
 
 def say(value: object) -> None:
-    """One line of JSON for whoever started the process."""
+    """One line of JSON for the process that started this one."""
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
 

@@ -31,7 +31,7 @@ def released(path: Path, name: str) -> None:
 
 
 def say(text: str) -> None:
-    """One line for whoever started the process."""
+    """One line for the process that started this one."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

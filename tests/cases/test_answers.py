@@ -183,7 +183,7 @@ def test_of_a_grant_and_a_denial_at_once_one_counts(shared: Agent) -> None:
             (question,) = asked[number].approvals
             yes.prepare(question.id, {"ana": True})
             no.prepare(question.id, {"ben": False})
-            # Whoever is told first is a little ahead; each is so half of the time.
+            # The caller who is told first is a little ahead; each is first half of the time.
             for first in (yes, no) if number % 2 else (no, yes):
                 first.go()
             told = yes.told() | no.told()

@@ -1,4 +1,4 @@
-"""What whoever is asked sees, and can say."""
+"""What the person who is asked sees, and can say."""
 
 import json
 import subprocess

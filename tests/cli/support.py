@@ -68,7 +68,7 @@ def rebuno(
     columns: int | None = None,
     env: dict[str, str] | None = None,
 ) -> Ran:
-    """Runs `rebuno ARGV` in the folder `within`, without the variables of whoever runs the tests."""
+    """Runs `rebuno ARGV` in the folder `within`, without the variables of the user who runs the tests."""
     out, err = _stream(), _stream()
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("REBUNO", "COLUMNS", "NO_COLOR"))}
     if columns is not None:

@@ -1,4 +1,4 @@
-"""What whoever answers is shown and told: who may answer, what a grant covers, how votes stand."""
+"""What the person who answers is shown and told: who may answer, what a grant covers, how votes stand."""
 
 import getpass
 import json
@@ -91,7 +91,7 @@ def test_who_may_answer_is_shown(folder: Path) -> None:
 
 
 def test_votes_are_counted(folder: Path) -> None:
-    """The first is told to wait for another; the second decides; whoever comes then is told by whom."""
+    """The first is told to wait for another; the second decides; a later one is told by whom."""
     question = _waiting(folder, "pay")["id"]
     first = _ask(folder, "approval", "grant", question, "--as", "ana", "--rationale", "I did")
     assert first.code == 0

@@ -44,7 +44,7 @@ def test_what_cannot_be_seen_is_written_out(text: str, shown: str) -> None:
 
 
 def test_all_of_a_text_is_shown_on_request() -> None:
-    """Whoever answers a question must be able to read to the end."""
+    """The person who answers a question must be able to read to the end."""
     assert escape("x" * 4000 + "\x1b", None) == "x" * 4000 + "\\u001b"
 
 

@@ -32,7 +32,7 @@ def test_the_version_is_told_before_the_tree_of_commands_is_there(line: tuple[st
 
 
 def test_no_help_imports_the_work_of_its_command() -> None:
-    """Whoever asks how a command is written waits for none of the libraries that the command works with."""
+    """Anyone who asks how a command is written waits for none of the libraries that the command works with."""
     lines = [
         ("--help",),
         *{(name.split()[0], "--help") for name in names()},

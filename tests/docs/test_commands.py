@@ -1,4 +1,4 @@
-"""The README names every command, and no command that there is not."""
+"""The table of commands names every command, and no command that there is not."""
 
 import re
 
@@ -6,9 +6,9 @@ from rebuno_cli.tree import names
 from tests.docs.pages import ROOT
 
 
-def test_the_readme_lists_the_commands() -> None:
-    """Whoever reads the table knows what there is."""
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Commands")[2].partition("\n## ")[0]
+def test_the_table_lists_the_commands() -> None:
+    """The table is the list of all commands."""
+    table = (ROOT / "docs/cli.md").read_text(encoding="utf-8").partition("## Commands")[2].partition("\n## ")[0]
     listed = set()
     for row in re.findall(r"^\| (`rebuno .+?) \|", table, re.MULTILINE):
         first, *others = re.findall(r"`([^`]+)`", row)

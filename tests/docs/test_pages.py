@@ -16,7 +16,7 @@ PAGES = [
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 # One shows what the formatter does, the other sets its comments below each other.
 UNFORMATTED = {"docs/tutorial.md", "grammar/README.md"}
-SORTS = {"rbp", "rbp fragment", "python", "python run", "console", "yaml", "json", "toml", "text", "sh"}
+SORTS = {"rbp", "rbp fragment", "python", "python run", "console", "yaml", "json", "toml", "text", "sh", "mermaid"}
 
 
 def _name(block: Block) -> str:
@@ -39,7 +39,7 @@ def test_bundles_are_sound(block: Block) -> None:
     "block", [block for block in BLOCKS if block.words[:1] == ("rbp",) and block.page not in UNFORMATTED], ids=_name
 )
 def test_bundles_are_laid_out_as_the_formatter_does(block: Block) -> None:
-    """Whoever copies a bundle and formats it finds nothing to change."""
+    """A reader who copies a bundle and formats it finds nothing to change."""
     assert format_bundle(Source(block.body, _name(block))) == block.body
 
 
@@ -82,6 +82,21 @@ def test_every_page_is_reached_from_the_first() -> None:
         names = re.findall(r"\]\(([^)#\s]+\.md)", page.read_text(encoding="utf-8"))
         waiting += {(page.parent / name).resolve() for name in names if "://" not in name} - reached
     assert set((ROOT / "docs").rglob("*.md")) <= reached
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/") and page != "docs/README.md"])
+def test_a_page_begins_with_what_its_reader_can_do(page: str) -> None:
+    """A reader decides by the first sentence whether this is the page."""
+    title, first = (ROOT / page).read_text(encoding="utf-8").split("\n\n", 2)[:2]
+    assert title.startswith("# ")
+    assert first.startswith("After this page you ")
+
+
+def test_the_index_lists_every_page() -> None:
+    """A page is found under its reader, except the parts that their own first page lists."""
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert sorted(name for name in pages if f"]({name})" not in index) == []
 
 
 def _anchors(file: Path) -> set[str]:

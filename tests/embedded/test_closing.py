@@ -1,5 +1,5 @@
-"""A kernel that is left while runs are under way: each stops where it stands, and whoever opens the store next goes
-on."""
+"""A kernel that is left while runs are under way: each stops where it stands, and the next process that opens the store
+goes on."""
 
 import asyncio
 import threading
@@ -141,7 +141,7 @@ async def test_who_waits_for_long_is_left_too(where: str) -> None:
 
 @in_loop
 async def test_a_kernel_that_is_left_takes_no_more_runs(where: str) -> None:
-    """Whoever still has it is told so."""
+    """A caller that still has it is told so."""
     async with rebuno.open(where, policy=rebuno.PERMISSIVE) as kernel:
         pass
     with pytest.raises(rebuno.StoreError, match="the kernel is closed; open it again"):

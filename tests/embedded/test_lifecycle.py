@@ -89,7 +89,7 @@ async def test_what_a_cancelled_execution_waits_for_is_withdrawn(tmp_path: Path)
 
 @in_loop
 async def test_a_run_that_writes_all_the_time_is_cancelled_too(tmp_path: Path) -> None:
-    """The log grows under the hands of whoever cancels; it is cancelled all the same, and grows no further."""
+    """The log grows while the cancellation is written; it is cancelled all the same, and grows no further."""
     path = tmp_path / "store.db"
     hot = asyncio.Event()
 

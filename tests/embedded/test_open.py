@@ -127,7 +127,7 @@ async def test_a_locked_store_is_busy_and_the_run_resumes(tmp_path: Path) -> Non
 
 @in_loop
 async def test_a_bundle_that_no_longer_compiles_records_nothing(tmp_path: Path) -> None:
-    """The run waits as it stood, the store is not even opened, and all goes on once the bundle is mended."""
+    """The run waits as it stood, the store is not even opened, and all goes on once the bundle is fixed."""
     path, rules = tmp_path / "store.db", tmp_path / "agent.rbp"
     rules.write_text(OPEN + 'rule ask { require approval for local "ask" because "?" }\n')
     ran: list[str] = []

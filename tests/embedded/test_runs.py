@@ -178,7 +178,7 @@ class Disk:
     def refuse(self) -> None:
         self._connection.pragma("query_only", True)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         self._connection.pragma("query_only", False)
         self._connection.pragma("max_page_count", 1_000_000)
 
@@ -219,7 +219,7 @@ async def test_an_outcome_that_cannot_be_written_stops_the_run_and_not_the_execu
     assert bodies == ["large", "raised"]
     (row,) = await kernel.operator.executions()
     assert row.status == "running"
-    disk.mend()
+    disk.repair()
     ended = await kernel.run(handler, id="run", agent="agent")
     assert (ended.status, ended.output) == ("completed", 200_000)
     await store.close()

@@ -37,7 +37,7 @@ class Watch:
 
 
 def test_a_lease_of_another_machine_ends_when_it_says() -> None:
-    """Not before, whoever asks how often."""
+    """Not before, however often anyone asks."""
     watch = Watch()
     until = watch.wall.now() + LEASE_SECONDS
     assert watch.alive(until)

@@ -69,7 +69,7 @@ async def test_a_forked_child_does_not_keep_its_parent_alive(tmp_path: Path) -> 
 async def test_a_store_on_a_disk_that_has_become_read_only_is_closed_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own file stays, and is a dead store's: also for whoever asks while nothing can be removed."""
+    """Its own file stays, and is a dead store's: also for a process that asks while nothing can be removed."""
 
     def read_only(path: Path) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))

@@ -42,7 +42,7 @@ async def at_work(path: Path, **options: Any) -> SQLiteStore:
 async def test_a_read_behind_a_change_of_the_same_turn_is_not_left_to_the_next_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever wakes the thread is served by it, even while the loop is to come."""
+    """The caller that wakes the thread is served by it, even while the loop is to come."""
     store = await at_work(tmp_path / "store.db")
     await store.execution("e1")
     monkeypatch.setattr(writer, "DEFER_SECONDS", 60.0)

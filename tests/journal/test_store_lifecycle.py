@@ -85,7 +85,7 @@ async def test_a_copy_brings_its_own_numbers_and_times(opener: Opener) -> None:
 
 @in_loop
 async def test_an_id_belongs_to_one_execution(opener: Opener) -> None:
-    """The second creation says no and leaves nothing, whoever's it is."""
+    """The second creation says no and leaves nothing, whichever process it is from."""
     async with opener() as store:
         await started(store)
         assert not await store.create(execution(agent_id="other", key="k"), [event("execution.created")])
@@ -278,7 +278,7 @@ async def test_executions_that_ended_are_listed_by_when(opener: Opener) -> None:
 
 
 async def ended(store: Store, id: str, **changes: Any) -> Tombstone:
-    """An execution with one row of every kind, that has ended; what shall be left of it."""
+    """An execution with one row of every kind, that has ended; what must be left of it."""
     await started(store, id, **changes)
     await written(store, starting(step(f"{id}-s", id)))
     await written(store, asking(approval(f"{id}-a", id, f"{id}-s")))

@@ -1,5 +1,5 @@
-"""An attempt that writes all the time outruns neither who answers a question nor who ends the execution, whoever of
-them comes first; and whoever dies in between leaves nothing half-done."""
+"""An attempt that writes all the time outruns neither who answers a question nor who ends the execution, whichever of
+them comes first; and a process that dies in between leaves nothing half-done."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -251,12 +251,12 @@ def test_a_question_that_is_asked_while_the_last_is_answered_is_not_forgotten(se
 
 
 class Killed(BaseException):
-    """Whoever cancels is no more."""
+    """The process that cancels is gone."""
 
 
 @contextmanager
 def killed_after_the_fence(store: Store) -> Iterator[None]:
-    """Whoever takes the lease from an attempt to cancel the execution dies before that is written."""
+    """The process that takes the lease from an attempt to cancel the execution dies before that is written."""
     write = store.write
     fenced = False
 

@@ -49,7 +49,7 @@ def test_a_new_policy_takes_back_its_questions_from_who_writes_all_the_time(serv
 
 
 def test_a_new_policy_leaves_what_waits_for_another_answer(serve: Scenario) -> None:
-    """Of two questions it takes back one: whoever answers the other meanwhile, or later, lets the execution run."""
+    """Of two questions it takes back one: an answer to the other, meanwhile or later, lets the execution run."""
 
     async def scenario(w: World) -> None:
         run, outer, write = await busy(w)

@@ -120,7 +120,7 @@ def test_every_store_takes_what_another_gave(tmp_path: Path, opener: Opener, end
 
 
 def test_an_execution_that_waits_goes_on_elsewhere(tmp_path: Path) -> None:
-    """Nobody holds it there, whoever held it here; bodies that ran do not run again."""
+    """No process holds it there, even if one held it here; bodies that ran do not run again."""
 
     async def through() -> None:
         recording = await _recorded(tmp_path / "one.db", ended=False)
@@ -176,7 +176,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
 
 
 def _sealed(changed: list[bytes]) -> list[bytes]:
-    """The same lines with an end that fits: whoever changes a file on purpose can write that too."""
+    """The same lines with an end that fits: anyone who changes a file on purpose can write that too."""
     *rest, _ = changed
     end = {"end": {"lines": len(rest), "sha256": sha256(b"".join(rest)).hexdigest()}}
     return [*rest, json.dumps(end, separators=(",", ":")).encode() + b"\n"]

@@ -39,7 +39,7 @@ async def ask(b: Bench, clauses: str = "expires 10m") -> str:
 
 
 def test_a_question_expires_while_nobody_runs(play: Play) -> None:
-    """The next run notices, and the agent is told `approval_timeout`; whoever comes late hears that it is over."""
+    """The next run notices, and the agent is told `approval_timeout`; a late answer is told that it is over."""
 
     async def scenario(b: Bench) -> None:
         approval_id = await ask(b)

@@ -265,16 +265,16 @@ async def test_a_fork_that_cannot_be(
 
 
 class Flaky:
-    """A handler that does an effect, and then fails in one way until it is mended."""
+    """A handler that does an effect, and then fails in one way until it is repaired."""
 
     def __init__(self, way: str) -> None:
         self.way = way
         self.ran: list[str] = []
-        self.mended = False
+        self.repaired = False
 
     def once(self, name: str) -> str:
         self.ran.append(name)
-        if name == "fails" and not self.mended:
+        if name == "fails" and not self.repaired:
             raise OSError("no")
         return name
 
@@ -285,14 +285,14 @@ class Flaky:
                 await rebuno.step("fails", self.once, {"name": "fails"})
             case "the handler fails":
                 await rebuno.step("fine", self.once, {"name": "fine"})
-                if not self.mended:
+                if not self.repaired:
                     raise ValueError("a mistake")
             case "a failure that was dealt with":
                 try:
                     await rebuno.step("fails", self.once, {"name": "fails"})
                 except rebuno.ToolError:
                     await rebuno.step("fine", self.once, {"name": "fine"})
-                    if not self.mended:
+                    if not self.repaired:
                         raise ValueError("a mistake") from None
         return "done"
 
@@ -311,7 +311,7 @@ async def test_a_failed_run_is_tried_again_from_before_its_failure(tmp_path: Pat
     path, handler = tmp_path / "store.db", Flaky(way)
     failed = await run(path, OPEN, handler)
     assert failed.status == "failed"
-    handler.mended = True
+    handler.repaired = True
     handler.ran.clear()
     async with rebuno.open(path, policy=compile_text(OPEN)) as kernel:
         assert (await kernel.run(handler, id="run", agent="agent")).status == "failed"

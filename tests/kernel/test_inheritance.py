@@ -345,7 +345,7 @@ def test_a_deadline_is_new_and_only_where_it_is_asked_for(play: Play) -> None:
 
 
 def test_an_import_is_neither_pinned_nor_timed_and_asks_before_effects(opener: Opener) -> None:
-    """The bundle of whoever runs it there decides; what is new and may be done once may have been done here since."""
+    """The bundle of the kernel that runs it there decides; a new `at_most_once` step may have been done here since."""
 
     async def through(b: Bench) -> None:
         await b.begin(OPEN)

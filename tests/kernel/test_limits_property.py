@@ -86,7 +86,7 @@ async def starts(
 def test_a_window_never_holds_more_and_is_never_called_full_when_it_is_not(
     program: list[Call], number: int, window: int, scope: str
 ) -> None:
-    """Counted on the journal: who came in, when; and whoever was refused found the window full."""
+    """Counted on the journal: who came in, when; and a refused step found the window full."""
     began, refused = asyncio.run(starts(program, number, window, scope))
     for times in began.values():
         assert all(sum(at - window < other <= at for other in times) <= number for at in times)

@@ -147,7 +147,7 @@ def test_only_what_ended_and_stands_goes_the_short_way(
 
 
 def test_an_attempt_that_may_not_go_on_answers_nothing(play: Play) -> None:
-    """Whoever asks the whole way is told why."""
+    """A caller that asks the whole way is told why."""
 
     async def scenario(b: Bench) -> None:
         await b.begin(policy("allow"))

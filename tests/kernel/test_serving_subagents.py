@@ -1,4 +1,5 @@
-"""Executions that steps of other executions begin: their ends settle those steps, whoever runs or waits or has died."""
+"""Executions that steps of other executions begin: their ends settle those steps, whichever process runs, waits or
+has died."""
 
 import asyncio
 

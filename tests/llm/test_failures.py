@@ -114,7 +114,7 @@ def test_a_broken_response_breaks_again(manner: Manner, raised: str, recorded: s
 
 @pytest.mark.parametrize("idempotency", ["safe_to_retry", "at_most_once"])
 def test_a_provider_that_cannot_be_reached_is_a_recorded_failure(idempotency: str) -> None:
-    """The client's own error for it comes back on the replay. It has done nothing, whoever may be asked only once."""
+    """The client's own error for it comes back on the replay. It has done nothing, also for an `at_most_once` call."""
 
     async def call(c: Clients) -> Any:
         try:

@@ -206,7 +206,7 @@ def test_a_time_that_can_be_misread_is_refused(at: str) -> None:
 
 
 def test_all_mistakes_of_a_file_are_reported() -> None:
-    """Nobody has to mend a file one error at a time."""
+    """Nobody has to fix a file one error at a time."""
     with pytest.raises(BundleError) as caught:
         _read("agnt: x\ncases:\n  - {target: a, expct: deny}\n  - {expect: deny}\n")
     assert [found.span.line for found in caught.value.diagnostics] == [1, 3, 4]

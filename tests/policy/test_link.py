@@ -117,7 +117,7 @@ WRONG_USES: list[tuple[str, list[tuple[str, str, int]], dict[str, str]]] = [
 
 @pytest.mark.parametrize(("expected", "files"), [row[1:] for row in WRONG_USES], ids=[name for name, *_ in WRONG_USES])
 def test_wrong_uses(expected: list[tuple[str, str, int]], files: dict[str, str], tmp_path: Path) -> None:
-    """Each mistake is found once, in the file where it can be mended, and leaves no policy."""
+    """Each mistake is found once, in the file where it can be fixed, and leaves no policy."""
     path = made(tmp_path, files)
     assert mistakes(path) == expected
     with pytest.raises(BundleError):

@@ -93,6 +93,6 @@ def test_what_is_out_of_place_is_never_allowed(path: Path, kind: str, target: st
 
 
 def test_the_page_on_policies_names_every_starter() -> None:
-    """Whoever looks for a bundle finds it, and what it does not stop."""
+    """A reader who looks for a bundle finds it, and what it does not stop."""
     page = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
     assert [name for name in STARTERS if f"## `{name}.rbp`" not in page] == []

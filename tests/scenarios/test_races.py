@@ -1,4 +1,4 @@
-"""Whoever answers, cancels, expires or takes over at the same moment: one of them counts, the others are told."""
+"""Answers, cancellations, expiries and takeovers at the same moment: one of them counts, the others are told."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

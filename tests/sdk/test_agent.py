@@ -59,7 +59,7 @@ WEBHOOKS: list[tuple[str, dict[str, Any], int]] = [
 
 @pytest.mark.parametrize(("options", "status"), [row[1:] for row in WEBHOOKS], ids=[row[0] for row in WEBHOOKS])
 def test_only_whole_and_signed_webhooks_are_taken(options: dict[str, Any], status: int) -> None:
-    """Whoever does not have the secret starts nothing."""
+    """A caller without the secret starts nothing."""
     wire = Wire()
 
     async def whole() -> None:

@@ -168,7 +168,7 @@ def test_a_url_that_leads_to_no_kernel_is_refused_at_once(url: str, said: str) -
 
 @pytest.mark.parametrize("key", ["secret\n", "secret é", "se cret"])
 def test_a_key_that_is_none_is_refused_and_not_told(key: str) -> None:
-    """What no header can carry is refused before it stands in the message of whoever tries to send it."""
+    """What no header can carry is refused before it stands in the message of a sender."""
     with pytest.raises(rebuno.ValidationError, match="REBUNO_API_KEY") as refused:
         rebuno.Client("http://127.0.0.1:9", key)
     assert key not in str(refused.value)

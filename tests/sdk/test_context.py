@@ -131,7 +131,7 @@ async def reached(inside: asyncio.Event, then: Awaitable[str]) -> str:
 def test_a_cancelled_run_records_nothing_and_can_be_resumed_at_once(
     cut: Callable[[asyncio.Event], Awaitable[Any]],
 ) -> None:
-    """Whoever stops a run says nothing about its steps; the same process takes it up again."""
+    """A caller that stops a run says nothing about its steps; the same process takes it up again."""
 
     async def scenario(kernel: rebuno.Kernel) -> None:
         inside = asyncio.Event()
@@ -397,7 +397,7 @@ def test_a_body_in_a_thread_does_not_stop_the_others() -> None:
 
 
 def test_what_ends_a_run_in_a_body_is_told_once() -> None:
-    """To whoever runs it; the event loop has no exception left that nobody came for."""
+    """To its caller; the event loop has no exception left that nobody came for."""
     left: list[dict[str, Any]] = []
 
     async def ends() -> None:

@@ -132,7 +132,7 @@ class Wire:
 async def serving(app: Any) -> AsyncIterator[str]:
     """Serves an ASGI application on a port of its own; gives its URL."""
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
-    # Whoever connects before it serves waits in the socket's queue.
+    # A client that connects before it serves waits in the socket's queue.
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     task = asyncio.create_task(server.serve(sockets=[listening]))

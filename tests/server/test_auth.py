@@ -183,7 +183,7 @@ PAGES: list[tuple[str, dict[str, str], bool]] = [
 
 @pytest.mark.parametrize(("reason", "headers", "let_in"), PAGES, ids=[row[0] for row in PAGES])
 def test_where_no_token_is_needed_pages_need_one(reason: str, headers: dict[str, str], let_in: bool) -> None:
-    """Whoever opens a page of a stranger does not let the stranger in."""
+    """A user who opens a page of a stranger does not let the stranger in."""
     headers = {"host": "127.0.0.1:8080", **headers}
     tokens = auth.Tokens(_Known(), "the bootstrap", require=False)
     if let_in:

@@ -173,7 +173,7 @@ def test_a_body_has_a_size() -> None:
 
 
 def test_a_body_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever stops in the middle of one is told so."""
+    """A client that stops in the middle of one is told so."""
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.3)
 
     async def scenario(server: Running) -> None:

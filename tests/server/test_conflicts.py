@@ -155,7 +155,7 @@ def test_outcomes_belong_to_steps_that_execute() -> None:
 
 
 def test_a_fork_under_another_bundle_needs_its_scope() -> None:
-    """Whoever may not set policies may not bring one along; one that does not compile is refused."""
+    """A caller who may not set policies may not bring one along; one that does not compile is refused."""
 
     async def scenario(server: Running) -> None:
         async with agent(server) as one:

@@ -63,7 +63,7 @@ def test_requests_are_answered_one_after_the_other() -> None:
 
 @pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"], ids=["at once", "later on"])
 def test_a_head_has_a_size(first: bytes) -> None:
-    """Whoever sends headers without end is told so, and left."""
+    """A client that sends headers without end is told so, and left."""
 
     async def scenario(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if first:
@@ -105,7 +105,7 @@ def test_what_is_no_http_is_answered_as_json(sent: bytes) -> None:
     ids=["nothing", "half a head", "one and a half"],
 )
 def test_a_head_has_its_time(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever does not come to the end of a head is left."""
+    """A client that does not come to the end of a head is left."""
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
 
     async def scenario(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""The README's quickstart for a server, as it is written."""
+"""The quick start of the server's page, as it is written."""
 
 import os
 import re
@@ -13,13 +13,14 @@ from pathlib import Path
 
 from tests.docs.pages import ROOT, Block, blocks
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = "docs/server.md"
+TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
 
 
 def _section() -> list[Block]:
-    first = README[: README.index("## On a server")].count("\n")
-    last = README[: README.index("## Install")].count("\n")
-    return [block for block in blocks("README.md") if first < block.line < last]
+    first = TEXT[: TEXT.index("## Quick start")].count("\n")
+    last = TEXT[: TEXT.index("## For trying things out")].count("\n")
+    return [block for block in blocks(PAGE) if first < block.line < last]
 
 
 def _free() -> str:
@@ -50,8 +51,8 @@ def _shell(text: str, folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def test_the_quickstart_works_as_written(tmp_path: Path) -> None:
-    """Three terminals, in a folder with the README's files: the execution completes with the agent's output."""
-    files = {block.file: block.body for block in blocks("README.md") if block.file}
+    """Three terminals, in a folder with the page's files: the execution completes with the agent's output."""
+    files = {block.file: block.body for page in ("README.md", PAGE) for block in blocks(page) if block.file}
     server, agent, client = (block.body for block in _section() if block.sort == "sh")
     ports = {"8080": _free(), "5000": _free()}
 

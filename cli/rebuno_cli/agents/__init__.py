@@ -1,1 +1,1 @@
-"""`rebuno agent`: who runs executions, and where."""
+"""`rebuno agent`: registers and shows agents."""

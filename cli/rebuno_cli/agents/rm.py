@@ -1,4 +1,4 @@
-"""`rebuno agent rm`: forgets an agent."""
+"""`rebuno agent rm`: removes an agent."""
 
 import click
 

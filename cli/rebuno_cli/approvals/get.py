@@ -1,4 +1,4 @@
-"""`rebuno approval get`: one question, with all that whoever answers it must know."""
+"""`rebuno approval get`: one question with everything that the approver needs."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`rebuno exec trace`: what happened in an execution."""
+"""`rebuno exec trace`: shows the attempts and steps of an execution."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`rebuno exec verify`: whether an execution's log is whole, and the one that it was."""
+"""`rebuno exec verify`: verifies an execution's log."""
 
 import click
 

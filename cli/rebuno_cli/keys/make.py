@@ -1,4 +1,4 @@
-"""`rebuno key create` and `rotate`: tokens, each told once."""
+"""`rebuno key create` and `rotate`: tokens, each shown once."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`rebuno key rm`: makes an API key useless."""
+"""`rebuno key rm`: revokes an API key."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Takes the steps that a store has recorded to whoever judges them again."""
+"""Reads the recorded steps of a store for the commands that judge them again."""
 
 import time
 from collections.abc import Callable, Sequence

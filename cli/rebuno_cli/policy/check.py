@@ -1,4 +1,4 @@
-"""`rebuno policy check`: everything that is wrong with bundles, at once."""
+"""`rebuno policy check`: reports every mistake in bundles at once."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`rebuno policy convert`: a YAML bundle of the published kernel as rules."""
+"""`rebuno policy convert`: converts a YAML bundle of the published kernel to rules."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`rebuno policy diff`: what one policy decides differently from another."""
+"""`rebuno policy diff`: compares two policies by their rules and their decisions."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.command("diff")
 @click.argument("old", metavar="OLD", help="The bundle as it was.")
-@click.argument("new", metavar="NEW", help="The bundle as it shall be.")
+@click.argument("new", metavar="NEW", help="The bundle as it must become.")
 @options.layers
 @backtest_input.executions
 @backtest_input.since

@@ -1,4 +1,4 @@
-"""`rebuno policy explain`: what a bundle says about a step, and why, without doing anything."""
+"""`rebuno policy explain`: shows the decision of a bundle on a step, and why. It runs nothing."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`rebuno policy fmt`: writes bundles the one way that all are written."""
+"""`rebuno policy fmt`: formats bundles."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

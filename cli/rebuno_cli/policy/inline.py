@@ -1,4 +1,4 @@
-"""`rebuno policy inline`: a bundle and the files that it uses as one text."""
+"""`rebuno policy inline`: prints a bundle and the files that it uses as one text."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""What `rebuno policy test --agent` does: the kernel itself is asked, with the layers and the steps that it has."""
+"""Implements `rebuno policy test --agent`: the kernel tests the bundle with its own layers and recorded steps."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

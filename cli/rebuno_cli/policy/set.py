@@ -1,4 +1,4 @@
-"""`rebuno policy set`: puts a bundle in force for a served agent."""
+"""`rebuno policy set`: sets the bundle of a served agent."""
 
 import click
 

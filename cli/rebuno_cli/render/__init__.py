@@ -1,1 +1,1 @@
-"""How things look on a terminal, in a pipe and as JSON; the only place that knows rich."""
+"""Rendering for terminals, pipes and JSON; the only package that imports rich."""

@@ -1,4 +1,4 @@
-"""Shows questions to people: what a step would do, who may answer by when, and what an answer covers."""
+"""Shows questions: the step, the approvers, the deadline, and what an answer covers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -36,7 +36,7 @@ def approvals(rows: Iterable[Approval], now: float) -> Iterator[RenderableType]:
 
 
 def approval(row: Approval, panels: Sequence[Panel], now: float) -> Iterator[RenderableType]:
-    """One approval with all of its step: whoever answers must be able to read everything."""
+    """One approval with all of its step: anyone who answers must be able to read everything."""
     yield from fields(
         ("approval", row.id),
         ("status", status(row.status)),

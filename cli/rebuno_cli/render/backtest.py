@@ -1,4 +1,4 @@
-"""Shows what another policy decides differently, rule by rule, with a few of the steps."""
+"""Shows the changed decisions of another policy, rule by rule, with example steps."""
 
 from collections.abc import Iterator
 from typing import Final

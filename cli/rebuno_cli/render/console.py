@@ -1,4 +1,4 @@
-"""Lays out what the commands show for this terminal, pipe or file."""
+"""Lays out the output of commands for this terminal, pipe or file."""
 
 import io
 import os

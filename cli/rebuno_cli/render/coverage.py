@@ -1,4 +1,4 @@
-"""Shows what the cases of a bundle leave out: rules that decided none, and tests that always said the same."""
+"""Shows the gaps in a bundle's cases: rules that decided none, and tests with only one answer."""
 
 from collections.abc import Iterator
 from typing import Final

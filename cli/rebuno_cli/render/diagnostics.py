@@ -1,4 +1,4 @@
-"""Shows findings with the line that they are about and a mark underneath."""
+"""Shows each finding with its source line and a mark underneath."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

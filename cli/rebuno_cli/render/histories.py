@@ -1,4 +1,4 @@
-"""Shows what a file with one execution holds."""
+"""Shows the content of a file with one execution."""
 
 from rebuno.kernel import Recording
 from rebuno_cli.render.show import show

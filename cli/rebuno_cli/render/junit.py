@@ -1,4 +1,4 @@
-"""Writes how policy tests came out as JUnit XML, which CI systems show."""
+"""Writes the results of policy tests as JUnit XML for CI systems."""
 
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring

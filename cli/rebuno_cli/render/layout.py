@@ -1,4 +1,4 @@
-"""The shapes that everything shown is laid out in: tables, names with values, and lines that hang."""
+"""The building blocks of the output: tables, names with values, and hanging lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

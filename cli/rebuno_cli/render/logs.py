@@ -1,4 +1,4 @@
-"""Shows the log of a server: coloured lines for whoever sits before it, JSON for machines."""
+"""Shows the log of a server: coloured lines for people, JSON for machines."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Shows what a step was asked and what came of it, in a few words: results, a model's answer, an exception."""
+"""Shows a step's arguments and outcome in brief: a result, a model's answer, an exception."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Shows how a handler went through a recording: what came instead of what, and what did not come."""
+"""Shows how a handler replayed a recording: the divergence, and the recorded steps that did not come again."""
 
 from collections.abc import Iterator
 from typing import Final

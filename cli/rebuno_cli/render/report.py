@@ -1,4 +1,4 @@
-"""Shows how policy tests came out: a table of cases, an explanation of each failure, the rules that no case reached."""
+"""Shows the results of policy tests: a table of cases, a trace of each failure, the rules that no case reached."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Writes findings as a SARIF 2.1.0 log, for whatever collects the reports of analysers."""
+"""Writes findings as a SARIF 2.1.0 log."""
 
 from collections.abc import Sequence
 from pathlib import Path

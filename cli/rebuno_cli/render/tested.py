@@ -1,4 +1,4 @@
-"""Shows what a kernel said of a bundle: a line a case and a recorded step."""
+"""Shows a kernel's results for a bundle: a line for each case and each recorded step."""
 
 from collections.abc import Iterator
 from typing import Any

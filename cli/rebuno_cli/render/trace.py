@@ -1,4 +1,4 @@
-"""Shows why a submission got its verdict: the rules in order, and each test with what it saw."""
+"""Shows the trace of a decision: the rules in order, and each test with its values."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""`rebuno dev`: a server for one's own machine, which asks nobody who they are."""
+"""`rebuno dev`: a server for development, without authentication."""
 
 import click
 
@@ -51,7 +51,7 @@ def dev(
         where = "forgotten at the end" if db == ":memory:" else f"kept in {logs.without_password(db)}"
         output.write_text(f"rebuno dev at {url}, {where}; Ctrl-C ends it")
         if host not in ("127.0.0.1", "localhost", "::1"):
-            logging.getLogger("rebuno").warning("whoever reaches %s may do everything", url)
+            logging.getLogger("rebuno").warning("anyone who reaches %s may do everything", url)
 
     logging.getLogger("rebuno.server.decisions").setLevel(logging.DEBUG)
     return options.serve(wanted, started, logs.Shown(), logging.INFO)

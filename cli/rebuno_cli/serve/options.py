@@ -1,4 +1,4 @@
-"""What `rebuno dev` and `rebuno server` share: their options, and the way into the server."""
+"""The shared options and startup of `rebuno dev` and `rebuno server`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar

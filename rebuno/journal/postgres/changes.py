@@ -1,4 +1,4 @@
-"""What one group of batches does: moves the head in one statement, and finds out why where it could not."""
+"""Applies one group of batches: moves the head in one statement, and finds the cause if it cannot."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Takes dispatches that are due, and takes them again where nobody was told that they were taken."""
+"""Claims due dispatches, and claims them again if the answer to the first claim was lost."""
 
 import random
 from typing import Final

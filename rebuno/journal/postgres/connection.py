@@ -1,4 +1,4 @@
-"""Opens connections: is the server fit for a store, may it be written, is its schema the one we know."""
+"""Opens connections and checks the server: its settings, its permissions, its schema version."""
 
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""PostgreSQL's errors as ours: which one it was, and what to do about it."""
+"""Maps PostgreSQL's errors to typed errors, and says whether to retry."""
 
 from typing import Final
 

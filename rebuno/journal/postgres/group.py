@@ -1,4 +1,4 @@
-"""Batches of one execution that go to the server in one statement, and what that statement is given."""
+"""Batches of one execution for one statement, and the parameters of that statement."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace

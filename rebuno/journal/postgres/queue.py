@@ -1,4 +1,4 @@
-"""What waits to be written or asked, in the order that the store promises. Kept under one lock, which callers hold."""
+"""The queue of pending writes and reads, in the order that the store guarantees. Callers hold its lock."""
 
 import math
 from collections import deque

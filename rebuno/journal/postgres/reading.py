@@ -1,4 +1,4 @@
-"""The questions to the journal: each is put to a worker, and its rows come back as records."""
+"""The reads of the journal: a worker runs each query and returns its rows as records."""
 
 import asyncio
 from collections.abc import Callable

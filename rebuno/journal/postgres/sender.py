@@ -156,7 +156,7 @@ class PipelineSender:
         self._closed = False
         # Whether somebody will look for what is overdue.
         self._looking = False
-        # A connection that is made, and not a line yet: whoever takes it away under the lock has to close it.
+        # A connection that is made, and not a line yet: the caller who takes it away under the lock has to close it.
         self._arriving: PreparedConnection | None = None
         self._lock = threading.Lock()
 

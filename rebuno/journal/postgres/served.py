@@ -1,4 +1,4 @@
-"""What a served kernel asks of the store besides: see `ServedStore` for what the methods promise."""
+"""Implements `ServedStore`, which documents the methods."""
 
 import asyncio
 import os
@@ -202,7 +202,7 @@ class PostgresServed(PostgresReading):
     # ---------------------------------------------------------------- streams
 
     async def notify(self, text: str) -> None:
-        """Hands a text to whoever listens now, in any process of this database."""
+        """Passes a text to the current listeners in any process of this database."""
         await self._count("notify", text=text)
 
     async def listen(self) -> AsyncGenerator[str, None]:

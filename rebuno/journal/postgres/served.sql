@@ -159,7 +159,7 @@ SELECT status, count(*) FROM rebuno.executions WHERE output_hash IS NULL GROUP B
 SELECT state, count(*) FROM rebuno.dispatches GROUP BY state
 
 -- name: notify
--- Hands a text to whoever listens; a transaction of its own, since its commit takes a lock that all share.
+-- Passes a text to the listeners; a transaction of its own, since its commit takes a lock that all share.
 SELECT pg_notify('rebuno_deltas', %(text)s)
 
 -- name: listen

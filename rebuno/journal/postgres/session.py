@@ -1,4 +1,4 @@
-"""One connection of a store, made again where it was lost: a unit of work is repeated whole, for as long as it pays."""
+"""One connection of a store. It reconnects after a loss, and repeats the whole unit of work within a time limit."""
 
 import random
 import time

@@ -159,7 +159,7 @@ class PostgresStore(PostgresServed):
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:
         """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""
-        # Whoever does so begins an execution next.
+        # The caller begins an execution next.
         self._workers.expect()
         await self._ask(partial(upkeep.save_bundle, digest=digest, sources=tuple(sources)), "")
 

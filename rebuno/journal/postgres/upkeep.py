@@ -1,4 +1,4 @@
-"""What is written besides the journal's batches: places in limits, tombstones, who leads, the sources of policies.
+"""The writes beside the journal's batches: places in limits, tombstones, the leader, the sources of policies.
 
 Each is a unit of work that may be repeated after it was done.
 """
@@ -77,7 +77,7 @@ class Once:
     """A statement that is carried out once, however often it is sent; called, it says how many rows it changed, or what
     the one that it gives back holds.
 
-    INVARIANT: its number is written in its transaction, so that whoever finds the number finds what was changed; of two
+    INVARIANT: its number is written in its transaction, so that a reader who finds the number finds the change; of two
     that bear it the second waits for the first.
     """
 

@@ -1,4 +1,4 @@
-"""A question to the server on its way, and how a change that failed is answered."""
+"""A query in flight, and the answer to a failed change."""
 
 import asyncio
 from collections.abc import Callable

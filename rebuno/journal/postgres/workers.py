@@ -94,7 +94,7 @@ class Workers:
         with self._lock:
             self._check()
             self._queue.add(change)
-            # Where the lane is being written, whoever does goes on with the rest.
+            # Where the lane is being written, its writer goes on with the rest.
             changes = self._queue.take_lane(change.batch.execution_id) if change.due is None else None
             if change.due is not None:
                 self._busy_until = change.due + BUSY_SECONDS
@@ -104,7 +104,7 @@ class Workers:
             self._send(changes)
 
     def expect(self) -> None:
-        """Changes are about to come: the first shall find a connection that is ready for them."""
+        """Changes are about to come: makes a connection ready for the first of them."""
         if not self._sender.ready:
             self._sender.grow()
 

@@ -1,4 +1,4 @@
-"""What one change does inside an open transaction: number and chain its events, move the head, put its rows."""
+"""Applies one change inside an open transaction: numbers and chains its events, moves the head, writes its rows."""
 
 from collections.abc import Sequence
 from typing import Final

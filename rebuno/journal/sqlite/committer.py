@@ -1,4 +1,4 @@
-"""One transaction for many changes: each fails or not by itself, and all that do not become durable together."""
+"""One transaction for many changes: each fails alone, and the others become durable together."""
 
 import time
 from collections.abc import Iterable, Sequence

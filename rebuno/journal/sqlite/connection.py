@@ -1,4 +1,4 @@
-"""Opens the file: is it ours, is it writable, is its schema the one we know."""
+"""Opens the file and checks it: its owner, its permissions, its schema version."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""SQLite's errors as ours: which one it was, and what to do about it."""
+"""Maps SQLite's errors to typed errors, and says whether to retry."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

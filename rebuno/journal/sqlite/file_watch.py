@@ -1,4 +1,4 @@
-"""Whether the files under an open store are still those that it opened: what is written to a deleted file is lost."""
+"""Checks that the files of an open store are still those that it opened: a write to a deleted file is lost."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the event loop's thread hands to the writer's."""
+"""The jobs that the event loop's thread passes to the writer's thread."""
 
 import asyncio
 from collections.abc import Callable

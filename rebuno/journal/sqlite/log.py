@@ -33,7 +33,7 @@ class Log:
     """The log under one connection. A sync that moves the end of a file takes about twice as long as one that does not,
     so a busy log gets zeros at its end, which SQLite reads as no frames.
 
-    INVARIANT: `connection` is used by whoever holds the lock given to `tend`, and by nobody else.
+    INVARIANT: `connection` is used only by the thread that holds the lock given to `tend`.
     """
 
     def __init__(self, connection: apsw.Connection, patience: Patience, marks: Marks, watch: FileWatch | None) -> None:

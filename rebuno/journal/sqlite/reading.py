@@ -1,4 +1,4 @@
-"""The questions to the journal: each is put to the connection's thread, and its rows come back as records."""
+"""The reads of the journal: the connection's thread runs each query and returns its rows as records."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a served kernel asks of the store besides: see `ServedStore` for what the methods promise."""
+"""Implements `ServedStore`, which documents the methods."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
@@ -155,7 +155,7 @@ class SQLiteServed(SQLiteReading):
     # ---------------------------------------------------------------- streams
 
     async def notify(self, text: str) -> None:
-        """Hands a text to whoever listens now, in this process."""
+        """Passes a text to the current listeners in this process."""
         self._broadcast.say(text)
 
     def listen(self) -> AsyncGenerator[str, None]:

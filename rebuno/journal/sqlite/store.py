@@ -29,7 +29,7 @@ from rebuno.model.clock import Clock, WallClock
 
 T = TypeVar("T")
 
-# In characters: a step with more text takes longer to commit than the event loop shall wait.
+# In characters: a step with more text takes longer to commit than the event loop may wait.
 LONG_TEXT: Final = 256 * 1024
 
 

@@ -1,4 +1,4 @@
-"""Recorded steps as plain facts, for whoever wants to know what another policy would have said."""
+"""Recorded steps as plain facts, to judge them by another policy."""
 
 from collections.abc import AsyncIterator, Collection, Iterable
 

@@ -218,8 +218,8 @@ def error_of(step: StepRow) -> dict[str, Any]:
 
 
 async def _with_bodies(store: Store, execution: ExecutionRow, steps: dict[str, StepRow]) -> dict[str, StepRow]:
-    """The steps of an execution, and those that it has yet to come to in whose bodies copied ones stand: as whoever it
-    was forked from knows them, unless retention took that."""
+    """The steps of an execution, and the steps not yet reached in whose bodies copied steps stand. These are read from
+    the source of the fork, unless retention has removed it."""
     if not execution.forked_from or all(_placed(step, steps) for step in steps.values()):
         return steps
     try:

@@ -18,7 +18,7 @@ from rebuno.model.execution import ExecutionStatus
 
 logger: Final = logging.getLogger("rebuno")
 
-# For how long at least whoever sweeps is the only one, in seconds.
+# For how long at least the sweeping process is the only one, in seconds.
 LEADS: Final = 60.0
 _BATCH: Final = 100
 

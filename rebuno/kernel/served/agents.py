@@ -101,7 +101,7 @@ class Agents(Replica):
         await self._finish(agent_id, execution_id, dispatch, reason=reason, raised=raised)
 
     async def publish(self, agent_id: str, execution_id: str, dispatch: Dispatched, delta: Delta) -> None:
-        """Hands a piece of output to whoever listens. Raises as `complete_step`; `Terminated` where the execution has
+        """Hands a piece of output to everyone who listens. Raises as `complete_step`; `Terminated` where the execution has
         ended, `ValidationError` where the piece is too long."""
         check_length(delta)
         with self._attending(execution_id, dispatch):

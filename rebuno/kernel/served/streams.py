@@ -1,4 +1,4 @@
-"""What steps publish while they run, handed to whoever listens, on whichever replica."""
+"""Passes the output of running steps to the listeners on every replica."""
 
 import asyncio
 from collections.abc import Iterator

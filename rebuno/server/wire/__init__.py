@@ -1,1 +1,1 @@
-"""What stands on the wire: the only place that knows the names of JSON fields."""
+"""The wire format: the only place that knows the names of JSON fields."""

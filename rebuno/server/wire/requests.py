@@ -1,4 +1,4 @@
-"""The bodies and queries that are taken. A field that is left out may be null as well; an unknown one is refused."""
+"""The bodies and queries of requests. An optional field may be null; an unknown field is refused."""
 
 import re
 from typing import Annotated, Any, Final, Literal, TypeAlias

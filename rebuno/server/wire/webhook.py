@@ -1,4 +1,4 @@
-"""What a webhook says."""
+"""The body of a webhook."""
 
 from rebuno.kernel import Webhook
 from rebuno.server.wire.writing import Json, number, obj

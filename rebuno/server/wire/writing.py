@@ -1,4 +1,4 @@
-"""Writes JSON objects around texts that are JSON already, so that a recorded value leaves as it was recorded."""
+"""Writes JSON objects around recorded JSON texts, so that a recorded value is sent byte for byte."""
 
 import re
 from collections.abc import Iterable

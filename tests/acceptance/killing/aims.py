@@ -84,7 +84,7 @@ def choose(longest: float, impossible: Collection[When]) -> Aim:
 
 
 class Watch:
-    """Sees how far a process has come. `answers` tells whether a person shall answer its questions now, `asked` whether
+    """Sees how far a process has come. `answers` tells whether a person must answer its questions now, `asked` whether
     one stood open, `granted` whether one was answered."""
 
     def __init__(self, process: BaseProcess, notes: list[Path], requests: Callable[[], int], *, answers: bool) -> None:

@@ -22,7 +22,7 @@ class Moment(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a process shall do: the `runs` by their names and inputs, on the store at `url`, with the provider at
+    """The orders of a process: the `runs` by their names and inputs, on the store at `url`, with the provider at
     `provider`; notes and standard error go to files in `folder`. At the moment `kill_at`, the `nth` time that one of
     the runs comes there, it kills itself."""
 

@@ -1,4 +1,4 @@
-"""What the agent that is killed does, as data and arithmetic: the agent follows it, and so does whoever checks it."""
+"""What the agent that is killed does, as data and arithmetic: the agent follows it, and so does the checker."""
 
 import re
 from enum import StrEnum
