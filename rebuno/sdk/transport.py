@@ -16,8 +16,8 @@ class Transport(Protocol):
 
     def start(self, submission: Submission, on_answer: Callable[[Answer | BaseException | None], None]) -> bool:
         """Submits a step at once, and counts it, if nothing has to be awaited before it is recorded. `on_answer` is
-        called afterwards, with the answer; or with the error; or with None if `submit` must be called. Returns False, and
-        counts nothing, if `submit` must be called in any case."""
+        called afterwards, with the answer; or with the error; or with None if `submit` must be called. Returns False,
+        and counts nothing, if `submit` must be called in any case."""
         ...
 
     async def submit(self, submission: Submission) -> Answer:

@@ -101,8 +101,8 @@ class Agents(Replica):
         await self._finish(agent_id, execution_id, dispatch, reason=reason, raised=raised)
 
     async def publish(self, agent_id: str, execution_id: str, dispatch: Dispatched, delta: Delta) -> None:
-        """Hands a piece of output to everyone who listens. Raises as `complete_step`; `Terminated` where the execution has
-        ended, `ValidationError` where the piece is too long."""
+        """Hands a piece of output to everyone who listens. Raises as `complete_step`; `Terminated` where the
+        execution has ended, `ValidationError` where the piece is too long."""
         check_length(delta)
         with self._attending(execution_id, dispatch):
             attempt = await self._attempt(agent_id, execution_id, dispatch)
