@@ -39,9 +39,10 @@ api: $(VENV)/.ready ## write down the public names and signatures anew
 
 lock: $(VENV)/.ready ## write down the versions of the development environment anew
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras --group dev --group peers \
-		--generate-hashes --no-annotate --upgrade --quiet \
-		--custom-compile-command "make lock" --output-file requirements-dev.txt
+	{ echo '# Made by `make lock`: the versions of the development environment, with their hashes.'; \
+		$(BIN)/uv export --quiet --no-header --no-annotate --no-emit-project --upgrade \
+		--all-extras --group dev --group peers; } > requirements-dev.txt
+	@rm -f uv.lock
 
 conformance: $(VENV)/.ready .venv-published/.ready ## agents and clients of the published package, on our servers
 	$(BIN)/python tests/conformance/run.py

@@ -41,7 +41,7 @@ MARKED: Final = {
         "policy/test_decide_benchmark.py",
         "policy/test_doubt_table.py",
         "policy/test_format.py",
-        "policy/test_guards.py",
+        "policy/test_tables.py",
         "policy/test_implication.py",
         "policy/test_policies.py",
         "policy/test_properties.py",

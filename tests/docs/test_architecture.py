@@ -25,7 +25,7 @@ def test_the_files_that_a_page_names_are_there(page: str) -> None:
         ("rebuno/policy/matcher/build.py", "def _default("),
         ("rebuno/policy/matcher/policy.py", "def decide("),
         ("rebuno/model/step.py", "STEP_TRANSITIONS"),
-        ("rebuno/policy/syntax/keywords.py", "FACETS"),
+        ("rebuno/policy/syntax/keywords.py", "FACET_MODULES"),
         ("rebuno/server/clients.py", "ENDPOINTS"),
         ("rebuno/server/agents.py", "ENDPOINTS"),
         ("rebuno/server/operators.py", "ENDPOINTS"),

@@ -8,7 +8,7 @@ import pytest
 
 from rebuno.errors import BundleError
 from rebuno.model.collector import paused
-from rebuno.policy.compile import compile_text
+from rebuno.policy import compile_text
 
 
 @pytest.fixture(autouse=True)

@@ -215,8 +215,7 @@ class Attempt:
         )
 
     def facts(self, known: StepRow, past: History | None = None) -> Facts:
-        """What the policy looks at where a step is recorded: what was known at its first submission. It looks back on
-        `past`, or else on all that is known."""
+        """What the policy looks at where a step is recorded: its first submission, and what was known then (`past`)."""
         agent, input, past = self.execution.agent_id, self.input, self.past if past is None else past
         return facts.of_known(known, agent=agent, input=input, past=past, parent=self.parent)
 
