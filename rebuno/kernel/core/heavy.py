@@ -117,7 +117,7 @@ def judged(attempt: Attempt, known: StepRow) -> Decision | JudgementNeeded | Non
     seen = _kept(attempt, known)
     if seen is not None:
         return None if same else seen.decision
-    if known.status is StepStatus.DENIED or not is_heavy(attempt, known.args):
+    if not is_heavy(attempt, known.args):
         return None
     return JudgementNeeded(known)
 
