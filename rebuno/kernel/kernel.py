@@ -38,7 +38,7 @@ class Kernel:
         deadline: float | None = None,
         parent: str = "",
     ) -> Attempt | ExecutionRow:
-        """Starts or takes over an execution of `input` (canonical JSON text); see `executions.begin`."""
+        """Starts or takes over an execution of `input` (canonical JSON text); see `lifecycle.execution.begin`."""
         if not self._saved:
             await self.store.save_bundle(self.policy.digest, [(s.path, s.text) for s in self.policy.sources])
             self._saved = True

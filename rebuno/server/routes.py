@@ -1,4 +1,5 @@
-"""One table of routes: from it come what Starlette serves, what each caller must show, and the OpenAPI document."""
+"""What a route is: `Endpoint`. The lists `ENDPOINTS` of agents.py, clients.py and operators.py are all of them; from
+them come what Starlette serves, what each caller must show, and the OpenAPI document."""
 
 import asyncio
 import logging

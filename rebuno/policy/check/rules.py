@@ -28,7 +28,7 @@ def check_rule(rule: s.Rule, names: DefinedNames, tests: ExpressionChecker, repo
 
 def clause_word(clause: s.Clause) -> str:
     """The keyword of a clause."""
-    return type(clause).__name__.lower()
+    return type(clause).__name__.removesuffix("Clause").lower()
 
 
 def _duplicates(rule: s.Rule, report: DiagnosticReport) -> None:
