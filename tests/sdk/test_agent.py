@@ -53,7 +53,10 @@ WEBHOOKS: list[tuple[str, dict[str, Any], int]] = [
     ("a field is missing", {"body": b'{"execution_id":"a","dispatch_id":"b","dispatch_attempt":1}'}, 400),
     ("another path", {"path": "/elsewhere"}, 404),
     ("another method", {"method": "PUT"}, 405),
-    ("too long", {"body": b" " * 70_000}, 413),
+    ("a lease of no time", {"lease": 0.0}, 400),
+    ("a lease that has ended", {"lease": -1.0}, 400),
+    ("as long as it may be, and no JSON", {"body": b" " * 64 * 1024}, 400),
+    ("a byte too long", {"body": b" " * (64 * 1024 + 1)}, 413),
 ]
 
 
