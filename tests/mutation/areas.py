@@ -11,7 +11,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 _MATCHER: Final = "rebuno/policy/matcher"
 _PROVENANCE: Final = (f"{_MATCHER}/provenance.py", f"{_MATCHER}/mentions.py")
 _HISTORY: Final = (f"{_MATCHER}/history.py", f"{_MATCHER}/past_step.py")
-_QUICK: Final = ("-m", "not slow and not postgres and not process")
+_EMBEDDED: Final = ("-m", "not postgres")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Area:
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
-    options: tuple[str, ...] = _QUICK
+    options: tuple[str, ...] = _EMBEDDED
     but: tuple[str, ...] = ()
     postgres: bool = False
 
@@ -94,7 +94,7 @@ AREAS: Final = {
         tuple(f"{_POLICY}{name}.py" for name in ("history", "doubt_table", "first_edition", "properties")),
     ),
     "core": Area(("rebuno/kernel/core/*.py",), ("tests/kernel", "tests/embedded/test_limits.py")),
-    "shell": Area(("rebuno/policy/facets/shell/*.py",), ("tests/policy/facets/test_shell*.py",), ("-m", "not slow")),
+    "shell": Area(("rebuno/policy/facets/shell/*.py",), ("tests/policy/facets/test_shell*.py",)),
     "url": Area(
         ("rebuno/policy/facets/url/*.py",),
         ("tests/policy/facets/test_url*.py", "tests/policy/facets/test_links.py", "tests/policy/facets/test_email.py"),
