@@ -3,9 +3,9 @@ test's affair."""
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import hypothesis
 import pytest
@@ -256,3 +256,19 @@ def postgres(postgres_database: str) -> Iterator[str]:
     """The URL of an empty database."""
     yield postgres_database
     emptied(postgres_database)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """A process of xdist hands its reports on in UTF-8, which has no lone surrogates; failures of tests about them do."""
+    return _sound((yield))
+
+
+def _sound(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_sound(key): _sound(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([_sound(item) for item in value])
+    return value
