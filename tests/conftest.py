@@ -260,7 +260,7 @@ def postgres(postgres_database: str) -> Iterator[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, Any, Any]:
-    """A process of xdist hands its reports on in UTF-8, which has no lone surrogates; failures of tests about them do."""
+    """A process of xdist sends its reports in UTF-8, which cannot hold the lone surrogates of some failures."""
     return _sound((yield))
 
 
