@@ -15,7 +15,7 @@ PROMISES = ("double_runs", "at_most_once_doubles", "lost", "duplicates", "failed
 def ran(*arguments: str) -> "subprocess.CompletedProcess[str]":
     """The program, run to its end."""
     command = [sys.executable, str(PROGRAM), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("more", [(), ("--served",)], ids=["embedded", "served"])

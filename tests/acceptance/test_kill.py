@@ -14,7 +14,7 @@ COUNTS = ("kills", "server_kills", "executions", "indeterminate", "store_errors"
 def killed(*arguments: str) -> dict[str, Any]:
     """The report: the only line on standard output, and nothing beside it."""
     command = [sys.executable, str(PROGRAM), *arguments, "--json"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     report: dict[str, Any] = json.loads(ran.stdout)
     assert set(report) == {*COUNTS, *PROMISES}

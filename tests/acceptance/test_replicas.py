@@ -14,7 +14,7 @@ def test_a_few_kills_break_no_promise(postgres_server: str) -> None:
     """The report is the only line on standard output, and nothing stands beside it."""
     assert postgres_server
     command = [sys.executable, str(PROGRAM), "--executions", "4", "--kills", "2", "--json"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert json.loads(ran.stdout) == {
         "executions": 4,

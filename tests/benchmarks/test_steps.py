@@ -24,7 +24,7 @@ def test_the_smallest_run_prints_every_figure() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")

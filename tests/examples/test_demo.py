@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs an example in a process of its own."""
     line = [sys.executable, str(ROOT / "examples" / script), *arguments]
-    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(line, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.fixture(scope="module")
