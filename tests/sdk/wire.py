@@ -66,7 +66,7 @@ class Wire:
 
     async def heard(self, path: str, times: int = 1) -> Any:
         """Waits for a request; its body."""
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(60):
             while len([call for call in self.calls if call.path == path]) < times:
                 self._stirred.clear()
                 await self._stirred.wait()
@@ -188,7 +188,7 @@ def play(wire: Wire, handler: Callable[..., Any], *, lease: float = 30.0) -> lis
     async def whole() -> None:
         async with agent(wire, handler) as made:
             assert await tell(made, lease=lease) == 200
-            async with asyncio.timeout(8):
+            async with asyncio.timeout(60):
                 await made.join()
 
     asyncio.run(whole())
