@@ -84,7 +84,8 @@ async def test_what_is_to_be_written_one_by_one_waits_for_another_process_with_t
         store.write(one)
     await came.wait()
     await asyncio.sleep(0)
-    assert not any(one.committed.done() for one in made)
+    # On a slow machine the first may have been committed by itself.
+    assert not any(one.committed.done() for one in made[1:])
     other.execute("COMMIT")
     found = await asyncio.gather(*(one.committed for one in made), return_exceptions=True)
     assert [end if isinstance(end, int) else type(end) for end in found] == [2, NotFoundError, 2]
