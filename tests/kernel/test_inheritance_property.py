@@ -39,7 +39,7 @@ async def lives(
     """One source, and what is made of it, one after the other."""
     grants = cycle(said)
     id = await driver.create(rules, pin=pin)
-    await live(driver, id, program, rules, lambda: next(grants))
+    life = await live(driver, id, program, rules, lambda: next(grants))
     kept: Policy | None = compile_text(rules.text) if pin else None
     await hold(driver.store, id, rules, kept)
     for how in chain:
@@ -57,12 +57,14 @@ async def lives(
             assert row.digest == before.row.digest
         if ended:
             continue
-        life = await live(driver, id, program, today, lambda: next(grants))
+        earlier, life = life, await live(driver, id, program, today, lambda: next(grants))
         now = await Record.of(driver.store, id)
         settled = {step.step_id for step in now.steps.values() if step.step_id in now.copied and step.outcome_seq}
         assert not settled & {step_id for step_id in life.ran if before_own(now, step_id)}, "a settled body ran again"
         same = {step.digest for step in before.steps.values()} <= {(kept or compile_text(today.text)).digest}
-        if how.how == "end" and before.row.status == "completed" and same and AnswerKind.RATE_LIMITED not in life.said:
+        # What a limit kept out left no step to replay.
+        limited = AnswerKind.RATE_LIMITED in (*earlier.said, *life.said)
+        if how.how == "end" and before.row.status == "completed" and same and not limited:
             assert not life.ran, "what had been done was done again"
             assert all(one in _REPLAYED for one in life.said)
             assert now.row.output == before.row.output

@@ -33,6 +33,9 @@ def parser(starts: tuple[str, ...]) -> Lark:
     return _computed(text, starts)
 
 
+_ENDLESS: Final = 2**32 - 1
+
+
 def written() -> str:
     """The file of tables for the grammar as it is."""
     text = grammar()
@@ -62,6 +65,10 @@ def _packed(built: Lark) -> dict[str, Any]:
     from lark.lexer import TerminalDef
 
     data, memo = built.memo_serialize([TerminalDef, Rule])
+    for entry in memo.values():
+        if entry.get("pattern", {}).get("_width"):
+            # Without an end the longest match is a number of the Python version.
+            entry["pattern"]["_width"] = [min(width, _ENDLESS) for width in entry["pattern"]["_width"]]
     kept = sorted(memo.values(), key=lambda entry: json.dumps(entry, sort_keys=True))
     new = {old: kept.index(entry) for old, entry in memo.items()}
     table = data["parser"].pop("parser")
