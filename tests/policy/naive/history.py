@@ -1,0 +1,140 @@
+"""`after`, `count` and `sum`: each looks at all earlier steps anew."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import Tri
+from tests.policy.naive import expressions
+from tests.policy.naive.logic import all_of, one_of
+from tests.policy.naive.paths import amount, follow
+from tests.policy.naive.scope import Scope, is_about, let_in
+from tests.policy.naive.steps import PastStep
+
+Past = tree.After | tree.Count | tree.Sum
+OPPOSITE = {Op.EQ: Op.NE, Op.NE: Op.EQ, Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE}
+# The least and the most that a number may be; None if nobody knows.
+Interval = tuple[Fraction, Fraction] | None
+
+
+def after(test: tree.After, scope: Scope, negated: bool) -> Tri:
+    """At least one such step."""
+    return _compare(test, Op.GE, 1, scope, negated)
+
+
+def count(test: tree.Count, scope: Scope, negated: bool) -> Tri:
+    """How many such steps."""
+    return _compare(test, test.op, test.number, scope, negated)
+
+
+def total(test: tree.Sum, scope: Scope, negated: bool) -> Tri:
+    """What such steps come to, together with what the submission adds."""
+    return _compare(test, test.op, test.number, scope, negated)
+
+
+def _compare(test: Past, op: Op, number: int | float, scope: Scope, negated: bool) -> Tri:
+    if test.within is not None and scope.facts.now is None:
+        return None
+    op, limit = (OPPOSITE[op] if negated else op), expressions.exact(number)
+    # "Fewer than" is a negation: a value that the submission leaves out may have been any value.
+    fewer = _measure(test, replace(scope, doubtful_this=True))
+    more = _measure(test, scope)
+    below = None if fewer is None else _interval(Op.LT, fewer, limit)
+    at_most = None if fewer is None else _interval(Op.LE, fewer, limit)
+    above = None if more is None else _interval(Op.GT, more, limit)
+    at_least = None if more is None else _interval(Op.GE, more, limit)
+    if op is Op.EQ:
+        return all_of([at_most, at_least])
+    if op is Op.NE:
+        return one_of([below, above])
+    return {Op.LT: below, Op.LE: at_most, Op.GT: above, Op.GE: at_least}[op]
+
+
+def _interval(op: Op, interval: tuple[Fraction, Fraction], limit: Fraction) -> Tri:
+    passing = [_passes(op, end, limit) for end in interval]
+    return passing[0] if passing[0] is passing[1] else None
+
+
+def _passes(op: Op, number: Fraction, limit: Fraction) -> bool:
+    return {Op.LT: number < limit, Op.LE: number <= limit, Op.GT: number > limit, Op.GE: number >= limit}[op]
+
+
+def _measure(test: Past, scope: Scope) -> Interval:
+    """The number of the steps, or the sum of their amounts."""
+    low = high = Fraction(0)
+    for step in scope.steps:
+        answer = _meant(test, step, scope)
+        if answer is False:
+            continue
+        add: Fraction | None = Fraction(1)
+        if isinstance(test, tree.Sum):
+            roots = scope.about(step).roots
+            add = _added(roots, [at.path for at in test.ats])
+        if add is None:
+            return None
+        low, high = low + (add if answer else 0), high + add
+    if isinstance(test, tree.Sum) and test.plus is not None:
+        own = _added(scope.roots if scope.step is None else scope.roots["this"], [test.plus])
+        return None if own is None else (low + own, high + own)
+    return low, high
+
+
+def _added(roots: dict[str, Any], paths: Sequence[tree.Path]) -> Fraction | None:
+    """The sum of the numbers at the paths; None if one is absent, negative, no number or unknown."""
+    found = [value for path in paths for value in follow(roots[path.root], path.parts)]
+    return sum(map(expressions.exact, found), Fraction(0)) if all(map(amount, found)) else None
+
+
+def _meant(test: Past, step: PastStep, scope: Scope) -> Tri:
+    """Whether the test is about the step: it ran, it is of the subject, and it stands in the window."""
+    return all_of([_is_one(test, step, scope, test.who), _inside(test, step, scope), _since(test, step, scope)])
+
+
+def _is_one(
+    past: tree.After | tree.Count | tree.Sum | tree.Since, step: PastStep, scope: Scope, who: str = ""
+) -> Tri:
+    if not is_about(past.subject, step.kind, step.target, scope.names):
+        return False
+    where = True if past.where is None else expressions.evaluate(past.where, scope.about(step))
+    return all_of([True if step.succeeded else None, let_in(who, step), where])
+
+
+def _since(test: Past, step: PastStep, scope: Scope) -> Tri:
+    """Whether the step came after the last of the steps that `since` names."""
+    if test.since is None:
+        return True
+    # What the submission leaves out takes certainty away, whichever way.
+    doubtful = replace(scope, doubtful_this=True)
+    answers: list[Tri] = []
+    for other in scope.steps:
+        one = _is_one(test.since, other, doubtful)
+        later = _came_after(step, other)
+        if one:
+            answers.append(later)
+        elif one is None:
+            # It may be none, and then the step counts.
+            answers.append(True if later else None)
+    return all_of(answers)
+
+
+def _came_after(step: PastStep, other: PastStep) -> Tri:
+    if step is other:
+        return False
+    if other.end is not None and step.first > other.end:
+        return True
+    return False if step.end is not None and step.end < other.start else None
+
+
+def _inside(test: Past, step: PastStep, scope: Scope) -> Tri:
+    """Whether the step started at most that long before the submission."""
+    now = scope.facts.now
+    if test.within is None or now is None:
+        return True
+    if step.at is None or step.submitted_at is None or step.at > now or step.submitted_at > now:
+        return None
+    started = now - step.at <= test.within.seconds
+    submitted = now - step.submitted_at <= test.within.seconds
+    return started if started is submitted else None

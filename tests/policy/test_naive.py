@@ -1,0 +1,78 @@
+"""The compiled policy, its explanation and the plain evaluator in `naive` give one answer.
+
+`naive` is written from the contract of the language alone, without a look at the matcher.
+"""
+
+from typing import Any
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from rebuno.policy.explain.explain import explain_decision
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.source import Source
+from rebuno.policy.syntax.tree import Bundle
+from tests.policy.bundles import policy_of
+from tests.policy.naive import bundle_texts as texts
+from tests.policy.naive.rules import Judgement, judge
+from tests.policy.naive.submissions import afresh, described, submissions
+
+
+def tree_of(text: str) -> Bundle:
+    """The syntax tree of a bundle, as `policy_of` reads it."""
+    bundle, found = parse_bundle(Source(text))
+    assert not found, "\n".join(map(str, found)) + "\n" + text
+    return bundle
+
+
+def told(judgement: Judgement, reached: list[str]) -> dict[str, Any]:
+    """The answers of the rules that `explain` tells of."""
+    return {rule: judgement.answers[rule] for rule in reached}
+
+
+def agree(text: str, asked: list[Facts]) -> set[str]:
+    """All three evaluators give the verdict, the rule, and where told the answer of each rule."""
+    bundle, policy = tree_of(text), policy_of(text)
+    rules = set()
+    for facts in asked:
+        plain = judge(bundle, facts)
+        decided = policy.decide(facts)
+        assert (decided.verdict.value, decided.rule_id) == (plain.verdict, plain.rule), described(facts)
+        trace = explain_decision(policy, afresh(facts))
+        assert (trace.decision.verdict.value, trace.decision.rule_id) == (plain.verdict, plain.rule), described(facts)
+        answers = {rule.rule_id: rule.answer.value for rule in trace.rules if rule.answer is not None}
+        words = {True: "yes", False: "no", None: "maybe"}
+        assert answers == {rule: words[answer] for rule, answer in told(plain, list(answers)).items()}, described(facts)
+        rules.add(plain.rule[:1])
+    return rules
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts.bundles(), st.lists(submissions(), min_size=1, max_size=4))
+def test_three_evaluators_agree_on_bundles(text: str, asked: list[Facts]) -> None:
+    """Of whole bundles, for several submissions."""
+    event(f"decided by {sorted(agree(text, asked))}")
+
+
+def agree_on(prologue: str, condition: str, asked: list[Facts]) -> set[str]:
+    """They agree on a condition and on its negation, and tell yes, no and maybe apart."""
+    rules: set[str] = set()
+    for test in (condition, f"not ({condition})"):
+        sure, perhaps = f"rule sure {{ allow any step when {test} }}", f"rule perhaps {{ deny any step when {test} }}"
+        rules |= agree(f"{prologue}\n{sure}\n{perhaps}", asked)
+    return rules
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts.prologues(), texts.expressions(texts.RULE, "rule"), st.lists(submissions(), min_size=2, max_size=6))
+def test_three_evaluators_agree_on_conditions(prologue: str, condition: str, asked: list[Facts]) -> None:
+    """Of one condition."""
+    event(f"{sorted(agree_on(prologue, condition, asked))}")
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts.prologues(), texts.history_tests(), st.lists(submissions(), min_size=2, max_size=6))
+def test_three_evaluators_agree_on_the_past(prologue: str, test: str, asked: list[Facts]) -> None:
+    """Of tests on earlier steps."""
+    event(f"{sorted(agree_on(prologue, test, asked))}")
