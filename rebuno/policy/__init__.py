@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     )
     from rebuno.policy.syntax.link import link_bundle
     from rebuno.policy.syntax.literals import LiteralError, parse_duration
-    from rebuno.policy.syntax.parse import DEEPEST_TREE, parse_bundle
+    from rebuno.policy.syntax.nodes import DEEPEST_TREE
+    from rebuno.policy.syntax.parse import parse_bundle
     from rebuno.policy.syntax.source import Source, read_source
     from rebuno.policy.syntax.tree import Op, Rule
     from rebuno.policy.syntax.yaml import read_yaml
@@ -162,10 +163,8 @@ _MODULES: Final = {
         "LiteralError",
         "parse_duration",
     ),
-    "syntax.parse": (
-        "DEEPEST_TREE",
-        "parse_bundle",
-    ),
+    "syntax.nodes": ("DEEPEST_TREE",),
+    "syntax.parse": ("parse_bundle",),
     "syntax.source": (
         "Source",
         "read_source",

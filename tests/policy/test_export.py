@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from rebuno.errors import ValidationError
 from rebuno.policy.interop import json_ast
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.parse import DEEPEST_TREE, parse_bundle
+from rebuno.policy.syntax.nodes import DEEPEST_TREE
+from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 from tests.policy import grammar_texts
 

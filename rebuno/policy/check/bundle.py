@@ -9,6 +9,7 @@ from rebuno.policy.check.rules import check_rule
 from rebuno.policy.check.size import check_size
 from rebuno.policy.check.sound import sound
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker
+from rebuno.policy.check.unfinished import check_unfinished
 from rebuno.policy.check.values import check_list
 from rebuno.policy.check.warnings import check_warnings
 from rebuno.policy.facets.reading import PathContext
@@ -28,6 +29,7 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
     names = DefinedNames(bundle, report)
     tests = ExpressionChecker(names, report, _check_context(bundle, report))
     _lines(bundle, report)
+    check_unfinished(bundle, report)
     check_ids([statement for statement in bundle.statements if isinstance(statement, s.Rule)], report)
     for statement in bundle.statements:
         match statement:
@@ -41,7 +43,9 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
                 tests.owner = ""
             case s.Rule():
                 check_rule(statement, names, tests, report)
-            case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home():
+            case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home() | s.Zone():
+                pass
+            case s.NamedLimit() | s.Never():
                 pass
     order = names.circles()
     check_size(_sound(bundle, report), order, report)

@@ -75,7 +75,7 @@ def _body(clause: s.Clause, tests: ExpressionChecker, report: DiagnosticReport) 
                 report.error(Code.BAD_QUORUM, "the quorum is zero", clause.span, "write at least 1")
         case s.Approvers(names):
             for name in names:
-                if not str(name.value).strip():
+                if isinstance(name, s.Literal) and not str(name.value).strip():
                     report.error(Code.BAD_QUORUM, "an approver without a name", name.span, "write who may decide")
         case s.Because() | s.Expires() | s.Message():
             pass
@@ -84,7 +84,12 @@ def _body(clause: s.Clause, tests: ExpressionChecker, report: DiagnosticReport) 
 
 
 def _quorum(rule: s.Rule, report: DiagnosticReport) -> None:
-    names = {name.value for clause in rule.clauses if isinstance(clause, s.Approvers) for name in clause.names}
+    names = {
+        name.value if isinstance(name, s.Literal) else name.text
+        for clause in rule.clauses
+        if isinstance(clause, s.Approvers)
+        for name in clause.names
+    }
     for clause in rule.clauses:
         if isinstance(clause, s.Quorum) and names and clause.number > len(names):
             message = f"a quorum of {clause.number} over {len(names)} approver{'s' if len(names) != 1 else ''}"

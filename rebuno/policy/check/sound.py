@@ -30,9 +30,9 @@ def _faulty(statement: s.Statement, places: Sequence[Span]) -> bool:
 
 def _names(statement: s.Statement) -> set[str]:
     """The `let`, `known` and `condition` names that a statement uses."""
-    if isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Use):
+    if isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone | s.Use):
         return set()
-    own = statement.id if isinstance(statement, s.Rule) else statement.name
+    own = None if isinstance(statement, s.Never) else statement.id if isinstance(statement, s.Rule) else statement.name
     return {name.text for name in _walk(statement) if name is not own}
 
 

@@ -89,7 +89,7 @@ def _maker(clause: tree.When | tree.Unless, facts: Facts, evaluator: Evaluator) 
 
 def _decided(rule: tree.Rule, policy: Layer) -> Decision:
     texts = {
-        type(clause): str(clause.text.value)
+        type(clause): str(clause.text.value) if isinstance(clause.text, tree.Literal) else ""
         for clause in rule.clauses
         if isinstance(clause, tree.Because | tree.Message)
     }

@@ -62,8 +62,16 @@ def _line(statement: s.Statement, parts: Sequence[SourceToken]) -> TokenGroup:
             return group(parts, 3, each_line=True)
         case s.Condition():
             return group(parts, 3)
+        case s.Never(when=when) if when is not None:
+            return _claim(parts, when)
         case _:
             return group(parts)
+
+
+def _claim(parts: Sequence[SourceToken], when: s.Expr) -> TokenGroup:
+    # The tests stand below each other behind `when`.
+    lead = next(number for number, token in enumerate(parts) if token.start >= when.span.start)
+    return group(parts, lead)
 
 
 def _rule(rule: s.Rule, parts: Sequence[SourceToken]) -> list[str]:

@@ -8,7 +8,15 @@ from rebuno.policy.format.tokens import SourceToken
 from rebuno.policy.syntax.keywords import KIND_WORDS
 
 _CONNECTIVES: Final = ("and", "or")
-_PARTS: Final = ("at", "where", "else", "if", "because")  # what a long test, source or clause goes on with
+_PARTS: Final = (
+    "at",
+    "where",
+    "since",
+    "within",
+    "else",
+    "if",
+    "because",
+)  # what a long test, source or clause goes on with
 
 
 def group(

@@ -8,10 +8,10 @@ from typing import Any, Final
 from rebuno.policy.syntax import tree as s
 
 _TOKEN: Final = re.compile(
-    r'r"[^"\n]*"|"(?:[^"\\\n]|\\.)*"'  # strings
+    r'r"[^"\n]*"|f?"(?:[^"\\\n]|\\.)*"'  # strings
     r"|-?[0-9](?:[eE][+-](?=[0-9])|[\w.])*"  # numbers and durations
-    r"|\.?[A-Za-z_][\w-]*"  # words, ids, keys of a path
-    r"|==|!=|<=|>=|[<>=()\[\]{},]"
+    r"|\.?[A-Za-z_][\w-]*|\.?\*"  # words, ids, keys of a path
+    r"|==|!=|<=|>=|[<>=()\[\]{},+]"
     r"|(?P<comment>#[^\n]*)",
     re.ASCII,
 )
@@ -81,7 +81,7 @@ def _tight(previous: SourceToken | None, text: str) -> bool:
         return True
     if previous is None:
         return False
-    return previous.text == "(" or previous.shape == "list" or (text == "(" and previous.text == "count")
+    return previous.text == "(" or previous.shape == "list" or (text == "(" and previous.text in ("count", "sum"))
 
 
 def _shapes(bundle: s.Bundle) -> Iterator[tuple[int, tuple[str, int]]]:

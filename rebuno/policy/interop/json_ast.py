@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn, get_args, get_type_hints
 from rebuno.errors import ValidationError
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.keywords import did_you_mean
-from rebuno.policy.syntax.parse import DEEPEST_TREE
+from rebuno.policy.syntax.nodes import DEEPEST_TREE
 
 VERSION: Final = 1
 
@@ -18,6 +18,14 @@ _LEFT_OUT: Final = frozenset({"text", "whole", "broken", "files"})
 _PLACES: Final = ("line", "column", "end_line", "end_column", "start", "end")
 # Nodes whose name in JSON is older than the name of their class.
 _NAMES: Final[dict[str, str]] = {"BudgetClause": "Budget", "LimitClause": "Limit"}
+# Fields of the second edition. They are left out where they say nothing, so a tree of the first edition is as it was.
+_ADDED: Final[dict[str, tuple[str, ...]]] = {
+    "After": ("who", "since", "within"),
+    "Count": ("who", "since", "within"),
+    "ResultSource": ("who", "words"),
+    "Limit": ("measure", "key", "named"),
+    "Budget": ("scope",),
+}
 _NODES: Final[dict[str, type]] = {
     _NAMES.get(name, name): node
     for name, node in vars(s).items()
@@ -36,8 +44,11 @@ def dump_ast(bundle: s.Bundle) -> dict[str, Any]:
     while left:
         node, out = left.pop()
         out["node"] = _name(node)
+        added = _ADDED.get(out["node"], ())
         for name in _FIELDS[out["node"]]:
             value = getattr(node, name)
+            if name in added and value == _default(type(node), name):
+                continue
             if isinstance(value, s.Span):
                 out[name] = [getattr(value, place) for place in _PLACES]
             elif isinstance(value, tuple):
@@ -75,6 +86,10 @@ def load_ast(text: str) -> s.Bundle:
         raise ValidationError("`bundle` holds no node `Bundle`")
     _shallow(bundle)
     return bundle
+
+
+def _default(node: type, field: str) -> Any:
+    return next(one.default for one in fields(node) if one.name == field)
 
 
 def _name(node: Any) -> str:
@@ -127,7 +142,7 @@ def _node(data: dict[str, Any]) -> Any:
         if key not in known:
             hint = did_you_mean(key, list(known))
             raise ValidationError(f"a `{name}` has no field {_shown(key)}{f' ({hint})' if hint else ''}")
-    missing = [key for key in known if key not in data]
+    missing = [key for key in known if key not in data and key not in _ADDED.get(name, ())]
     if missing:
         raise ValidationError(f"a `{name}` needs the field `{missing[0]}`")
     return kind(**{key: _value(value, known[key], name, key) for key, value in data.items()})
@@ -176,5 +191,5 @@ def _shallow(bundle: s.Bundle) -> None:
         if isinstance(node, tuple):
             left += [(item, depth) for item in node]
         elif _name(node) in _FIELDS:
-            depth += isinstance(node, s.Not | s.And | s.Or | s.Test | s.After | s.Count)
+            depth += isinstance(node, s.Not | s.And | s.Or | s.Test | s.After | s.Count | s.Sum | s.Since)
             left += [(getattr(node, name), depth) for name in _FIELDS[_name(node)]]

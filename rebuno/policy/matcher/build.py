@@ -118,9 +118,9 @@ def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Rul
             case tree.Unless(expr):
                 checks.append(compile_expr(expr, names, negated=True))
             case tree.Because(text):
-                reason = str(text.value)
+                reason = str(text.value) if isinstance(text, tree.Literal) else ""
             case tree.Message(text):
-                message = str(text.value)
+                message = str(text.value) if isinstance(text, tree.Literal) else ""
             case _:
                 pass  # part of the obligation
     obligation = obligation_of(rule, bundle)

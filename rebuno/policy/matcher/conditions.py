@@ -125,6 +125,7 @@ def _compiled(expr: tree.Expr, names: BundleNames, negated: bool, block: Block |
         return compile_block(expr, inner, every is True, names, block)
     if isinstance(expr, tree.After | tree.Count):
         return history_check(expr, _steps(expr, names), negated)
+    assert isinstance(expr, tree.During)
     return schedule_check(str(expr.schedule.value), negated)
 
 

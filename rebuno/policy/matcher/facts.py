@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rebuno.model.step import StepStatus
+from rebuno.policy.values.json_values import MISSING
 
 
 class Evidence:
@@ -13,9 +14,32 @@ class Evidence:
     step ran and `status` is its state: `executing` after the start, later the state in which it ended. A step that
     never started leaves no evidence of that second sort. `kind`, `target` and `args` are those of the step; `result`
     counts only after a success. `step` is the id of a step that has several pieces of evidence, else empty.
+
+    `at` and `ended_at` are the times of the start and of the end in seconds since 1970, None where unknown. `error`
+    is `{"type", "message"}` of a step that failed, and `nothing_done` whether its tool said that nothing was done;
+    both are None where that is unknown. `definition` is `{"server", "name", "digest"}` of the tool, None without
+    one. `let_in` is `allowed` (no person was asked), `approved` (a person read the arguments) or empty (neither).
+    `submitted` is the number of the step's first event.
     """
 
-    __slots__ = ("approved", "args", "kind", "result", "seq", "status", "step", "succeeded", "target")
+    __slots__ = (
+        "approved",
+        "args",
+        "at",
+        "definition",
+        "ended_at",
+        "error",
+        "kind",
+        "let_in",
+        "nothing_done",
+        "result",
+        "seq",
+        "status",
+        "step",
+        "submitted",
+        "succeeded",
+        "target",
+    )
 
     def __init__(
         self,
@@ -28,6 +52,13 @@ class Evidence:
         approved: bool = False,
         status: StepStatus = StepStatus.SUCCEEDED,
         step: str = "",
+        at: float | None = None,
+        ended_at: float | None = None,
+        error: Any = None,
+        nothing_done: bool | None = None,
+        definition: Any = None,
+        let_in: str = "",
+        submitted: int | None = None,
     ) -> None:
         self.seq = seq
         self.kind = kind
@@ -37,6 +68,13 @@ class Evidence:
         self.approved = approved
         self.status = status
         self.step = step
+        self.at = at
+        self.ended_at = ended_at
+        self.error = error
+        self.nothing_done = nothing_done
+        self.definition = definition
+        self.let_in = let_in
+        self.submitted = seq if submitted is None else submitted
         # Whether `result` is the result of the step.
         self.succeeded = not approved and status is StepStatus.SUCCEEDED
 
@@ -65,24 +103,36 @@ class Facts:
 
     `kind` is a wire kind (`tool_call`, `llm_call`, `local`). `args` and `input` are JSON values as Python's `json`
     reads them. `agent` is the id of the agent. `parent` is the agent or the execution that began this execution; it is
-    empty if a client began it. `history` is None if nothing happened yet. `as_of` is the event number at which the
-    history ends (exclusive), None for the whole history. `now` is the time of the submission in seconds since 1970,
-    None without a clock. Rules cannot distinguish two `Facts` with equal fields.
+    empty if a client began it. `turns` are the texts that the user wrote into the run before the submission, None
+    without any; `turn_times` and `input_at` are the times at which they and the input were recorded, in seconds since
+    1970 or None. In an execution that another execution began, `root_input` and `root_turns` are those of the root
+    execution as they stood at the delegating step, and `read_args` are the arguments of that step if a person read and
+    granted it, else `MISSING`. `definition` is `{"server", "name", "digest"}` of the tool, None without one. `history`
+    is None if nothing happened yet. `as_of` is the event number at which the history ends (exclusive), None for the
+    whole history. `now` is the time of the submission in seconds since 1970, None without a clock. Rules cannot
+    distinguish two `Facts` with equal fields.
     """
 
     __slots__ = (
         "agent",
         "args",
         "as_of",
+        "definition",
         "history",
         "input",
+        "input_at",
         "it",
         "kind",
         "now",
         "parent",
+        "read_args",
         "readings",
+        "root_input",
+        "root_turns",
         "target",
         "tests",
+        "turn_times",
+        "turns",
     )
 
     def __init__(
@@ -97,6 +147,13 @@ class Facts:
         as_of: int | None = None,
         now: float | None = None,
         parent: str = "",
+        turns: Sequence[str] | None = None,
+        turn_times: Sequence[float | None] = (),
+        input_at: float | None = None,
+        root_input: Any = None,
+        root_turns: Sequence[str] | None = None,
+        read_args: Any = MISSING,
+        definition: Any = None,
     ) -> None:
         self.kind = kind
         self.target = target
@@ -107,6 +164,13 @@ class Facts:
         self.history = history
         self.as_of = as_of
         self.now = now
+        self.turns = turns
+        self.turn_times = turn_times
+        self.input_at = input_at
+        self.root_input = root_input
+        self.root_turns = root_turns
+        self.read_args = read_args
+        self.definition = definition
         # The number of elements tested so far in this decision. `decide` resets it to 0.
         self.tests = 0
         # The values that facets have read in this decision. `decide` clears them.

@@ -26,13 +26,16 @@ def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
             case s.BudgetClause(tokens, otherwise):
                 budget = Budget(tokens, _OTHERWISE.get(otherwise, Otherwise.DENY))
             case s.Approvers(names):
-                asks, approvers = True, tuple(dict.fromkeys(str(name.value) for name in names))
+                asks, approvers = (
+                    True,
+                    tuple(dict.fromkeys(str(name.value) for name in names if isinstance(name, s.Literal))),
+                )
             case s.Quorum(number):
                 asks, quorum = True, number
             case s.Expires(duration):
                 asks, expires = True, duration.seconds
             case s.Message(text):
-                asks, message = True, str(text.value)
+                asks, message = True, str(text.value) if isinstance(text, s.Literal) else ""
             case s.When() | s.Unless() | s.Because():
                 pass
     asking = Asking(approvers, quorum, expires, message) if asks else None
@@ -43,7 +46,7 @@ def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
 
 def _limit(clause: s.LimitClause) -> Limit:
     return Limit(
-        clause.number,
+        int(clause.number),
         clause.window.seconds if clause.window else None,
         LimitScope(clause.scope),
         _OTHERWISE.get(clause.otherwise, Otherwise.RATE_LIMITED),

@@ -30,7 +30,7 @@ def step(value: Any, part: Key | Index) -> Any:
 def one(value: Any, parts: Sequence[PathPart]) -> Any:
     """The value at the end of a path without `[]`."""
     for part in parts:
-        if not isinstance(part, Each):
+        if isinstance(part, Key | Index):
             value = step(value, part)
     return value
 
@@ -50,7 +50,7 @@ def many(value: Any, parts: Sequence[PathPart]) -> list[Any]:
     for part in parts:
         if isinstance(part, Each):
             found = [element for item in found for element in spread(item)]
-        else:
+        elif isinstance(part, Key | Index):
             found = [step(item, part) for item in found]
     return found
 

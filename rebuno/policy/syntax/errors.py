@@ -7,20 +7,27 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from lark.lexer import Token
 
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic
-from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, KIND_WORDS, STATEMENT_WORDS, did_you_mean
+from rebuno.policy.syntax.keywords import (
+    CLAUSE_WORDS,
+    HEAD_WORDS,
+    KIND_WORDS,
+    SOFT_STATEMENTS,
+    STATEMENT_WORDS,
+    did_you_mean,
+)
 from rebuno.policy.syntax.recovery import Piece, opened, significant
 from rebuno.policy.syntax.text import Lines
 
 _END: Final = "$END"
 _LAST_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"\Z|\w+\Z|[=!<>]+\Z|.\Z', re.DOTALL)
 _HEAD: Final = re.compile(r"[{\n]\s*(allow|deny|require)\b")
-_STATEMENTS: Final = frozenset(f"_{word.upper()}" for word in STATEMENT_WORDS)
+_STATEMENTS: Final = frozenset(f"_{word.upper()}" for word in (*STATEMENT_WORDS, *SOFT_STATEMENTS, "limit"))
 _KINDS: Final = frozenset(word.upper() for word in KIND_WORDS)
 # Names for groups of terminals, the largest group first.
 _GROUPS: Final = (
     (_STATEMENTS, "a statement"),
     (frozenset(f"_{word.upper()}" for word in CLAUSE_WORDS), "a clause"),
-    (frozenset({"NOT", "ANY", "EVERY", "NO", "_AFTER", "_COUNT", "_DURING", "NAME", "LPAR"}), "a test"),
+    (frozenset({"NOT", "ANY", "EVERY", "NO", "_AFTER", "_COUNT", "_SUM", "_DURING", "NAME", "LPAR"}), "a test"),
     (frozenset({"SIGN", "IN", "LIKE", "MATCHES", "CONTAINS", "STARTS", "ENDS", "UNDER", "GIVEN", "MISSING", "IS", "HAS",
                 "NOT"}), "a predicate (`==`, `in`, `like`, …)"),
     (frozenset({"STRING", "NUMBER", "TRUE", "FALSE", "NULL"}), "a value"),
@@ -29,7 +36,8 @@ _GROUPS: Final = (
 _WORDS: Final = {
     "STRING": "a string", "NUMBER": "a number", "DURATION": "a duration", "NAME": "a name", "ID": "an id",
     "KEY": "`.name`", "SIGN": "a comparison", "EQUAL": "`=`", "COMMA": "`,`", "LBRACE": "`{`", "RBRACE": "`}`",
-    "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "_OR_KIND": "`or`", _END: "the end",
+    "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "_OR_KIND": "`or`", "FILLED": "an `f\"…\"`",
+    "VALUES": "`.*`", "EACH_VALUE": "`*`", "PLUS": "`+`", _END: "the end",
 }  # fmt: skip
 _CHARACTERS: Final = {
     "'": "write strings in double quotes",

@@ -9,6 +9,9 @@ HEAD_WORDS: Final = ("allow", "deny", "require")
 CLAUSE_WORDS: Final = ("when", "unless", "because", "limit", "budget", "approvers", "quorum", "expires", "message")
 KIND_WORDS: Final = ("tool", "llm", "local")
 ROOT_WORDS: Final = ("args", "input", "target", "agent", "it", "item", "result", "this")
+# Words of the second edition. A bundle may use them as names; then they mean what it defines.
+SOFT_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
+SOFT_STATEMENTS: Final = ("zone", "never")
 TYPE_WORDS: Final = ("string", "number", "integer", "boolean", "list", "object", "null")
 
 # The built-in facets, each with its module in `facets/`.

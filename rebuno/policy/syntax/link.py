@@ -14,6 +14,7 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.data_files import SUFFIXES, read_data
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport
 from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.soft_roots import read_soft_roots
 from rebuno.policy.syntax.source import FileError, Source, read_used_file
 
 BUNDLE: Final = ".rbp"
@@ -39,9 +40,9 @@ def close(
 ) -> tuple[s.Bundle, list[Diagnostic]]:
     """The closed tree of a bundle from a file in `folder`; `folder` is None for a bundle that was given as a text."""
     if not any(isinstance(statement, s.Use) or _names_file(statement) for statement in bundle.statements):
-        return bundle, []
+        return read_soft_roots(bundle), []
     linking = _Linking(bundle, folder, kept)
-    return linking.all(), linking.findings
+    return read_soft_roots(linking.all()), linking.findings
 
 
 def _names_file(statement: s.Statement) -> bool:
@@ -107,7 +108,7 @@ class _Linking:
                         self.broken.add(name.text)
                     else:
                         taken.append(replace(statement, value=data))
-                case s.Let() | s.Known() | s.Condition():
+                case s.Let() | s.Known() | s.Condition() | s.NamedLimit():
                     taken.append(statement)
                 case _:
                     if own and not isinstance(statement, s.Use):
@@ -136,7 +137,7 @@ class _Linking:
         self.broken |= bundle.broken
         self.files[place] = s.File(name, source.path, bundle.text, bundle.comments)
         for statement in bundle.statements:
-            if isinstance(statement, s.Rule | s.Default | s.Workdir | s.Home):
+            if isinstance(statement, s.Rule | s.Default | s.Workdir | s.Home | s.Zone | s.Never):
                 what = "rules" if isinstance(statement, s.Rule) else f"a `{type(statement).__name__.lower()}` line"
                 where = f"`{source.path}` (line {statement.span.line})"
                 message = f"{where} holds {what}, and `use` brings definitions only"

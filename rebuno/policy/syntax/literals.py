@@ -11,6 +11,8 @@ _SHORT: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n"
 _UNITS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _DURATION: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?\Z", re.ASCII)
 
+_FILLED_PATH: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[(?:0|[1-9][0-9]{0,8})\])*", re.ASCII)
+
 LONGEST_NUMBER: Final = 1_000  # digits
 LONGEST_DURATION: Final = 3_660 * 86_400  # seconds: ten years
 
@@ -82,6 +84,45 @@ def _alone(start: int | None, raw: str) -> None:
         return
     message = f"`{raw[start : start + 6]}` is half a surrogate pair"
     raise LiteralError(Code.BAD_STRING, message, "write both halves, or the character itself", start, start + 6)
+
+
+def filled_parts(raw: str) -> tuple[tuple[int, int, bool], ...]:
+    """The parts of an `f"…"` as written: their offsets in it, the end exclusive, and whether the part is a path, which
+    stood in braces.
+
+    Raises:
+        LiteralError: a brace is alone, or what stands in braces is no path of names and positions.
+    """
+    found: list[tuple[int, int, bool]] = []
+    start = at = 2
+    end = len(raw) - 1
+    while at < end:
+        if raw[at] in "{}" and raw[at : at + 2] in ("{{", "}}"):
+            at += 2
+        elif raw[at] == "{":
+            path = _FILLED_PATH.match(raw, at + 1)
+            if path is None or raw[path.end()] != "}":
+                help = "write `{args.amount}`: a path without a facet and without `[]`; a brace is written `{{`"
+                raise LiteralError(Code.BAD_PATH, "no path stands in these braces", help, at, at + 1)
+            found += [(start, at, False)] * (at > start) + [(*path.span(), True)]
+            start = at = path.end() + 1
+        elif raw[at] == "}":
+            raise LiteralError(Code.BAD_STRING, "a closing brace without an opening one", "write `}}`", at, at + 1)
+        else:
+            at += 2 if raw[at] == "\\" else 1
+    return (*found, *([(start, end, False)] if end > start or not found else []))
+
+
+def filled_text(raw: str) -> str:
+    """The value of a text part of an `f"…"` as written.
+
+    Raises:
+        LiteralError: as `string`.
+    """
+    try:
+        return string(f'"{raw}"').replace("{{", "{").replace("}}", "}")
+    except LiteralError as error:
+        raise LiteralError(error.code, error.message, error.help, error.start - 1, error.end - 1) from None
 
 
 def number(raw: str) -> int | float:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, STATEMENT_WORDS, suggestion
+from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, SOFT_STATEMENTS, STATEMENT_WORDS, suggestion
 
 _FIRST_WORD: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_]*)(?!\w)", re.MULTILINE)
 # A line of this shape begins a statement, even if its keyword is misspelt.
@@ -26,7 +26,7 @@ def statements(text: str) -> Iterator[Piece]:
     begun = {
         match.start(1)
         for match in _FIRST_WORD.finditer(text)
-        if match[1] in STATEMENT_WORDS or _SHAPE.match(text, match.start(1))
+        if match[1] in STATEMENT_WORDS or match[1] in SOFT_STATEMENTS or _SHAPE.match(text, match.start(1))
     }
     behind = {match.end() for match in _BEHIND.finditer(_bare(text))}
     marks = sorted(begun | behind)

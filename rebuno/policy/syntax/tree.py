@@ -1,312 +1,48 @@
 """The syntax tree of a bundle: frozen nodes, each with its place in the text."""
 
 from dataclasses import field
-from enum import StrEnum
-from typing import Any
 
 from rebuno.model.dataclass import dataclass
-from rebuno.policy.values.spans import NO_SPAN
+from rebuno.policy.syntax.expressions import After as After
+from rebuno.policy.syntax.expressions import And as And
+from rebuno.policy.syntax.expressions import ApprovedSource as ApprovedSource
+from rebuno.policy.syntax.expressions import At as At
+from rebuno.policy.syntax.expressions import ConditionRef as ConditionRef
+from rebuno.policy.syntax.expressions import Count as Count
+from rebuno.policy.syntax.expressions import Duration as Duration
+from rebuno.policy.syntax.expressions import During as During
+from rebuno.policy.syntax.expressions import Each as Each
+from rebuno.policy.syntax.expressions import Expr as Expr
+from rebuno.policy.syntax.expressions import FileValue as FileValue
+from rebuno.policy.syntax.expressions import Index as Index
+from rebuno.policy.syntax.expressions import InputSource as InputSource
+from rebuno.policy.syntax.expressions import Key as Key
+from rebuno.policy.syntax.expressions import KindPatterns as KindPatterns
+from rebuno.policy.syntax.expressions import KnownSource as KnownSource
+from rebuno.policy.syntax.expressions import ListLiteral as ListLiteral
+from rebuno.policy.syntax.expressions import ListSource as ListSource
+from rebuno.policy.syntax.expressions import Literal as Literal
+from rebuno.policy.syntax.expressions import Name as Name
+from rebuno.policy.syntax.expressions import Not as Not
+from rebuno.policy.syntax.expressions import NullLiteral as NullLiteral
+from rebuno.policy.syntax.expressions import Op as Op
+from rebuno.policy.syntax.expressions import Operand as Operand
+from rebuno.policy.syntax.expressions import Or as Or
+from rebuno.policy.syntax.expressions import Past as Past
+from rebuno.policy.syntax.expressions import Path as Path
+from rebuno.policy.syntax.expressions import PathPart as PathPart
+from rebuno.policy.syntax.expressions import Quantifier as Quantifier
+from rebuno.policy.syntax.expressions import ResultSource as ResultSource
+from rebuno.policy.syntax.expressions import Right as Right
+from rebuno.policy.syntax.expressions import Scalar as Scalar
+from rebuno.policy.syntax.expressions import Since as Since
+from rebuno.policy.syntax.expressions import Subject as Subject
+from rebuno.policy.syntax.expressions import Sum as Sum
+from rebuno.policy.syntax.expressions import Test as Test
+from rebuno.policy.syntax.expressions import Values as Values
+from rebuno.policy.syntax.expressions import place as _place
 from rebuno.policy.values.spans import Comment as Comment
 from rebuno.policy.values.spans import Span as Span
-
-
-def _place() -> Any:
-    # Nodes compare by content: two bundles that differ only in layout have equal trees.
-    # A node that is not from a text, as in a test, has no place.
-    return field(default=NO_SPAN, compare=False, repr=False)
-
-
-# ---------------------------------------------------------------- values
-
-Scalar = str | int | float | bool
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    """A string, number or truth value. `raw` tells `r"…"` from `"…"`."""
-
-    value: Scalar
-    span: Span = _place()
-    raw: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NullLiteral:
-    """`null`, which the checker allows after `is` only."""
-
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name that the bundle defines (`let`, `known`, `condition`), or an id."""
-
-    text: str
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class ListLiteral:
-    """`[…]` of literals."""
-
-    items: tuple[Literal | NullLiteral, ...]
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class FileValue:
-    """`file "hosts.yaml"` on the right of `let`."""
-
-    path: Literal
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class Duration:
-    """`1h30m`, as a number of seconds."""
-
-    text: str
-    seconds: int
-    span: Span = _place()
-
-
-# ---------------------------------------------------------------- operands
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """`.name` or `["odd key"]`."""
-
-    name: str
-    quoted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """`[0]`."""
-
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Each:
-    """`[]`: every element."""
-
-
-PathPart = Key | Index | Each
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """The place of a value in the submission.
-
-    `root` is `args`, `input`, `target`, `agent`, `it`, `item`, `result` or `this` (then the first part is `args`), or
-    empty for the relative paths after `at`.
-    """
-
-    root: str
-    parts: tuple[PathPart, ...]
-    span: Span = _place()
-
-    @property
-    def many(self) -> bool:
-        """Whether the path may give more than one value."""
-        return any(isinstance(part, Each) for part in self.parts)
-
-
-class Quantifier(StrEnum):
-    """The number of elements that must pass."""
-
-    ANY = "any"
-    EVERY = "every"
-    NO = "no"
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """`[any|every|no] [FACET of …] PATH`, or several paths in parentheses. Facets stand outermost first."""
-
-    quantifier: Quantifier | None
-    facets: tuple[Name, ...]
-    paths: tuple[Path, ...]
-    span: Span = _place()
-
-
-# ---------------------------------------------------------------- predicates
-
-
-class Op(StrEnum):
-    """The predicates; the value is how they are written (negation apart)."""
-
-    EQ = "=="
-    NE = "!="
-    LT = "<"
-    LE = "<="
-    GT = ">"
-    GE = ">="
-    IN = "in"
-    LIKE = "like"
-    MATCHES = "matches"
-    CONTAINS = "contains"
-    CONTAINS_ANY = "contains any"
-    STARTS = "starts with"
-    ENDS = "ends with"
-    UNDER = "under"
-    GIVEN = "given"
-    MISSING = "missing"
-    IS = "is"
-    HAS = "has"
-
-
-Right = Literal | NullLiteral | ListLiteral | Name | Operand
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """*operand predicate*.
-
-    `negated` is the `not` inside the predicate (`not in`, `is not`; `!=` is an operator of its own). `right` is None
-    for `given` and `missing`, a `Literal` with the type's name for `is`, and for `has` the block stands in `block`.
-    """
-
-    operand: Operand
-    op: Op
-    right: "Right | None"
-    span: Span = _place()
-    negated: bool = False
-    ignoring_case: bool = False
-    block: "Expr | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionRef:
-    """The name of a `condition` used as a test."""
-
-    name: Name
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class After:
-    """`after SUBJECT [where (E)]`."""
-
-    subject: "Subject"
-    where: "Expr | None"
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """`count(SUBJECT [where (E)]) >= N`; `op` is one of the six signs."""
-
-    subject: "Subject"
-    where: "Expr | None"
-    op: Op
-    number: int
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class During:
-    """`during "Mon-Fri 09:00-17:00 Europe/London"`."""
-
-    schedule: Literal
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """`not E`."""
-
-    item: "Expr"
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """`E and E and …`, at least two."""
-
-    items: "tuple[Expr, ...]"
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """`E or E or …`, at least two."""
-
-    items: "tuple[Expr, ...]"
-    span: Span = _place()
-
-
-Expr = Test | ConditionRef | After | Count | During | Not | And | Or
-
-
-# ---------------------------------------------------------------- subjects and sources
-
-
-@dataclass(frozen=True, slots=True)
-class KindPatterns:
-    """`tool "a", "b*", names`: one kind (`tool`, `llm`, `local`) and its patterns."""
-
-    kind: str
-    patterns: tuple[Literal | Name, ...]
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The steps that a rule is about. No `groups` means `any step`."""
-
-    groups: tuple[KindPatterns, ...]
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class At:
-    """`[FACET of] PATH` after `at`; the path is relative."""
-
-    facets: tuple[Name, ...]
-    path: Path
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class InputSource:
-    """`input` or `input.request`."""
-
-    path: Path
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class ListSource:
-    """A list, or the name of one."""
-
-    value: ListLiteral | Literal | Name
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class ResultSource:
-    """`result of SUBJECT at PATH, … [where (E)]`."""
-
-    subject: Subject
-    ats: tuple[At, ...]
-    where: Expr | None
-    span: Span = _place()
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovedSource:
-    """`approved SUBJECT at PATH, …`."""
-
-    subject: Subject
-    ats: tuple[At, ...]
-    span: Span = _place()
-
-
-KnownSource = InputSource | ListSource | ResultSource | ApprovedSource
-
 
 # ---------------------------------------------------------------- clauses
 
@@ -324,37 +60,56 @@ class Unless:
 
 
 @dataclass(frozen=True, slots=True)
+class Filled:
+    """`f"Pay {args.amount} to {args.to}?"`: texts and paths in turn. The texts are as they are told, without quotes."""
+
+    parts: tuple[Literal | Path, ...]
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
 class Because:
-    text: Literal
+    text: Literal | Filled
     span: Span = _place()
 
 
 @dataclass(frozen=True, slots=True)
 class LimitClause:
-    """`limit N per …`. `window` is None for `per execution`; `scope` is `execution`, `agent` or `global`; `otherwise`
-    is empty, `deny`, `wait` (then `wait`) or `require approval`; `unavailable` is empty, `allow` or `deny`."""
+    """`limit N [of …] per …`, or `limit NAME`.
 
-    number: int
+    `window` is None for `per execution` and `per session`; `scope` is `execution`, `session`, `agent`, `global` or
+    `key` (then `key`); `otherwise` is empty, `deny`, `wait` (then `wait`) or `require approval`; `unavailable` is
+    empty, `allow` or `deny`. `measure` holds the paths of an amount; without it steps are counted. `named` is the name
+    of the `NamedLimit` that says the quantity; `number` is then 0.
+    """
+
+    number: int | float
     window: Duration | None
     scope: str
     otherwise: str
     wait: Duration | None
     unavailable: str
     span: Span = _place()
+    measure: tuple[Path, ...] = ()
+    key: Path | None = None
+    named: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetClause:
-    """`budget N tokens per execution`; `otherwise` is empty, `deny` or `require approval`."""
+    """`budget N tokens per execution` or `per session`; `otherwise` is empty, `deny` or `require approval`."""
 
     tokens: int
     otherwise: str
     span: Span = _place()
+    scope: str = "execution"
 
 
 @dataclass(frozen=True, slots=True)
 class Approvers:
-    names: tuple[Literal, ...]
+    """`approvers "ann", team`: ids, and names of `let` lists of ids."""
+
+    names: tuple[Literal | Name, ...]
     span: Span = _place()
 
 
@@ -372,7 +127,7 @@ class Expires:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    text: Literal
+    text: Literal | Filled
     span: Span = _place()
 
 
@@ -426,6 +181,35 @@ class Home:
 
 
 @dataclass(frozen=True, slots=True)
+class Zone:
+    """`zone "Europe/London"`: the time zone of *today* and *tomorrow* in what the user wrote."""
+
+    name: Literal
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLimit:
+    """`limit NAME = N [of …] per …`: a limit that several rules share."""
+
+    name: Name
+    limit: LimitClause
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """`never HEAD [when E] [because "…"]`: a claim about the bundle, which decides nothing."""
+
+    verdict: str
+    subject: Subject
+    when: Expr | None
+    because: Literal | None
+    span: Span = _place()
+    head_span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     name: Name
     sources: tuple[KnownSource, ...]
@@ -451,7 +235,7 @@ class Rule:
     head_span: Span = _place()
 
 
-Statement = BundleLine | Default | Let | Use | Workdir | Home | Known | Condition | Rule
+Statement = BundleLine | Default | Let | Use | Workdir | Home | Zone | Known | Condition | NamedLimit | Never | Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,71 @@
+"""Refuses the constructs that the parser reads and the compiler does not know yet."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
+
+_HINT: Final = re.compile(
+    r"\b(?:turns|parent|definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone|never"
+    r'|limit|session|approvers)\b|\*|f"'
+)
+_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
+_FACETS: Final = ("key", "word", "mailbox", "amount")
+
+
+def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
+    """Reports each construct that no decision knows."""
+    if not any(_HINT.search(text) for text in (bundle.text, *(file.text for file in bundle.files))):
+        return
+    for name, span in _unfinished(bundle.statements):
+        report.error(Code.SYNTAX, f"{name} is not in this release", span, "leave it out")
+
+
+def _unfinished(statements: tuple[s.Statement, ...]) -> Iterator[tuple[str, s.Span]]:
+    stack: list[Any] = list(statements)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(node)
+            continue
+        if not is_dataclass(node) or isinstance(node, s.Span):
+            continue
+        if (name := _name(node)) is not None:
+            yield name, getattr(node, "span")  # noqa: B009
+        stack.extend(getattr(node, field.name) for field in fields(node))
+
+
+def _name(node: Any) -> str | None:
+    match node:
+        case s.Path(root=root) if root in _ROOTS:
+            return f"`{root}`"
+        case s.Path(parts=parts) if any(isinstance(part, s.Values) for part in parts):
+            return "`.*`"
+        case s.Operand(facets=facets) | s.At(facets=facets) if any(name.text in _FACETS for name in facets):
+            return "this facet"
+        case s.After() | s.Count() | s.ResultSource() if node.who:
+            return f"`{node.who}`"
+        case s.After() | s.Count() if node.since or node.within:
+            return "`since` or `within`"
+        case s.Sum():
+            return "`sum`"
+        case s.ResultSource(words=True):
+            return "`words at`"
+        case s.Filled():
+            return 'an `f"…"`'
+        case s.Approvers(names=names) if any(isinstance(name, s.Name) for name in names):
+            return "a name of approvers"
+        case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
+            return "this limit"
+        case s.BudgetClause(scope="session"):
+            return "a budget of a session"
+        case s.Zone():
+            return "`zone`"
+        case s.NamedLimit():
+            return "a named limit"
+        case s.Never():
+            return "`never`"
+    return None
