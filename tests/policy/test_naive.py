@@ -10,20 +10,12 @@ from hypothesis import strategies as st
 
 from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Facts
-from rebuno.policy.syntax.parse import parse_bundle
-from rebuno.policy.syntax.source import Source
-from rebuno.policy.syntax.tree import Bundle
-from tests.policy.bundles import policy_of
+from rebuno.policy.values.json_values import Tri
 from tests.policy.naive import bundle_texts as texts
+from tests.policy.naive.constructs import in_full
+from tests.policy.naive.reading import policy_of, tree_of
 from tests.policy.naive.rules import Judgement, judge
-from tests.policy.naive.submissions import afresh, described, submissions
-
-
-def tree_of(text: str) -> Bundle:
-    """The syntax tree of a bundle, as `policy_of` reads it."""
-    bundle, found = parse_bundle(Source(text))
-    assert not found, "\n".join(map(str, found)) + "\n" + text
-    return bundle
+from tests.policy.naive.submissions import NAMES, NUMBERS, afresh, described, submissions
 
 
 def told(judgement: Judgement, reached: list[str]) -> dict[str, Any]:
@@ -76,3 +68,44 @@ def test_three_evaluators_agree_on_conditions(prologue: str, condition: str, ask
 def test_three_evaluators_agree_on_the_past(prologue: str, test: str, asked: list[Facts]) -> None:
     """Of tests on earlier steps."""
     event(f"{sorted(agree_on(prologue, test, asked))}")
+
+
+# ---------------------------------------------------------------- what holds for the contract itself
+
+
+def answer_of(prologue: str, condition: str, facts: Facts) -> Tri:
+    """What a condition comes to by the plain evaluator."""
+    return judge(tree_of(f"{prologue}\nrule r {{ allow any step when {condition} }}"), facts).answers["r"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(in_full(texts.bundles()), in_full(st.lists(submissions(), min_size=1, max_size=3)))
+def test_every_construct_is_written_and_judged(text: str, asked: list[Facts]) -> None:
+    """All generators of constructs give bundles that can be parsed, and the plain evaluator judges them."""
+    for facts in asked:
+        event(f"decided by {judge(tree_of(text), facts).rule[:1]}")
+
+
+@settings(max_examples=150, deadline=None)
+@given(in_full(texts.prologues()), in_full(st.lists(submissions(), min_size=1, max_size=2)))
+def test_sets_only_grow(prologue: str, asked: list[Facts]) -> None:
+    """A value that is known for sure at a moment is known for sure at every later one."""
+    for facts in asked:
+        for name in ("said", "grown", "listed"):
+            for value in [*NAMES, *NUMBERS]:
+                facts.args, before = {"v": value}, False
+                for facts.as_of in range(1, 12):
+                    now = answer_of(prologue, f"args.v in {name}", facts)
+                    assert now or not before, (name, value, described(facts))
+                    before = now is True
+
+
+@settings(max_examples=200, deadline=None)
+@given(in_full(texts.prologues()), in_full(texts.history_tests()), in_full(st.lists(submissions(), min_size=1, max_size=3)))
+def test_a_test_and_its_negation_are_not_both_sure(prologue: str, test: str, asked: list[Facts]) -> None:
+    """Only what the submission leaves out makes a negation more doubtful than its test."""
+    for facts in asked:
+        answer, opposite = answer_of(prologue, test, facts), answer_of(prologue, f"not ({test})", facts)
+        event(f"{answer}")
+        assert opposite is None or opposite is (not answer if answer is not None else None)
+        assert "this" in test or (answer is None) is (opposite is None)

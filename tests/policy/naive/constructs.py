@@ -1,6 +1,13 @@
 """What the generated bundles use. A construct is switched on when the compiler, `explain` and the parser have it."""
 
-from typing import Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, TypeVar
+
+from hypothesis import strategies as st
+
+T = TypeVar("T")
 
 CONSTRUCTS: Final[dict[str, bool]] = {
     # The first edition.
@@ -35,6 +42,26 @@ CONSTRUCTS: Final[dict[str, bool]] = {
 }
 
 
+_all: ContextVar[bool] = ContextVar("_all", default=False)
+
+
 def on(*names: str) -> bool:
     """Whether all these constructs are switched on."""
-    return all(CONSTRUCTS[name] for name in names)
+    return _all.get() or all(CONSTRUCTS[name] for name in names)
+
+
+@contextmanager
+def everything() -> Iterator[None]:
+    """Switches all constructs on: what is drawn here is for the plain evaluator alone."""
+    token = _all.set(True)
+    try:
+        yield
+    finally:
+        _all.reset(token)
+
+
+@st.composite
+def in_full(draw: st.DrawFn, strategy: st.SearchStrategy[T]) -> T:
+    """What the strategy gives with all constructs switched on."""
+    with everything():
+        return draw(strategy)

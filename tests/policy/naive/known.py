@@ -9,7 +9,7 @@ from tests.policy.naive import expressions
 from tests.policy.naive.logic import all_of, at_most_maybe, one_of
 from tests.policy.naive.mentions import mentioned
 from tests.policy.naive.paths import follow, item_and_rest, through
-from tests.policy.naive.scope import LET_IN, Scope, is_about, outermost
+from tests.policy.naive.scope import Scope, is_about, let_in, outermost
 from tests.policy.naive.steps import PastStep, seen
 from tests.policy.naive.texts import holds_value, holds_word
 from tests.policy.naive.values import equal, scalar, text
@@ -91,13 +91,9 @@ def _entries(source: tree.KnownSource, scope: Scope) -> list[Entry]:
     found: list[Entry] = []
     for step in scope.steps:
         if step.succeeded and is_about(source.subject, step.kind, step.target, scope.names):
-            who = _let_in(source.who, step)
+            who = let_in(source.who, step)
             found += [(value, all_of([who, sure]), source.words) for value, sure in _given(source, step, scope)]
     return [entry for entry in found if entry[1] is not False]
-
-
-def _let_in(who: str, step: PastStep) -> Tri:
-    return True if not who or step.let_in == who else (None if step.let_in not in (*LET_IN, "") else False)
 
 
 def _given(source: tree.ResultSource, step: PastStep, scope: Scope) -> list[tuple[Any, Tri]]:
@@ -144,7 +140,7 @@ def _in_input(path: tree.Path, value: Any, scope: Scope, *, fold: bool, by_word:
         return holds_word(there, value) if by_word else holds_value(there, value, fold)
 
     answer = stands(scope.roots[path.root], path.parts)
-    if not answer or not scope.facts.delegated:
+    if not answer or not scope.facts.parent:
         return answer
     # Another execution wrote this input: it is the user's word only where the user wrote it too.
     facts = scope.facts

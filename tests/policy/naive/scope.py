@@ -7,11 +7,9 @@ from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.globs import glob
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri
-from tests.policy.naive.logic import at_most_maybe
 from tests.policy.naive.steps import PastStep, past_steps
 
 KINDS = {"tool": "tool_call", "llm": "llm_call", "local": "local"}
-LET_IN = {"allowed", "approved"}
 
 
 @dataclass(frozen=True)
@@ -85,8 +83,10 @@ def is_about(subject: tree.Subject, kind: str, target: str, names: Names) -> boo
 
 
 def let_in(who: str, step: PastStep) -> Tri:
-    """Whether a step was let in as `allowed` or `approved` says, of the steps that ran; no word: both."""
+    """Whether a step was let in as `allowed` or `approved` says; no word: both.
+
+    Of a step that is neither, the journal of an older version may not tell: perhaps.
+    """
     if not who or step.let_in == who:
         return True
-    # What was let in by nobody is neither, and perhaps in every history test.
-    return False if step.let_in in LET_IN else at_most_maybe(True)
+    return False if step.let_in else None

@@ -151,9 +151,7 @@ def submissions(draw: st.DrawFn) -> Facts:
         facts.as_of = draw(st.one_of(st.none(), st.none(), st.integers(0, 9)))
     if on("within"):
         facts.now = draw(st.sampled_from([None, START + 120, START + 120, START + 150]))
-    facts.delegated = bool(facts.parent)
     if on("delegation"):
-        facts.delegated = facts.delegated or draw(st.integers(0, 4)) == 0
         facts.root_input = draw(inputs)
         facts.root_turns = draw(turns)
         facts.read_args = draw(st.one_of(st.just(MISSING), args))
