@@ -40,7 +40,7 @@ def agree(text: str, asked: list[Facts]) -> set[str]:
     return rules
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts.bundles(), st.lists(submissions(), min_size=1, max_size=4))
 def test_three_evaluators_agree_on_bundles(text: str, asked: list[Facts]) -> None:
     """Of whole bundles, for several submissions."""
@@ -56,14 +56,14 @@ def agree_on(prologue: str, condition: str, asked: list[Facts]) -> set[str]:
     return rules
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts.prologues(), texts.expressions(texts.RULE, "rule"), st.lists(submissions(), min_size=2, max_size=6))
 def test_three_evaluators_agree_on_conditions(prologue: str, condition: str, asked: list[Facts]) -> None:
     """Of one condition."""
     event(f"{sorted(agree_on(prologue, condition, asked))}")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts.prologues(), texts.history_tests(), st.lists(submissions(), min_size=2, max_size=6))
 def test_three_evaluators_agree_on_the_past(prologue: str, test: str, asked: list[Facts]) -> None:
     """Of tests on earlier steps."""
@@ -78,7 +78,7 @@ def answer_of(prologue: str, condition: str, facts: Facts) -> Tri:
     return judge(tree_of(f"{prologue}\nrule r {{ allow any step when {condition} }}"), facts).answers["r"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(in_full(texts.bundles()), in_full(st.lists(submissions(), min_size=1, max_size=3)))
 def test_every_construct_is_written_and_judged(text: str, asked: list[Facts]) -> None:
     """All generators of constructs give bundles that can be parsed, and the plain evaluator judges them."""
@@ -86,7 +86,7 @@ def test_every_construct_is_written_and_judged(text: str, asked: list[Facts]) ->
         event(f"decided by {judge(tree_of(text), facts).rule[:1]}")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(in_full(texts.prologues()), in_full(st.lists(submissions(), min_size=1, max_size=2)))
 def test_sets_only_grow(prologue: str, asked: list[Facts]) -> None:
     """A value that is known for sure at a moment is known for sure at every later one."""
@@ -100,8 +100,10 @@ def test_sets_only_grow(prologue: str, asked: list[Facts]) -> None:
                     before = now is True
 
 
-@settings(max_examples=200, deadline=None)
-@given(in_full(texts.prologues()), in_full(texts.history_tests()), in_full(st.lists(submissions(), min_size=1, max_size=3)))
+@settings(max_examples=100, deadline=None)
+@given(
+    in_full(texts.prologues()), in_full(texts.history_tests()), in_full(st.lists(submissions(), min_size=1, max_size=3))
+)
 def test_a_test_and_its_negation_are_not_both_sure(prologue: str, test: str, asked: list[Facts]) -> None:
     """Only what the submission leaves out makes a negation more doubtful than its test."""
     for facts in asked:

@@ -74,7 +74,7 @@ def _second(paths: Paths, where: str) -> Paths:
 
 
 @st.composite
-def tests(draw: st.DrawFn, paths: Paths, where: str, known: bool = True) -> str:
+def single_tests(draw: st.DrawFn, paths: Paths, where: str, known: bool = True) -> str:
     """One test."""
     paths = _second(paths, where)
     shapes = ["name", "name", "number", "text", "many", "many", "presence"]
@@ -100,7 +100,8 @@ def tests(draw: st.DrawFn, paths: Paths, where: str, known: bool = True) -> str:
         return f"{draw(st.sampled_from(paths['name']))} {draw(_name_tests(paths, known))}"
     operand = draw(st.sampled_from(paths["many"]))
     if shape == "several":
-        operand = f"({', '.join(draw(st.lists(st.sampled_from(paths['many'] + ['args.to', 'args.t']), min_size=2, max_size=3)))})"
+        listed = st.sampled_from([*paths["many"], "args.to", "args.t"])
+        operand = f"({', '.join(draw(st.lists(listed, min_size=2, max_size=3)))})"
         if draw(st.integers(0, 4)) == 0:
             return f"{operand} {draw(st.sampled_from(['given', 'missing']))}"
     return f"{quantifier} {operand} {draw(_name_tests(paths, known))}"
@@ -208,7 +209,7 @@ def expressions(draw: st.DrawFn, paths: Paths, where: str, *, known: bool = True
         inside = draw(expressions(BLOCK, "block", known=known, depth=1))
         return f"({draw(st.sampled_from(['any', 'every', 'no']))} {operand} has ({inside}))"
     if shape == "test":
-        return f"({draw(tests(paths, where, known))})"
+        return f"({draw(single_tests(paths, where, known))})"
     deeper = expressions(paths, where, known=known, depth=depth - 1)
     return f"(not {draw(deeper)})" if shape == "not" else f"({draw(deeper)} {shape} {draw(deeper)})"
 
@@ -241,10 +242,17 @@ def sources(draw: st.DrawFn, known: list[str]) -> str:
 @st.composite
 def prologues(draw: st.DrawFn) -> str:
     """The names that the rules use."""
-    inputs = ["input", "input.request", "input.request", "input.l[]", *["turns", "input.request or turns"] * on("turns")]
+    inputs = [
+        "input",
+        "input.request",
+        "input.request",
+        "input.l[]",
+        *["turns", "input.request or turns"] * on("turns"),
+    ]
     lines = ['let some = ["ann", "bob"]', "let none = []", f"known asked = {draw(st.sampled_from(inputs))}"]
     lines.append(f"known said = {draw(sources(['asked']))}")
-    lines.append(f"known grown = {draw(st.sampled_from(['input.request or ', '', 'some or ']))}{draw(sources(['said', 'asked']))}")
+    first = draw(st.sampled_from(["input.request or ", "", "some or "]))
+    lines.append(f"known grown = {first}{draw(sources(['said', 'asked']))}")
     # This one is also looked for in texts, so it must not hold the user's words.
     listed = draw(sources([])) if not on("words at") else 'result of tool "list" at [].to'
     lines.append(f'known listed = ["ann", 4711] or {listed}')
@@ -257,7 +265,9 @@ def prologues(draw: st.DrawFn) -> str:
 def rules(draw: st.DrawFn, name: str) -> str:
     """One rule."""
     verdict = draw(st.sampled_from(["allow", "deny", "require approval for"]))
-    subject = draw(st.sampled_from(['tool "pay"', 'tool "pay"', 'tool "p*"', 'tool some, "list"', "any step", 'local "*"']))
+    subject = draw(
+        st.sampled_from(['tool "pay"', 'tool "pay"', 'tool "p*"', 'tool some, "list"', "any step", 'local "*"'])
+    )
     clauses = draw(st.sampled_from([["when"], ["when"], ["when", "unless"], ["unless"], []]))
     lines = [f"  {clause} {draw(expressions(RULE, 'rule'))}" for clause in clauses]
     return "\n".join([f"rule {name} {{", f"  {verdict} {subject}", *lines, "}"])

@@ -12,6 +12,8 @@ from tests.policy.naive.paths import follow, left_out, through
 from tests.policy.naive.scope import Scope
 from tests.policy.naive.values import holds
 
+# The facets that give a set.
+SETS = ("key", "word", "text")
 
 
 def evaluate(expr: tree.Expr, scope: Scope, negated: bool = False) -> Tri:
@@ -119,7 +121,8 @@ def _right(right: tree.Right | None, scope: Scope, op: Op) -> tuple[bool, Any]:
         return False, scope.roots.get(right.text, UNREADABLE) if value is MISSING else value
     assert isinstance(right, tree.Operand)
     found = elements(right, scope, op)
-    if any(path.many for path in right.paths) or right.facets and right.facets[0].text in ("key", "word", "text"):
+    many = any(path.many for path in right.paths)
+    if many or any(facet.text in SETS for facet in right.facets):
         there = [value for value in found if not absent(value)]
         return False, there or MISSING
     return False, MISSING if absent(found[0]) else found[0]

@@ -93,9 +93,7 @@ def _meant(test: Past, step: PastStep, scope: Scope) -> Tri:
     return all_of([_is_one(test, step, scope, test.who), _inside(test, step, scope), _since(test, step, scope)])
 
 
-def _is_one(
-    past: tree.After | tree.Count | tree.Sum | tree.Since, step: PastStep, scope: Scope, who: str = ""
-) -> Tri:
+def _is_one(past: tree.After | tree.Count | tree.Sum | tree.Since, step: PastStep, scope: Scope, who: str = "") -> Tri:
     if not is_about(past.subject, step.kind, step.target, scope.names):
         return False
     where = True if past.where is None else expressions.evaluate(past.where, scope.about(step))

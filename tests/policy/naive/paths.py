@@ -49,7 +49,7 @@ def left_out(value: Any, parts: Sequence[PathPart]) -> bool:
     if isinstance(part, Each):
         return left_out(value, rest)
     if isinstance(part, Values):
-        return value == {}
+        return type(value) is dict and not value
     return left_out(follow(value, parts[:1])[0], rest)
 
 

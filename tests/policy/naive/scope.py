@@ -83,10 +83,10 @@ def is_about(subject: tree.Subject, kind: str, target: str, names: Names) -> boo
 
 
 def let_in(who: str, step: PastStep) -> Tri:
-    """Whether a step was let in as `allowed` or `approved` says; no word: both.
+    """Whether a step was let in as `allowed` or `approved` says; no word: in any way.
 
-    Of a step that is neither, the journal of an older version may not tell: perhaps.
+    Perhaps, where nothing let it in and it ran all the same, and where nobody recorded what the word asks for.
     """
-    if not who or step.let_in == who:
-        return True
-    return False if step.let_in else None
+    if step.let_in == "" or (who and step.let_in is None):
+        return None
+    return not who or step.let_in == who

@@ -21,7 +21,7 @@ class PastStep:
     result: Any
     error: Any
     definition: Any
-    let_in: str
+    let_in: str | None
     first: int
     start: int
     end: int | None
@@ -65,15 +65,16 @@ def _step(pieces: list[Evidence]) -> PastStep:
         start=start.seq,
         end=None if last.status is StepStatus.EXECUTING else last.seq,
         at=start.at,
-        submitted_at=start.at,
+        submitted_at=getattr(start, "submitted_at", start.at),
         succeeded=succeeded,
     )
 
 
 def _error(last: Evidence) -> Any:
+    """What is recorded of a failure; unknown where the kernel cut the step off or refused it."""
     error = last.error
-    if last.status is not StepStatus.FAILED or error is None:
+    if last.status is not StepStatus.FAILED or type(error) is not dict:
         return UNREADABLE
-    if str(error.get("type", "")).startswith(REFUSED):
+    if "type" not in error or error["type"].startswith(REFUSED):
         return UNREADABLE
     return {**error, "nothing_done": UNREADABLE if last.nothing_done is None else last.nothing_done}

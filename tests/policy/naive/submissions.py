@@ -18,6 +18,7 @@ TEXTS: Final = [
     "ann bob", "x", "",
 ]  # fmt: skip
 DIGESTS: Final = ["d1", "d2"]
+LET_IN: Final[list[Any]] = ["allowed", "allowed", "approved", "approved", "granted", "", None]
 START: Final = 1_000_000.0
 
 names = st.sampled_from(NAMES)
@@ -73,7 +74,9 @@ definitions = st.one_of(
     st.fixed_dictionaries({"server": names, "name": st.just("pay")}, optional={"digest": st.sampled_from(DIGESTS)}),
 )
 errors = st.one_of(
-    st.none(), st.fixed_dictionaries({"type": st.sampled_from(["Late", "indeterminate"]), "message": texts})
+    st.none(),
+    st.fixed_dictionaries({"type": st.sampled_from(["Late", "ann", "subagent_failed"]), "message": texts}),
+    st.fixed_dictionaries({"reason": st.sampled_from(["indeterminate", "policy_revoked"]), "message": texts}),
 )
 ENDS: Final = [
     StepStatus.SUCCEEDED,
@@ -94,7 +97,7 @@ def pasts(draw: st.DrawFn) -> History:
     evidence: list[Evidence] = []
     for number in range(draw(st.integers(0, 7))):
         seq += draw(st.sampled_from([1, 1, 1, 2]))
-        if running and draw(st.booleans()):
+        if running and draw(st.sampled_from([True, False])):
             start = draw(st.sampled_from(running))
             status = draw(st.sampled_from(ENDS))
             piece = _piece(draw, seq, status, start.kind, start.target, start.args, start.step)
@@ -107,14 +110,15 @@ def pasts(draw: st.DrawFn) -> History:
             target = draw(st.sampled_from(["pay", "list", "list", "see"]))
             status = draw(st.sampled_from([StepStatus.EXECUTING, *ENDS]))
             # A step that is told in one piece has no id.
-            step = f"s{number}" if status is StepStatus.EXECUTING or draw(st.booleans()) else ""
+            step = f"s{number}" if status is StepStatus.EXECUTING or draw(st.sampled_from([True, False])) else ""
             piece = _piece(draw, seq, status, kind, target, draw(args), step)
             if on("since"):
                 piece.submitted = draw(st.sampled_from([0, 0, max(1, seq - 1), max(1, seq - 2)]))
             if on("within"):
                 piece.at = draw(st.sampled_from([None, *(START + shift for shift in (0, 30, 60, 90, 120, 200))]))
+            piece.let_in = "allowed"
             if on("who") or on("who in known"):
-                piece.let_in = draw(st.sampled_from(["allowed", "allowed", "approved", ""]))
+                piece.let_in = draw(st.sampled_from(LET_IN))
             if on("definition"):
                 piece.definition = draw(definitions)
             if status is StepStatus.EXECUTING:
@@ -125,9 +129,7 @@ def pasts(draw: st.DrawFn) -> History:
     return History(evidence)
 
 
-def _piece(
-    draw: st.DrawFn, seq: int, status: StepStatus, kind: str, target: str, given: Any, step: str
-) -> Evidence:
+def _piece(draw: st.DrawFn, seq: int, status: StepStatus, kind: str, target: str, given: Any, step: str) -> Evidence:
     result = draw(results) if status is StepStatus.SUCCEEDED else None
     piece = Evidence(seq, kind, target, given, result, status=status, step=step)
     if on("error") and status is StepStatus.FAILED:
@@ -173,7 +175,9 @@ def afresh(given: Facts) -> Facts:
 def described(facts: Facts) -> str:
     """The submission for a failure's message, without what nobody set."""
     fields = {name: getattr(facts, name, None) for name in Facts.__slots__}
-    lines = [f"{name} = {value!r}" for name, value in fields.items() if value not in (None, "", False) and name != "history"]
+    lines = [
+        f"{name} = {value!r}" for name, value in fields.items() if value not in (None, "", False) and name != "history"
+    ]
     for one in facts.history.evidence if facts.history else []:
         told = {name: getattr(one, name) for name in Evidence.__slots__}
         lines.append(str({name: str(value) for name, value in told.items() if value not in (None, "", False, 0)}))

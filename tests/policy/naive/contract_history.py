@@ -1,0 +1,386 @@
+"""The verdict tables of the contract's sections on history: joins, who let a step in, windows, sums, definitions."""
+
+from typing import Any, Final
+
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from tests.policy.naive.tables import (
+    CANCELLED,
+    FAILED,
+    HOUR,
+    MAYBE,
+    NO,
+    NOW,
+    RAN,
+    RUNNING,
+    TOOL,
+    YES,
+    VerdictTable,
+    call,
+    step,
+)
+
+# ---------------------------------------------------------------- joins
+
+BOOKING = step("get_booking", {"id": "B1"}, {"origin": "A", "destination": "B"})
+
+
+def _search(destination: str, status: Any = RAN) -> Any:
+    return step("search_flights", {"origin": "A", "destination": destination}, {"flights": [{"number": "F7"}]}, status)
+
+
+def _rebook(*steps: Any) -> Any:
+    return call("change_flights", {"id": "B1", "flight": "F7"}, *steps)
+
+
+JOINS: Final = VerdictTable(
+    "joins",
+    ["join"],
+    """
+rule rebook {
+  allow tool "change_flights"
+  when after tool "get_booking" where (args.id == this.args.id
+       and after tool "search_flights" where (args.origin == outer.result.origin
+                                              and args.destination == outer.result.destination
+                                              and this.args.flight in result.flights[].number))
+  because "the same route"
+}
+""",
+    [
+        ("the same route", _rebook(BOOKING, _search("B")), "rebook", YES, "rebook"),
+        ("the search first", _rebook(_search("B"), BOOKING), "rebook", YES, "rebook"),
+        ("another route", _rebook(BOOKING, _search("C")), "rebook", NO, "default"),
+        ("still searching", _rebook(BOOKING, _search("B", RUNNING)), "rebook", MAYBE, "default"),
+        (
+            "still reading",
+            _rebook(step("get_booking", {"id": "B1"}, None, RUNNING), _search("B")),
+            "rebook",
+            MAYBE,
+            "default",
+        ),
+        ("no search", _rebook(BOOKING), "rebook", NO, "default"),
+        (
+            "another flight",
+            call("change_flights", {"id": "B1", "flight": "F8"}, BOOKING, _search("B")),
+            "rebook",
+            NO,
+            "default",
+        ),
+    ],
+)
+
+# ---------------------------------------------------------------- rule or person
+
+
+def _found(let_in: str) -> Any:
+    return step("search", {"query": "q"}, [{"id": "I1"}], let_in=let_in)
+
+
+def _basket(status: Any = RAN, **more: Any) -> Any:
+    return step("show_basket", {}, None, status, **{"let_in": "approved", **more})
+
+
+def _buy(*steps: Any, **more: Any) -> Any:
+    return call("buy", {"id": "I1"}, *steps, **more)
+
+
+WHO: Final = VerdictTable(
+    "rule or person",
+    ["who", "who in known", "within"],
+    """
+known asked = input
+known found = result of allowed tool "search" at [].id
+
+rule search {
+  allow tool "search"
+  when args.query in asked
+}
+
+rule buy {
+  allow tool "buy"
+  when args.id in found and after approved tool "show_basket" within 1h
+}
+
+rule ask {
+  require approval for tool "search", "buy", "show_basket"
+}
+""",
+    [
+        ("a rule let it in", _buy(_found("allowed"), _basket()), "buy", YES, "buy"),
+        ("a person let the search in", _buy(_found("approved"), _basket()), "buy", NO, "ask"),
+        ("nobody saw the basket", _buy(_found("allowed"), _basket(let_in="allowed")), "buy", NO, "ask"),
+        ("the basket is being shown", _buy(_found("allowed"), _basket(RUNNING)), "buy", MAYBE, "ask"),
+        ("just an hour ago", _buy(_found("allowed"), _basket(at=NOW - HOUR)), "buy", YES, "buy"),
+        ("more than an hour ago", _buy(_found("allowed"), _basket(at=NOW - HOUR - 1)), "buy", NO, "ask"),
+        ("at an unknown time", _buy(_found("allowed"), _basket(at=None)), "buy", MAYBE, "ask"),
+        ("later than now", _buy(_found("allowed"), _basket(at=NOW + 1)), "buy", MAYBE, "ask"),
+        ("without a clock", _buy(_found("allowed"), _basket(), now=None), "buy", MAYBE, "ask"),
+        ("nobody let the basket in", _buy(_found("allowed"), _basket(let_in="")), "buy", MAYBE, "ask"),
+    ],
+)
+
+# ---------------------------------------------------------------- since
+
+
+def _read(path: str) -> Any:
+    return step("read_file", {"path": path}, "text")
+
+
+def _again(*steps: Any) -> Any:
+    return call("read_file", {"path": "a"}, *steps)
+
+
+AGAIN: Final = VerdictTable(
+    "since",
+    ["since"],
+    """
+default allow
+rule again {
+  deny tool "read_file"
+  when count(tool "read_file" where (args == this.args)
+             since tool "*" where (target != "read_file" or args != this.args)) >= 2
+  because "the third time in a row"
+}
+""",
+    [
+        ("twice before", _again(_read("a"), _read("a")), "again", YES, "again"),
+        ("once before", _again(_read("a")), "again", NO, "default"),
+        (
+            "another tool between",
+            _again(_read("a"), step("write_file", {"path": "a"}), _read("a")),
+            "again",
+            NO,
+            "default",
+        ),
+        ("another file between", _again(_read("a"), _read("b"), _read("a")), "again", NO, "default"),
+        ("twice since", _again(_read("b"), _read("a"), _read("a")), "again", YES, "again"),
+        (
+            "a failure between",
+            _again(_read("a"), step("write_file", {}, None, FAILED), _read("a")),
+            "again",
+            MAYBE,
+            "again",
+        ),
+    ],
+)
+
+
+def _piece(seq: int, target: str, name: str, status: Any, submitted: int) -> Evidence:
+    return Evidence(seq, TOOL, target, {}, status=status, step=name, submitted=submitted, let_in="allowed")
+
+
+def _orders(*pieces: tuple[int, str, str, Any, int]) -> Facts:
+    return Facts(TOOL, "t", {}, history=History([_piece(*piece) for piece in pieces]))
+
+
+OVERLAPS: Final = VerdictTable(
+    "steps beside each other",
+    ["since"],
+    'rule r { allow tool "t" when after tool "a" since tool "s" }',
+    [
+        ("no such step", _orders((1, "a", "a", RUNNING, 1), (2, "a", "a", RAN, 1)), "r", YES, "r"),
+        (
+            "submitted after the outcome",
+            _orders((1, "s", "s", RUNNING, 1), (2, "s", "s", RAN, 1), (3, "a", "a", RUNNING, 3), (4, "a", "a", RAN, 3)),
+            "r",
+            YES,
+            "r",
+        ),
+        (
+            "over before it started",
+            _orders((1, "a", "a", RUNNING, 1), (2, "a", "a", RAN, 1), (3, "s", "s", RUNNING, 3), (4, "s", "s", RAN, 3)),
+            "r",
+            NO,
+            "default",
+        ),
+        (
+            "one ran while the other did",
+            _orders((1, "s", "s", RUNNING, 1), (2, "a", "a", RUNNING, 2), (3, "s", "s", RAN, 1), (4, "a", "a", RAN, 2)),
+            "r",
+            MAYBE,
+            "default",
+        ),
+        (
+            "one waited while the other ran",
+            _orders((2, "s", "s", RUNNING, 2), (3, "s", "s", RAN, 2), (4, "a", "a", RUNNING, 1), (5, "a", "a", RAN, 1)),
+            "r",
+            MAYBE,
+            "default",
+        ),
+        (
+            "it is still running",
+            _orders((1, "s", "s", RUNNING, 1), (2, "a", "a", RUNNING, 2), (3, "a", "a", RAN, 2)),
+            "r",
+            MAYBE,
+            "default",
+        ),
+        (
+            "a failure may be none",
+            _orders(
+                (1, "a", "a", RUNNING, 1), (2, "a", "a", RAN, 1), (3, "s", "s", RUNNING, 3), (4, "s", "s", FAILED, 3)
+            ),
+            "r",
+            MAYBE,
+            "default",
+        ),
+    ],
+)
+
+# ---------------------------------------------------------------- how a step ended, and sums
+
+ERROR: Final = {"type": "NotFound", "message": "nobody"}
+CUT: Final = {"reason": "indeterminate", "message": "cut off"}
+AUTHENTICATE: Final = VerdictTable(
+    "error",
+    ["error"],
+    """
+rule authenticate {
+  allow tool "find_user"
+  when count(tool "find_user" where (error missing)) < 1
+  because "one user; a look-up that found nobody may be tried again"
+}
+""",
+    [
+        ("the first", call("find_user"), "authenticate", YES, "authenticate"),
+        ("found before", call("find_user", {}, step("find_user", {}, "u1")), "authenticate", NO, "default"),
+        (
+            "failed",
+            call("find_user", {}, step("find_user", {}, None, FAILED, error=ERROR)),
+            "authenticate",
+            YES,
+            "authenticate",
+        ),
+        (
+            "cut off",
+            call("find_user", {}, step("find_user", {}, None, FAILED, error=CUT)),
+            "authenticate",
+            MAYBE,
+            "default",
+        ),
+        ("cancelled", call("find_user", {}, step("find_user", {}, None, CANCELLED)), "authenticate", MAYBE, "default"),
+        ("running", call("find_user", {}, step("find_user", {}, None, RUNNING)), "authenticate", MAYBE, "default"),
+        (
+            "failed for a reason",
+            call("find_user", {}, step("find_user", {}, None, FAILED)),
+            "authenticate",
+            MAYBE,
+            "default",
+        ),
+    ],
+)
+
+
+def _pay(amount: Any, status: Any = RAN, **more: Any) -> Any:
+    return step("pay", {"amount": amount}, None, status, **more)
+
+
+def _failed(**more: Any) -> Any:
+    return step("refund", {"charge": 1, "amount": 50}, None, FAILED, error=ERROR, **more)
+
+
+def _refund(charge: int, amount: Any, *steps: Any, **more: Any) -> Any:
+    return call("refund", {"charge": charge, "amount": amount}, *steps, **more)
+
+
+REFUND: Final = VerdictTable(
+    "sum",
+    ["sum", "within", "error"],
+    """
+rule refund {
+  allow tool "refund"
+  when count(tool "refund" where (args.charge == this.args.charge
+                                  and (error missing or error.nothing_done != true))) < 1
+   and sum(tool "refund", "pay" at args.amount within 24h) + args.amount <= 500
+}
+""",
+    [
+        ("the first", _refund(1, 50), "refund", YES, "refund"),
+        ("nothing was done", _refund(1, 50, _failed(nothing_done=True)), "refund", YES, "refund"),
+        ("something may be done", _refund(1, 50, _failed(nothing_done=False)), "refund", MAYBE, "default"),
+        ("nobody knows", _refund(1, 50, _failed()), "refund", MAYBE, "default"),
+        ("done before", _refund(1, 50, step("refund", {"charge": 1, "amount": 50})), "refund", NO, "default"),
+        ("360 to 510", _refund(2, 60, _pay(300), _pay(150, RUNNING)), "refund", MAYBE, "default"),
+        ("350 to 500", _refund(2, 50, _pay(300), _pay(150, RUNNING)), "refund", YES, "refund"),
+        ("too much for sure", _refund(2, 60, _pay(300), _pay(150)), "refund", NO, "default"),
+        ("a day and more ago", _refund(2, 60, _pay(300), _pay(450, at=NOW - 25 * HOUR)), "refund", YES, "refund"),
+        ("no number", _refund(2, 60, _pay("300")), "refund", MAYBE, "default"),
+        ("a negative number", _refund(2, 60, _pay(-300)), "refund", MAYBE, "default"),
+        ("without an amount", _refund(2, 60, step("pay", {})), "refund", MAYBE, "default"),
+        ("an amount that is a text", _refund(2, "60"), "refund", MAYBE, "default"),
+        ("left out", call("refund", {"charge": 2}), "refund", MAYBE, "default"),
+    ],
+)
+DECIMALS: Final = VerdictTable(
+    "sums are exact",
+    ["sum"],
+    'rule r { allow tool "t" when sum(tool "pay" at args.amount) == 0.3 }',
+    [
+        ("a tenth and two", call("t", {}, _pay(0.1), _pay(0.2)), "r", YES, "r"),
+        ("equal amounts", call("t", {}, _pay(0.15), _pay(0.15)), "r", YES, "r"),
+        ("nothing", call("t"), "r", NO, "default"),
+    ],
+)
+
+# ---------------------------------------------------------------- turns, and the tool itself
+
+TURNS: Final = VerdictTable(
+    "turns",
+    ["turns"],
+    """
+known asked = input.request or turns
+rule stop { deny tool "pay" when any turns[] contains "cancel" }
+rule pay { allow tool "pay" when args.to in asked }
+""",
+    [
+        ("of the request", call("pay", {"to": "DE75"}, input={"request": "Pay DE75"}), "pay", YES, "pay"),
+        (
+            "of a turn",
+            call("pay", {"to": "FR20"}, input={"request": "Pay DE75"}, turns=["no, FR20"]),
+            "pay",
+            YES,
+            "pay",
+        ),
+        ("named to be left out", call("pay", {"to": "DE75"}, turns=["do not pay DE75"]), "pay", YES, "pay"),
+        ("called off", call("pay", {"to": "DE75"}, turns=["pay DE75", "cancel that"]), "stop", YES, "stop"),
+        ("none yet", call("pay", {"to": "DE75"}), "stop", NO, "default"),
+    ],
+)
+REVIEWED: Final = {"server": "bank", "name": "pay", "digest": "d1"}
+DEFINITION: Final = VerdictTable(
+    "definition",
+    ["definition"],
+    """
+default allow
+let reviewed = ["d1", "d2"]
+known payees = result of tool "*.list_payees" at [].account where (definition.server == "bank")
+rule changed {
+  deny tool "bank.*", "mail.*"
+  when definition.digest not in reviewed
+  because "nobody has looked at this tool as it is now"
+}
+rule known { allow tool "pay" when args.to in payees }
+""",
+    [
+        ("reviewed", call("bank.pay", definition=REVIEWED), "changed", NO, "default"),
+        ("changed", call("bank.pay", definition={**REVIEWED, "digest": "d3"}), "changed", YES, "changed"),
+        ("no definition", call("bank.pay"), "changed", MAYBE, "changed"),
+        ("no digest", call("bank.pay", definition={"server": "bank", "name": "pay"}), "changed", MAYBE, "changed"),
+        (
+            "a payee of the bank",
+            call("pay", {"to": "DE75"}, step("x.list_payees", {}, [{"account": "DE75"}], definition=REVIEWED)),
+            "known",
+            YES,
+            "known",
+        ),
+        (
+            "of another server",
+            call(
+                "pay", {"to": "DE75"}, step("x.list_payees", {}, [{"account": "DE75"}], definition={"server": "other"})
+            ),
+            "known",
+            NO,
+            "default",
+        ),
+    ],
+)
+
+TABLES: Final = [JOINS, WHO, AGAIN, OVERLAPS, AUTHENTICATE, REFUND, DECIMALS, TURNS, DEFINITION]
