@@ -95,7 +95,7 @@ def pasts(draw: st.DrawFn) -> History:
     seq = 0
     running: list[Evidence] = []
     evidence: list[Evidence] = []
-    for number in range(draw(st.integers(0, 7))):
+    for number in range(draw(st.sampled_from([0, 2, 3, 4, 5, 6, 7]))):
         seq += draw(st.sampled_from([1, 1, 1, 2]))
         if running and draw(st.sampled_from([True, False])):
             start = draw(st.sampled_from(running))
