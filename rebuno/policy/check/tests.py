@@ -230,12 +230,28 @@ class ExpressionChecker:
             check_sides(test, facet, other, self._report)
 
     def _known(self, op: Op, name: s.Name, known: s.Known, place: ExpressionScope) -> None:
-        if op is Op.CONTAINS_ANY and any(isinstance(source, s.InputSource) for source in known.sources):
-            message = f"`{name.text}` includes `input`, which `contains any` cannot search"
-            self._report.error(Code.BAD_SOURCE, message, name.span, "make a `known` without `input`")
+        unlisted = self._unlisted(known, set()) if op is Op.CONTAINS_ANY else ""
+        if unlisted:
+            message = f"`{name.text}` includes {unlisted}, which `contains any` cannot search"
+            self._report.error(Code.BAD_SOURCE, message, name.span, f"make a `known` without {unlisted}")
         if not place.knowns:
             message = f"a `known` is not allowed in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")
+
+    def _unlisted(self, known: s.Known, seen: set[str]) -> str:
+        # What of a `known`, or of one that it names as a source, gives values that cannot be listed.
+        seen.add(known.name.text)
+        for source in known.sources:
+            match source:
+                case s.InputSource(path):
+                    return f"`{path.root}`"
+                case s.ResultSource(words=True):
+                    return "`words at`"
+                case s.ListSource(value=s.Name() as name) if name.text not in seen:
+                    named = self._names.peek(name.text)
+                    if isinstance(named, s.Known) and (found := self._unlisted(named, seen)):
+                        return found
+        return ""
 
     def _sort(self, test: s.Test, name: s.Name, sort: str) -> None:
         message = f"`{name.text}` is {sort}; `{test.op.value}` cannot use it"

@@ -52,8 +52,6 @@ def _name(node: Any) -> str | None:
             return "`since` or `within`"
         case s.Sum():
             return "`sum`"
-        case s.ResultSource(words=True):
-            return "`words at`"
         case s.Filled():
             return 'an `f"…"`'
         case s.Approvers(names=names) if any(isinstance(name, s.Name) for name in names):
