@@ -32,16 +32,19 @@ class ExpressionScope:
 
 
 _FACTS: Final = ("args", "input", "target", "agent")
-IN_RULE: Final = ExpressionScope("a rule", _FACTS, free=True, knowns=True)
-IN_KNOWN: Final = ExpressionScope("the `where` of a `known`", (*_FACTS, "item", "result"), free=False, knowns=False)
+IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True, knowns=True)
+IN_KNOWN: Final = ExpressionScope(
+    "the `where` of a `known`", (*_FACTS, "parent", "item", "result"), free=False, knowns=False
+)
 IN_HISTORY: Final = ExpressionScope(
-    "the `where` of a test on history", (*_FACTS, "result", "this"), free=False, knowns=True
+    "the `where` of a test on history", (*_FACTS, "turns", "parent", "result", "this"), free=False, knowns=True
 )
 
 _HOME_OF: Final = {
     "it": "`it` is allowed inside `has (…)` only",
     "item": "`item` is allowed in the `where` of a `known` only",
     "result": "`result` is allowed in a `where` only",
+    "turns": "ask for it in the rule",
     "this": "`this.args` is allowed in the `where` of `after` and `count` only",
 }
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
@@ -168,7 +171,7 @@ class ExpressionChecker:
 
     def _path(self, path: s.Path, place: ExpressionScope) -> None:
         root = path.root
-        if root not in ROOT_WORDS:
+        if root not in ROOT_WORDS and root not in ("turns", "parent"):
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
@@ -181,7 +184,7 @@ class ExpressionChecker:
         elif root not in place.roots:
             help = _HOME_OF[root]
             self._report.error(Code.MISPLACED_ROOT, f"`{root}` is not allowed in {place.called}", path.span, help)
-        elif root in ("target", "agent") and path.parts:
+        elif root in ("target", "agent", "parent") and path.parts:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")

@@ -9,10 +9,10 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
-    r"\b(?:turns|parent|definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone|never"
+    r"\b(?:definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone|never"
     r'|limit|session|approvers)\b|\*|f"'
 )
-_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
+_ROOTS: Final = ("definition", "error", "outer")
 _FACETS: Final = ("key", "word", "mailbox", "amount")
 
 

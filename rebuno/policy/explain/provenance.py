@@ -14,10 +14,12 @@ from rebuno.policy.matcher.paths import many
 from rebuno.policy.matcher.provenance import (
     MAX_KNOWN_VALUES,
     READER_FAILED,
+    FromUser,
     KeyedValues,
     Keys,
     SourceItem,
     as_listed,
+    at_path,
     in_items,
     in_texts,
     incomparable,
@@ -27,7 +29,7 @@ from rebuno.policy.matcher.provenance import (
     searches,
 )
 from rebuno.policy.syntax import tree
-from rebuno.policy.values.json_values import Tri, absent, key_of, shown
+from rebuno.policy.values.json_values import Tri, key_of, shown
 from rebuno.policy.values.tokens import SearchableTexts
 
 Where = Callable[[tree.Expr, SourceItem], Tri]
@@ -113,11 +115,14 @@ class KnownReader:
                 found = held.find(keys)
                 return found, "is in the list" if found else "may be in the list"
             case tree.InputSource(path):
-                texts = SearchableTexts([item for item in many(facts.input, path.parts) if not absent(item)])
+                texts = SearchableTexts(at_path(getattr(facts, path.root), path.parts))
                 found, why = self._in_input(value, keys, texts, fold, facet)
-                if found and facts.parent:
-                    return None, f"{why} what another execution passed on, and so perhaps not the user, as"
-                return found, why
+                if not found or not facts.delegated:
+                    return found, why
+                theirs = SearchableTexts(FromUser(path.parts, path.root).values(facts))
+                if self._in_input(value, keys, theirs, fold, facet)[0]:
+                    return True, f"{why} what the user wrote to the root execution, or a person read, and so in"
+                return None, f"{why} what another execution passed on, and so perhaps not the user, as"
         return False, ""
 
     def _in_input(

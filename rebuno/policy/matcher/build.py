@@ -181,7 +181,7 @@ def _known(
                 found = literal(value, values)
                 listed.extend(found if isinstance(found, list) else [found])
             case tree.InputSource(path):
-                inputs.append(FromInput(path.parts))
+                inputs.append(FromInput(path.parts, path.root))
             case tree.ResultSource(subject, ats, where, words=words):
                 condition = compile_expr(where, names) if where else None
                 about = patterns(subject, values)

@@ -33,7 +33,8 @@ class SourceItem(Facts):
     __slots__ = ("item", "result")
 
     def __init__(self, step: Evidence, facts: Facts) -> None:
-        super().__init__(step.kind, step.target, step.args, agent=facts.agent, input=facts.input, parent=facts.parent)
+        super().__init__(step.kind, step.target, step.args, agent=facts.agent, input=facts.input)
+        self.take_execution(facts)
         self.result = step.result
         self.item: Any = step.result
 
@@ -114,31 +115,60 @@ class KeyedValues:
 
 
 class FromInput:
-    """The source `input`, or `input.path`: the texts and numbers of the input of the execution."""
+    """The source `input`, `input.path` or `turns`: the texts and numbers of what was said to the execution. `root` is
+    the name of the fact."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("parts", "root")
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, root: str = "input") -> None:
         self.parts = parts
+        self.root = root
+
+    def said(self, facts: Facts) -> tuple[Any, ...]:
+        """The facts that `values` reads."""
+        return (getattr(facts, self.root),)
+
+    def values(self, facts: Facts) -> list[Any]:
+        """What the source takes of these facts."""
+        return at_path(getattr(facts, self.root), self.parts)
 
     def texts(self, facts: Facts) -> SearchableTexts:
-        """The texts of the input, read once for each history."""
-        texts: SearchableTexts = _once(facts, (self, "texts"), lambda: self.read(facts.input))
+        """The texts of what was said, read once for each history."""
+        texts: SearchableTexts = _once(
+            facts, (self, "texts"), self.said(facts), lambda: SearchableTexts(self.values(facts))
+        )
         return texts
 
     def held(self, facts: Facts, facet: Facet, context: PathContext, fold: bool) -> KeyedValues:
-        """The values that a facet finds in the input, read once for each history."""
+        """The values that a facet finds in what was said, read once for each history."""
         held: KeyedValues = _once(
             facts,
             (self, "held"),
+            self.said(facts),
             lambda: KeyedValues(in_texts(self.texts(facts), facet, context), fold, partial=self.texts(facts).partial),
         )
         return held
 
-    def read(self, value: Any) -> SearchableTexts:
-        """The texts of an input."""
-        found = many(value, self.parts)
-        return SearchableTexts([element for element in found if not absent(element)])
+
+class FromUser(FromInput):
+    """What counts as the user's word in an execution that another one began, for the source with this path and root:
+    the root's input at the same path, the root's turns, and the arguments that a person read."""
+
+    __slots__ = ()
+
+    def said(self, facts: Facts) -> tuple[Any, ...]:
+        """The facts that `values` reads."""
+        return (facts.root_input, facts.root_turns, facts.read_args)
+
+    def values(self, facts: Facts) -> list[Any]:
+        """What the user wrote, and a person read."""
+        asked = at_path(facts.root_input, self.parts) if self.root == "input" else []
+        return [*asked, *(facts.root_turns or ()), *at_path(facts.read_args, ())]
+
+
+def at_path(said: Any, parts: Parts) -> list[Any]:
+    """The values at a path below a fact, without those that are absent."""
+    return [element for element in many(said, parts) if not absent(element)]
 
 
 def in_texts(texts: SearchableTexts, facet: Facet, context: PathContext) -> Iterator[Any]:
@@ -149,13 +179,14 @@ def in_texts(texts: SearchableTexts, facet: Facet, context: PathContext) -> Iter
         yield from through((facet,), [number], context)
 
 
-def _once(facts: Facts, key: object, make: Callable[[], Any]) -> Any:
+def _once(facts: Facts, key: object, said: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    # What `make` reads of the facts in `said`, once for each history as long as they are the same objects.
     history = facts.history
     if history is None:
         return make()
     kept = history.indexes.get(key)
-    if kept is None or kept[0] is not facts.input:
-        kept = history.indexes[key] = (facts.input, make())
+    if kept is None or any(one is not other for one, other in zip(kept[0], said, strict=True)):
+        kept = history.indexes[key] = (said, make())
     return kept[1]
 
 
@@ -270,7 +301,7 @@ class KnownSet:
     are read already.
     """
 
-    __slots__ = ("context", "facet", "fold", "inputs", "listed", "mentions", "name", "steps")
+    __slots__ = ("context", "facet", "fold", "inputs", "listed", "mentions", "name", "steps", "users")
 
     def __init__(
         self,
@@ -289,6 +320,7 @@ class KnownSet:
         self.fold = fold
         self.listed = KeyedValues((one for value in listed for one in as_listed(value, facet, context)), fold)
         self.inputs = tuple(inputs)
+        self.users = tuple(FromUser(source.parts, source.root) for source in inputs)
         self.steps = tuple(steps)
         self.mentions = Mentions(listed, self._given)
 
@@ -296,8 +328,7 @@ class KnownSet:
         """Whether the value, which must not be absent, is in the set as of the submission.
 
         The answer is maybe for lists, objects, text that is not valid Unicode, and values that are no JSON. It is maybe
-        for a truth value that only the input could hold. If another execution began this one, it is maybe for every
-        value that only the input holds.
+        for a truth value that only the input could hold.
         """
         keys = lookup_keys(value, self.fold)
         if not keys:
@@ -305,13 +336,14 @@ class KnownSet:
         answer = self.listed.find(keys)
         if not answer and self.steps and facts.history is not None:
             answer = _either(answer, self._earlier(value, keys, facts, facts.history))
-        for source in self.inputs:
+        for source, by_user in zip(self.inputs, self.users, strict=True):
             if answer:
                 return True
             found = self._in_input(value, keys, source, facts)
-            # INVARIANT: an input that another execution passed on never gives a certain value: the user may not have
-            # written it.
-            answer = _either(answer, None if found and facts.parent else found)
+            # INVARIANT: what another execution passed on is certain only if the user wrote it as well.
+            if found and facts.delegated and not self._in_input(value, keys, by_user, facts):
+                found = None
+            answer = _either(answer, found)
         return answer
 
     def mentioned(self, value: Any, facts: Facts) -> Tri:
