@@ -29,9 +29,9 @@ def check_known(known: s.Known, names: DefinedNames, tests: ExpressionChecker, r
 
 
 def _input(path: s.Path, report: DiagnosticReport) -> None:
-    if path.root != "input":
+    if path.root not in ("input", "turns"):
         message = f"`{path.root}` is no source of known values"
-        help = "a source is `input`, a list, `result of …` or `approved …`"
+        help = "a source is `input`, `turns`, a list, `result of …` or `approved …`"
         report.error(Code.BAD_SOURCE, message, path.span, help)
 
 

@@ -32,16 +32,19 @@ class ExpressionScope:
 
 
 _FACTS: Final = ("args", "input", "target", "agent")
-IN_RULE: Final = ExpressionScope("a rule", _FACTS, free=True, knowns=True)
-IN_KNOWN: Final = ExpressionScope("the `where` of a `known`", (*_FACTS, "item", "result"), free=False, knowns=False)
+IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True, knowns=True)
+IN_KNOWN: Final = ExpressionScope(
+    "the `where` of a `known`", (*_FACTS, "parent", "item", "result"), free=False, knowns=False
+)
 IN_HISTORY: Final = ExpressionScope(
-    "the `where` of a test on history", (*_FACTS, "result", "this"), free=False, knowns=True
+    "the `where` of a test on history", (*_FACTS, "turns", "parent", "result", "this"), free=False, knowns=True
 )
 
 _HOME_OF: Final = {
     "it": "`it` is allowed inside `has (…)` only",
     "item": "`item` is allowed in the `where` of a `known` only",
     "result": "`result` is allowed in a `where` only",
+    "turns": "ask for it in the rule",
     "this": "`this.args` is allowed in the `where` of `after` and `count` only",
 }
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
@@ -168,7 +171,7 @@ class ExpressionChecker:
 
     def _path(self, path: s.Path, place: ExpressionScope) -> None:
         root = path.root
-        if root not in ROOT_WORDS:
+        if root not in ROOT_WORDS and root not in ("turns", "parent"):
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
@@ -181,7 +184,7 @@ class ExpressionChecker:
         elif root not in place.roots:
             help = _HOME_OF[root]
             self._report.error(Code.MISPLACED_ROOT, f"`{root}` is not allowed in {place.called}", path.span, help)
-        elif root in ("target", "agent") and path.parts:
+        elif root in ("target", "agent", "parent") and path.parts:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
@@ -230,12 +233,28 @@ class ExpressionChecker:
             check_sides(test, facet, other, self._report)
 
     def _known(self, op: Op, name: s.Name, known: s.Known, place: ExpressionScope) -> None:
-        if op is Op.CONTAINS_ANY and any(isinstance(source, s.InputSource) for source in known.sources):
-            message = f"`{name.text}` includes `input`, which `contains any` cannot search"
-            self._report.error(Code.BAD_SOURCE, message, name.span, "make a `known` without `input`")
+        unlisted = self._unlisted(known, set()) if op is Op.CONTAINS_ANY else ""
+        if unlisted:
+            message = f"`{name.text}` includes {unlisted}, which `contains any` cannot search"
+            self._report.error(Code.BAD_SOURCE, message, name.span, f"make a `known` without {unlisted}")
         if not place.knowns:
             message = f"a `known` is not allowed in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")
+
+    def _unlisted(self, known: s.Known, seen: set[str]) -> str:
+        # What of a `known`, or of one that it names as a source, gives values that cannot be listed.
+        seen.add(known.name.text)
+        for source in known.sources:
+            match source:
+                case s.InputSource(path):
+                    return f"`{path.root}`"
+                case s.ResultSource(words=True):
+                    return "`words at`"
+                case s.ListSource(value=s.Name() as name) if name.text not in seen:
+                    named = self._names.peek(name.text)
+                    if isinstance(named, s.Known) and (found := self._unlisted(named, seen)):
+                        return found
+        return ""
 
     def _sort(self, test: s.Test, name: s.Name, sort: str) -> None:
         message = f"`{name.text}` is {sort}; `{test.op.value}` cannot use it"

@@ -9,10 +9,10 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
-    r"\b(?:turns|parent|definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
+    r"\b(?:definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
     r'|limit|session|approvers)\b|f"'
 )
-_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
+_ROOTS: Final = ("definition", "error", "outer")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -47,8 +47,6 @@ def _name(node: Any) -> str | None:
             return "`since` or `within`"
         case s.Sum():
             return "`sum`"
-        case s.ResultSource(words=True):
-            return "`words at`"
         case s.Filled():
             return 'an `f"…"`'
         case s.Approvers(names=names) if any(isinstance(name, s.Name) for name in names):

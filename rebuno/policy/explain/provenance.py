@@ -1,7 +1,7 @@
 """What a `known` set holds, found by reading everything again: slow, plain, and independent of the indexes."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rebuno.policy.explain.mentions import explain_mentions
@@ -14,18 +14,22 @@ from rebuno.policy.matcher.paths import many
 from rebuno.policy.matcher.provenance import (
     MAX_KNOWN_VALUES,
     READER_FAILED,
+    FromUser,
     KeyedValues,
     Keys,
     SourceItem,
     as_listed,
+    at_path,
+    in_items,
     in_texts,
     incomparable,
     index_keys,
     lookup_keys,
     normalised,
+    searches,
 )
 from rebuno.policy.syntax import tree
-from rebuno.policy.values.json_values import Tri, absent, key_of, shown
+from rebuno.policy.values.json_values import Tri, key_of, shown
 from rebuno.policy.values.tokens import SearchableTexts
 
 Where = Callable[[tree.Expr, SourceItem], Tri]
@@ -43,6 +47,16 @@ class GivenValue:
     step: Evidence
     sure: bool
     by: Facet | None
+
+
+@dataclass(slots=True)
+class FiledValues:
+    """The values that earlier steps gave, by the source that took them: those with the same key, each with whether it
+    stands for the key for sure, and the texts of `words at`. With `full` there is something that has no key."""
+
+    by_key: dict[tuple[int, Any], list[tuple[bool, Evidence]]] = field(default_factory=dict)
+    texts: dict[int, list[tuple[SearchableTexts, bool, Evidence]]] = field(default_factory=dict)
+    full: bool = False
 
 
 class KnownReader:
@@ -63,17 +77,18 @@ class KnownReader:
             return None, "which no set of single values can be asked for"
         answer: Tri = False
         doubts: list[str] = []
-        given, full = self._filed(known, facts, fold, facet)
+        filed = self._filed(known, facts, fold, facet)
         for position, source in enumerate(known.sources):
             text = self._text(source)
-            mine = [(key, sure, step) for key, sure, step, at in given if at == position]
-            found, why = self._from(source, value, keys, facts, fold, facet, mine)
+            found, why = self._from(source, value, keys, facts, fold, facet)
+            if isinstance(source, tree.ResultSource | tree.ApprovedSource):
+                found, why = _given_by(filed, position, value, keys, fold)
             if found:
                 return True, f"which {why} {text}"
             if found is None:
                 answer = None
                 doubts.append(f"which {why} {text}")
-        if full:
+        if filed.full:
             answer = None
             doubts.append(
                 f"and `{known.name.text}` holds more than {MAX_KNOWN_VALUES:,} values, or some of another kind"
@@ -90,15 +105,9 @@ class KnownReader:
         return f"`{short(one_line(self._bundle, source.span))}`"
 
     def _from(
-        self,
-        source: tree.KnownSource,
-        value: Any,
-        keys: Keys,
-        facts: Facts,
-        fold: bool,
-        facet: Facet | None,
-        given: list[tuple[Any, bool, Evidence]],
+        self, source: tree.KnownSource, value: Any, keys: Keys, facts: Facts, fold: bool, facet: Facet | None
     ) -> tuple[Tri, str]:
+        # What a list or the input says.
         match source:
             case tree.ListSource(listed):
                 options = _as_list(literal(listed, self._values))
@@ -106,21 +115,20 @@ class KnownReader:
                 found = held.find(keys)
                 return found, "is in the list" if found else "may be in the list"
             case tree.InputSource(path):
-                texts = SearchableTexts([item for item in many(facts.input, path.parts) if not absent(item)])
+                texts = SearchableTexts(at_path(getattr(facts, path.root), path.parts))
                 found, why = self._in_input(value, keys, texts, fold, facet)
-                if found and facts.parent:
-                    return None, f"{why} what another execution passed on, and so perhaps not the user, as"
-                return found, why
-        sure = [step for key, certain, step in given if certain and (key, True) in keys]
-        if sure:
-            return True, f"step {shown(sure[0].target)} (event {sure[0].seq}) gave to"
-        perhaps = any(key == one for key, _, _ in given for one, _ in keys)
-        return (None, "may have been given to") if perhaps else (False, "")
+                if not found or not facts.delegated:
+                    return found, why
+                theirs = SearchableTexts(FromUser(path.parts, path.root).values(facts))
+                if self._in_input(value, keys, theirs, fold, facet)[0]:
+                    return True, f"{why} what the user wrote to the root execution, or a person read, and so in"
+                return None, f"{why} what another execution passed on, and so perhaps not the user, as"
+        return False, ""
 
     def _in_input(
         self, value: Any, keys: Keys, texts: SearchableTexts, fold: bool, facet: Facet | None
     ) -> tuple[Tri, str]:
-        if facet is not None and facet.find is not None:
+        if facet is not None and searches(facet):
             found = KeyedValues(in_texts(texts, facet, self._context), fold, partial=texts.partial).find(keys)
             return found, f"a `{facet.name}` {'is' if found else 'may be'} found in"
         if type(value) is bool or isinstance(value, Reading):
@@ -142,7 +150,8 @@ class KnownReader:
                 for value in _as_list(literal(source.value, self._values)):
                     yield value, True
         for given in self._given(known, facts):
-            yield given.value, given.sure
+            if type(given.value) is not SearchableTexts:
+                yield given.value, given.sure
 
     def _given(self, known: tree.Known, facts: Facts) -> Iterator[GivenValue]:
         # What counts as of the submission.
@@ -154,33 +163,41 @@ class KnownReader:
                 for value, sure, by in self._values_of(source, step, item):
                     yield GivenValue(value, position, step, sure, by)
 
-    def _filed(
-        self, known: tree.Known, facts: Facts, fold: bool, facet: Facet | None
-    ) -> tuple[list[tuple[Any, bool, Evidence, int]], bool]:
-        # The keys of everything that was given, and whether there is something that has none.
-        found: list[tuple[Any, bool, Evidence, int]] = []
-        keys: set[Any] = set()
-        full = False
-        for given in self._given(known, facts):
+    def _filed(self, known: tree.Known, facts: Facts, fold: bool, facet: Facet | None) -> FiledValues:
+        filed = FiledValues()
+        counted: set[Any] = set()
+
+        def counts(one: Any) -> bool:
+            if one not in counted and len(counted) >= MAX_KNOWN_VALUES:
+                filed.full = True
+                return False
+            counted.add(one)
+            return True
+
+        for number, given in enumerate(self._given(known, facts)):
+            if type(given.value) is SearchableTexts and not searches(facet):
+                if counts(("texts", number)):
+                    filed.full |= given.value.partial
+                    filed.texts.setdefault(given.source, []).append((given.value, given.sure, given.step))
+                continue
             if incomparable(given.value, given.by, facet):
-                full = True
+                filed.full = True
                 continue
             for value in normalised(given.value, given.by, facet, self._context):
-                full |= value is READER_FAILED
+                filed.full |= value is READER_FAILED
                 for key, certain in index_keys(value, fold):
-                    if key not in keys and len(keys) >= MAX_KNOWN_VALUES:
-                        full = True
-                        continue
-                    keys.add(key)
-                    found.append((key, given.sure and certain, given.step, given.source))
-        return found, full
+                    if counts(key):
+                        mine = filed.by_key.setdefault((given.source, key), [])
+                        mine.append((given.sure and certain, given.step))
+        return filed
 
     def _values_of(
         self, source: tree.KnownSource, step: Evidence, item: SourceItem
     ) -> Iterator[tuple[Any, bool, Facet | None]]:
         where: tree.Expr | None = None
+        words = False
         match source:
-            case tree.ResultSource(subject, ats, where) if step.succeeded:
+            case tree.ResultSource(subject, ats, where, words=words) if step.succeeded:
                 root = step.result
             case tree.ApprovedSource(subject, ats) if step.approved:
                 root = step.args
@@ -191,12 +208,12 @@ class KnownReader:
         for at in ats:
             chain = chain_of(at.facets)
             for element, value in _with_items(root, at.path.parts):
-                for one in through(chain, [value], self._context):
-                    if index_keys(one, False):
-                        item.look_at(element)
-                        answer = True if where is None else self._where(where, item)
-                        if answer is not False:
-                            yield one, answer is True, chain[0] if chain else None
+                item.look_at(element)
+                values = in_items(through(chain, [value], self._context), words=words)
+                answer = True if where is None or not values else self._where(where, item)
+                if answer is not False:
+                    for one in values:
+                        yield one, answer is True, chain[0] if chain else None
 
     def listed(self, known: tree.Known, facts: Facts) -> list[Any]:
         """The values of the set that can be told one by one, at most fifty; those that the input holds cannot."""
@@ -206,9 +223,39 @@ class KnownReader:
                 for value in _as_list(literal(source.value, self._values)):
                     found.setdefault(key_of(value), value)
         for given in self._given(known, facts):
+            if type(given.value) is SearchableTexts:
+                continue
             value = given.value.json() if isinstance(given.value, Reading) else given.value
             found.setdefault(key_of(value), value)
         return list(found.values())[:MAX_LISTED]
+
+
+def _given_by(filed: FiledValues, position: int, value: Any, keys: Keys, fold: bool) -> tuple[Tri, str]:
+    # What the steps of one source gave.
+    mine = [(key, certain, one) for key, certain in keys for one in filed.by_key.get((position, key), ())]
+    for _, certain, (sure, step) in mine:
+        if sure and certain:
+            return True, f"step {shown(step.target)} (event {step.seq}) gave to"
+    doubt = "may have been given to" if mine else ""
+    for texts, sure, step in filed.texts.get(position, ()):
+        if type(value) is bool or isinstance(value, Reading):
+            doubt = doubt or "is of a kind that cannot be looked for in the texts of"
+            continue
+        found = texts.find(value, fold=fold)
+        if found and sure:
+            return True, f"occurs in what step {shown(step.target)} (event {step.seq}) gave to"
+        if found or (found is None and not texts.partial):
+            doubt = doubt or _perhaps(texts, value, step, sure=sure)
+    return (None, doubt) if doubt else (False, "")
+
+
+def _perhaps(texts: SearchableTexts, value: Any, step: Evidence, *, sure: bool) -> str:
+    there = f"what step {shown(step.target)} (event {step.seq})"
+    if texts.find(value):
+        return f"occurs in {there} may have given to"
+    if sure and texts.find(value, fold=True):
+        return f"occurs, but for upper and lower case, in {there} gave to"
+    return f"may occur in {there} gave to"
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -181,11 +181,11 @@ def _known(
                 found = literal(value, values)
                 listed.extend(found if isinstance(found, list) else [found])
             case tree.InputSource(path):
-                inputs.append(FromInput(path.parts))
-            case tree.ResultSource(subject, ats, where):
+                inputs.append(FromInput(path.parts, path.root))
+            case tree.ResultSource(subject, ats, where, words=words):
                 condition = compile_expr(where, names) if where else None
-                subject_patterns = patterns(subject, values)
-                steps.append(FromSteps(subject_patterns, _places(ats), context, approved=False, where=condition))
+                about = patterns(subject, values)
+                steps.append(FromSteps(about, _places(ats), context, approved=False, where=condition, words=words))
             case tree.ApprovedSource(subject, ats):
                 steps.append(FromSteps(patterns(subject, values), _places(ats), context, approved=True))
     name = known.name.text

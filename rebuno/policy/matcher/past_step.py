@@ -20,7 +20,7 @@ class PastStep(Facts):
 
     def __init__(self, facts: Facts) -> None:
         super().__init__("", "", None, agent=facts.agent, input=facts.input, history=facts.history, as_of=facts.as_of)
-        self.parent = facts.parent
+        self.take_execution(facts)
         self.this = {"args": facts.args}
         self.it = MISSING
         self.result: Any = UNREADABLE
@@ -33,17 +33,21 @@ class PastStep(Facts):
 
 
 def depends_on_submission(where: tree.Expr, lists: Mapping[str, Any]) -> bool:
-    """Whether the answer for one step depends on the submission: through `this`, or through a `known` set, which grows.
-    `lists` are the names that hold values."""
+    """Whether the answer for one step depends on the submission: through `this`, or through a `known` set or `turns`,
+    which grow. `lists` are the names that hold values."""
     tests = _tests(where)
     sets = [test.right for test in tests if isinstance(test.right, tree.Name) and test.right.text not in lists]
-    return bool(sets or submission_paths(where))
+    return bool(sets or _paths(where, "turns") or submission_paths(where))
 
 
 def submission_paths(where: tree.Expr) -> list[tree.Path]:
     """The paths in a `where` that begin at `this`, the submission."""
+    return _paths(where, "this")
+
+
+def _paths(where: tree.Expr, root: str) -> list[tree.Path]:
     sides = [side for test in _tests(where) for side in (test.operand, test.right)]
-    return [path for side in sides if isinstance(side, tree.Operand) for path in side.paths if path.root == "this"]
+    return [path for side in sides if isinstance(side, tree.Operand) for path in side.paths if path.root == root]
 
 
 def leaves_out(paths: Sequence[tree.Path], past: PastStep) -> bool:

@@ -11,7 +11,8 @@ from rebuno.policy.matcher.index import SubjectPattern, matches_any
 from rebuno.policy.matcher.mentions import Mentions
 from rebuno.policy.matcher.operands import through
 from rebuno.policy.matcher.paths import Parts, many, one, split_at_last
-from rebuno.policy.values.json_values import Marker, Tri, absent, key_of
+from rebuno.policy.matcher.words import WordsIndex
+from rebuno.policy.values.json_values import UNREADABLE, Marker, Tri, absent, key_of
 from rebuno.policy.values.tokens import SearchableTexts
 
 # The bound of values in one set. Beyond it a miss is maybe.
@@ -32,7 +33,8 @@ class SourceItem(Facts):
     __slots__ = ("item", "result")
 
     def __init__(self, step: Evidence, facts: Facts) -> None:
-        super().__init__(step.kind, step.target, step.args, agent=facts.agent, input=facts.input, parent=facts.parent)
+        super().__init__(step.kind, step.target, step.args, agent=facts.agent, input=facts.input)
+        self.take_execution(facts)
         self.result = step.result
         self.item: Any = step.result
 
@@ -113,31 +115,60 @@ class KeyedValues:
 
 
 class FromInput:
-    """The source `input`, or `input.path`: the texts and numbers of the input of the execution."""
+    """The source `input`, `input.path` or `turns`: the texts and numbers of what was said to the execution. `root` is
+    the name of the fact."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("parts", "root")
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, root: str = "input") -> None:
         self.parts = parts
+        self.root = root
+
+    def said(self, facts: Facts) -> tuple[Any, ...]:
+        """The facts that `values` reads."""
+        return (getattr(facts, self.root),)
+
+    def values(self, facts: Facts) -> list[Any]:
+        """What the source takes of these facts."""
+        return at_path(getattr(facts, self.root), self.parts)
 
     def texts(self, facts: Facts) -> SearchableTexts:
-        """The texts of the input, read once for each history."""
-        texts: SearchableTexts = _once(facts, (self, "texts"), lambda: self.read(facts.input))
+        """The texts of what was said, read once for each history."""
+        texts: SearchableTexts = _once(
+            facts, (self, "texts"), self.said(facts), lambda: SearchableTexts(self.values(facts))
+        )
         return texts
 
     def held(self, facts: Facts, facet: Facet, context: PathContext, fold: bool) -> KeyedValues:
-        """The values that a facet finds in the input, read once for each history."""
+        """The values that a facet finds in what was said, read once for each history."""
         held: KeyedValues = _once(
             facts,
             (self, "held"),
+            self.said(facts),
             lambda: KeyedValues(in_texts(self.texts(facts), facet, context), fold, partial=self.texts(facts).partial),
         )
         return held
 
-    def read(self, value: Any) -> SearchableTexts:
-        """The texts of an input."""
-        found = many(value, self.parts)
-        return SearchableTexts([element for element in found if not absent(element)])
+
+class FromUser(FromInput):
+    """What counts as the user's word in an execution that another one began, for the source with this path and root:
+    the root's input at the same path, the root's turns, and the arguments that a person read."""
+
+    __slots__ = ()
+
+    def said(self, facts: Facts) -> tuple[Any, ...]:
+        """The facts that `values` reads."""
+        return (facts.root_input, facts.root_turns, facts.read_args)
+
+    def values(self, facts: Facts) -> list[Any]:
+        """What the user wrote, and a person read."""
+        asked = at_path(facts.root_input, self.parts) if self.root == "input" else []
+        return [*asked, *(facts.root_turns or ()), *at_path(facts.read_args, ())]
+
+
+def at_path(said: Any, parts: Parts) -> list[Any]:
+    """The values at a path below a fact, without those that are absent."""
+    return [element for element in many(said, parts) if not absent(element)]
 
 
 def in_texts(texts: SearchableTexts, facet: Facet, context: PathContext) -> Iterator[Any]:
@@ -148,23 +179,25 @@ def in_texts(texts: SearchableTexts, facet: Facet, context: PathContext) -> Iter
         yield from through((facet,), [number], context)
 
 
-def _once(facts: Facts, key: object, make: Callable[[], Any]) -> Any:
+def _once(facts: Facts, key: object, said: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    # What `make` reads of the facts in `said`, once for each history as long as they are the same objects.
     history = facts.history
     if history is None:
         return make()
     kept = history.indexes.get(key)
-    if kept is None or kept[0] is not facts.input:
-        kept = history.indexes[key] = (facts.input, make())
+    if kept is None or any(one is not other for one, other in zip(kept[0], said, strict=True)):
+        kept = history.indexes[key] = (said, make())
     return kept[1]
 
 
 class FromSteps:
     """The source `result of … at … where` or, with `approved`, the arguments that a person approved.
 
-    `paths` are the places after `at`, each with the facets that read it.
+    `paths` are the places after `at`, each with the facets that read it. With `words` the texts there are read as the
+    input is.
     """
 
-    __slots__ = ("approved", "context", "paths", "subject", "where")
+    __slots__ = ("approved", "context", "paths", "subject", "where", "words")
 
     def __init__(
         self,
@@ -174,18 +207,20 @@ class FromSteps:
         *,
         approved: bool,
         where: Where | None = None,
+        words: bool = False,
     ) -> None:
         self.subject = tuple(subject)
         self.paths = tuple((*(split_at_last(parts) or ((), parts)), chain) for parts, chain in paths)
         self.approved = approved
         self.where = where
+        self.words = words
         self.context = context
 
     def values(self, step: Evidence, item: SourceItem) -> Iterator[tuple[Any, Tri, Facet | None]]:
         """The values that one step gives, each with the answer of `where` (yes or maybe) and the facet that read it.
 
         `item` holds the facts of the step, and this call changes it. An absent value, null, a list and an object give
-        nothing.
+        nothing; with `words` the texts and numbers in what is there are one value, a `SearchableTexts`.
         """
         counts = step.approved if self.approved else step.succeeded
         if not counts or not matches_any(self.subject, step.kind, step.target):
@@ -194,7 +229,7 @@ class FromSteps:
         for prefix, rest, chain in self.paths:
             for element in many(root, prefix):
                 item.look_at(element)
-                values = [v for v in through(chain, [one(element, rest)], self.context) if index_keys(v, False)]
+                values = in_items(through(chain, [one(element, rest)], self.context), words=self.words)
                 if not values:
                     continue
                 answer = True if self.where is None else self.where(item)
@@ -203,11 +238,20 @@ class FromSteps:
                         yield value, answer, chain[0] if chain else None
 
 
+def in_items(values: list[Any], *, words: bool) -> list[Any]:
+    """What the values of a source give to a set. With `words` the texts and numbers in them are one value."""
+    if not words:
+        return [value for value in values if index_keys(value, False)]
+    read: list[Any] = [value for value in values if isinstance(value, Reading)]
+    texts = SearchableTexts([v for v in values if v is not UNREADABLE and not absent(v) and not isinstance(v, Reading)])
+    return [*read, texts] if texts.texts or texts.numbers or texts.partial else read
+
+
 class _StepValues:
     """The values of one history so far. `sure` and `possible` map the key of a value to the first event that gave
-    it."""
+    it. `words` are the texts of `words at`, None without any."""
 
-    __slots__ = ("agent", "full_at", "input", "possible", "read", "sure")
+    __slots__ = ("agent", "count", "full_at", "input", "possible", "read", "sure", "words")
 
     def __init__(self, facts: Facts) -> None:
         self.agent = facts.agent
@@ -215,19 +259,33 @@ class _StepValues:
         self.read = 0
         self.sure: dict[Any, int] = {}
         self.possible: dict[Any, int] = {}
+        self.words: WordsIndex | None = None
+        # The number of items with texts.
+        self.count = 0
         # From this event on a miss is maybe.
         self.full_at: int | None = None
 
     def add(self, key: Any, sure: bool, seq: int) -> None:
         """Adds one key of a value."""
-        if (
-            key not in self.sure
-            and key not in self.possible
-            and len(self.sure) + len(self.possible) >= MAX_KNOWN_VALUES
-        ):
+        if key not in self.sure and key not in self.possible and self._full():
             self.doubt(seq)
         else:
             (self.sure if sure else self.possible).setdefault(key, seq)
+
+    def add_words(self, texts: SearchableTexts, sure: bool, seq: int) -> None:
+        """Adds the texts of one item."""
+        if self._full():
+            self.doubt(seq)
+            return
+        self.words = self.words or WordsIndex()
+        self.count += 1
+        for _ in self.words.add(texts, sure, seq):
+            pass
+        if texts.partial:
+            self.doubt(seq)
+
+    def _full(self) -> bool:
+        return len(self.sure) + len(self.possible) + self.count >= MAX_KNOWN_VALUES
 
     def doubt(self, seq: int) -> None:
         """Notes that the set holds an unknown value from this event on."""
@@ -243,7 +301,7 @@ class KnownSet:
     are read already.
     """
 
-    __slots__ = ("context", "facet", "fold", "inputs", "listed", "mentions", "name", "steps")
+    __slots__ = ("context", "facet", "fold", "inputs", "listed", "mentions", "name", "steps", "users")
 
     def __init__(
         self,
@@ -262,6 +320,7 @@ class KnownSet:
         self.fold = fold
         self.listed = KeyedValues((one for value in listed for one in as_listed(value, facet, context)), fold)
         self.inputs = tuple(inputs)
+        self.users = tuple(FromUser(source.parts, source.root) for source in inputs)
         self.steps = tuple(steps)
         self.mentions = Mentions(listed, self._given)
 
@@ -269,22 +328,22 @@ class KnownSet:
         """Whether the value, which must not be absent, is in the set as of the submission.
 
         The answer is maybe for lists, objects, text that is not valid Unicode, and values that are no JSON. It is maybe
-        for a truth value that only the input could hold. If another execution began this one, it is maybe for every
-        value that only the input holds.
+        for a truth value that only the input could hold.
         """
         keys = lookup_keys(value, self.fold)
         if not keys:
             return None
         answer = self.listed.find(keys)
         if not answer and self.steps and facts.history is not None:
-            answer = _either(answer, self._earlier(keys, facts, facts.history))
-        for source in self.inputs:
+            answer = _either(answer, self._earlier(value, keys, facts, facts.history))
+        for source, by_user in zip(self.inputs, self.users, strict=True):
             if answer:
                 return True
             found = self._in_input(value, keys, source, facts)
-            # INVARIANT: an input that another execution passed on never gives a certain value: the user may not have
-            # written it.
-            answer = _either(answer, None if found and facts.parent else found)
+            # INVARIANT: what another execution passed on is certain only if the user wrote it as well.
+            if found and facts.delegated and not self._in_input(value, keys, by_user, facts):
+                found = None
+            answer = _either(answer, found)
         return answer
 
     def mentioned(self, value: Any, facts: Facts) -> Tri:
@@ -293,13 +352,13 @@ class KnownSet:
 
     def _in_input(self, value: Any, keys: Keys, source: FromInput, facts: Facts) -> Tri:
         facet = self.facet
-        if facet is not None and facet.find is not None:
+        if facet is not None and searches(facet):
             return source.held(facts, facet, self.context, self.fold).find(keys)
         if type(value) is bool or isinstance(value, Reading):
             return None
         return source.texts(facts).find(value, fold=self.fold)
 
-    def _earlier(self, keys: Keys, facts: Facts, history: History) -> Tri:
+    def _earlier(self, value: Any, keys: Keys, facts: Facts, history: History) -> Tri:
         seen = self._read(facts, history)
         before = facts.as_of
 
@@ -309,7 +368,12 @@ class KnownSet:
         if any(sure and by_then(seen.sure.get(key)) for key, sure in keys):
             return True
         doubts = any(by_then(seen.sure.get(key)) or by_then(seen.possible.get(key)) for key, _ in keys)
-        return None if doubts or by_then(seen.full_at) else False
+        answer: Tri = None if doubts or by_then(seen.full_at) else False
+        if seen.words is None:
+            return answer
+        if type(value) is bool or isinstance(value, Reading):
+            return None if by_then(seen.words.first) else answer
+        return _either(answer, seen.words.find(value, by_then, fold=self.fold))
 
     def _read(self, facts: Facts, history: History) -> _StepValues:
         seen: _StepValues | None = history.indexes.get(self)
@@ -331,6 +395,9 @@ class KnownSet:
                 yield value, sure is True, by
 
     def _add(self, value: Any, sure: bool, by: Facet | None, seq: int, seen: _StepValues) -> None:
+        if type(value) is SearchableTexts and not searches(self.facet):
+            seen.add_words(value, sure, seq)
+            return
         if incomparable(value, by, self.facet):
             seen.doubt(seq)
             return
@@ -354,7 +421,15 @@ def as_listed(value: Any, facet: Facet | None, context: PathContext) -> Iterator
 
 def normalised(value: Any, by: Facet | None, facet: Facet | None, context: PathContext) -> Iterable[Any]:
     """The values that a value of an earlier step stands for under `facet`; `by` is the facet of the source, if any."""
+    if type(value) is SearchableTexts:
+        read = [] if facet is None else list(in_texts(value, facet, context))
+        return [*read, READER_FAILED] if value.partial else read
     return [value] if facet is None or by is not None else found_in(value, facet, context)
+
+
+def searches(facet: Facet | None) -> bool:
+    """Whether the facet finds its values in texts, so that they are not looked for as words."""
+    return facet is not None and facet.find is not None
 
 
 def incomparable(value: Any, by: Facet | None, facet: Facet | None) -> bool:
