@@ -37,7 +37,10 @@ IN_KNOWN: Final = ExpressionScope(
     "the `where` of a `known`", (*_FACTS, "parent", "item", "result"), free=False, knowns=False
 )
 IN_HISTORY: Final = ExpressionScope(
-    "the `where` of a test on history", (*_FACTS, "turns", "parent", "result", "this"), free=False, knowns=True
+    "the `where` of a test on history",
+    (*_FACTS, "turns", "parent", "result", "error", "this"),
+    free=False,
+    knowns=True,
 )
 
 _HOME_OF: Final = {
@@ -45,8 +48,10 @@ _HOME_OF: Final = {
     "item": "`item` is allowed in the `where` of a `known` only",
     "result": "`result` is allowed in a `where` only",
     "turns": "ask for it in the rule",
-    "this": "`this.args` is allowed in the `where` of `after` and `count` only",
+    "this": "`this.args` is allowed in the `where` of a test on history only",
+    "error": "`error` is allowed in the `where` of a test on history only",
 }
+_OF_ERROR: Final = ("type", "message", "nothing_done")
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
 _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
 _VALUE: Final = {"string": "a string", "number": "a number"}
@@ -171,7 +176,7 @@ class ExpressionChecker:
 
     def _path(self, path: s.Path, place: ExpressionScope) -> None:
         root = path.root
-        if root not in ROOT_WORDS and root not in ("turns", "parent"):
+        if root not in ROOT_WORDS and root not in place.roots and (root not in _HOME_OF or self._names.peek(root)):
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
@@ -186,6 +191,9 @@ class ExpressionChecker:
             self._report.error(Code.MISPLACED_ROOT, f"`{root}` is not allowed in {place.called}", path.span, help)
         elif root in ("target", "agent", "parent") and path.parts:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
+        elif root == "error" and path.parts and not _names_one(path.parts, _OF_ERROR):
+            message = "an error has `type`, `message` and `nothing_done`"
+            self._report.error(Code.BAD_PATH, message, path.span, "write one of them, or `error` alone")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
 
@@ -318,6 +326,10 @@ def _several(path: s.Path) -> str:
     """The first part of a path that stands for several values, as it is written."""
     part = next(part for part in path.parts if isinstance(part, s.Each | s.Values))
     return "`[]`" if isinstance(part, s.Each) else "`.*`"
+
+
+def _names_one(parts: tuple[s.PathPart, ...], names: tuple[str, ...]) -> bool:
+    return len(parts) == 1 and isinstance(parts[0], s.Key) and parts[0].name in names
 
 
 def _words(words: tuple[str, ...]) -> str:

@@ -12,7 +12,7 @@ _HINT: Final = re.compile(
     r"\b(?:definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
     r'|limit|session|approvers)\b|f"'
 )
-_ROOTS: Final = ("definition", "error", "outer")
+_ROOTS: Final = ("definition", "outer")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -41,7 +41,7 @@ def _name(node: Any) -> str | None:
     match node:
         case s.Path(root=root) if root in _ROOTS:
             return f"`{root}`"
-        case s.After() | s.Count() | s.ResultSource() if node.who:
+        case s.ResultSource() | s.Sum() if node.who:
             return f"`{node.who}`"
         case s.After() | s.Count() if node.since or node.within:
             return "`since` or `within`"

@@ -9,7 +9,7 @@ from rebuno.policy.matcher.facts import Evidence, Facts
 from rebuno.policy.matcher.history import compare_counts, count_bound, counts_step
 from rebuno.policy.matcher.index import subject_patterns
 from rebuno.policy.matcher.operands import Block
-from rebuno.policy.matcher.past_step import PastStep, depends_on_submission, leaves_out, submission_paths
+from rebuno.policy.matcher.past_step import PastStep, depends_on_submission, leaves_out, let_in, submission_paths
 from rebuno.policy.matcher.schedule import WEEKDAYS, parse_schedule
 from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
 from rebuno.policy.syntax import tree
@@ -32,6 +32,7 @@ def explain_history(
     past = PastStep(facts)
     open_question = expr.where is not None and leaves_out(submission_paths(expr.where), past)
     for step in _steps(expr.subject, facts, lists):
+        meant = let_in(step, expr.who)
         answer: Tri = True
         if expr.where is not None:
             past.look_at(step)
@@ -39,13 +40,13 @@ def explain_history(
             if past.tests <= MAX_ELEMENT_TESTS:
                 answer = where(expr.where, past, False, Block(None) if anew else None)
             if answer is False and open_question and where(expr.where, past, True, Block(None)) is None:
-                more += 1
+                more += meant is not False
             if anew:
                 facts.tests = past.tests
                 if facts.tests > MAX_ELEMENT_TESTS:
                     return None, f"has too many steps: the bound is {MAX_ELEMENT_TESTS:,} element tests a decision", []
-        if answer is not False:
-            counted.append((step, True if answer and step.succeeded else None))
+        if answer is not False and meant is not False:
+            counted.append((step, True if answer and meant and step.succeeded else None))
     sure = sum(1 for _, counts in counted if counts)
     perhaps, seen = len(counted), [_seen(*one) for one in counted[:MAX_SEEN]]
     answer = compare_counts((sure, perhaps, perhaps + more), *count_bound(expr), negated)
@@ -76,6 +77,7 @@ def _words(most: int, sure: int, more: int) -> str:
 def _seen(step: Evidence, counts: Tri) -> str:
     # A success that counts perhaps is one that the `where` cannot tell to be meant.
     doubt = ", perhaps meant" if step.succeeded and counts is None else ""
+    doubt = ", not let in" if doubt and step.let_in == "" else doubt
     return f"{short(step.target)} ({_status(step)}{doubt})"
 
 

@@ -132,12 +132,12 @@ def _compiled(expr: tree.Expr, names: BundleNames, negated: bool, block: Block |
 def _steps(expr: tree.After | tree.Count, names: BundleNames) -> FreshStepCounter | CachedStepCounter:
     subject = subject_patterns(expr.subject, names.values)
     if expr.where is None:
-        return CachedStepCounter(subject, None)
+        return CachedStepCounter(subject, None, expr.who)
     if depends_on_submission(expr.where, names.values):
         inner = replace(names, changing=OF_THE_STEP)
         where, otherwise = (_compiled(expr.where, inner, negated, Block(None)) for negated in (False, True))
-        return FreshStepCounter(subject, where, otherwise, submission_paths(expr.where))
-    return CachedStepCounter(subject, _compiled(expr.where, names, False))
+        return FreshStepCounter(subject, where, otherwise, submission_paths(expr.where), expr.who)
+    return CachedStepCounter(subject, _compiled(expr.where, names, False), expr.who)
 
 
 def all_of(checks: Sequence[Check]) -> Check:

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.fast_tests import Check
 from rebuno.policy.matcher.index import SubjectPattern, matches_any
-from rebuno.policy.matcher.past_step import PastStep, leaves_out
+from rebuno.policy.matcher.past_step import PastStep, leaves_out, let_in
 from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
@@ -22,7 +22,7 @@ StepCounts = tuple[int, int, int] | None
 
 
 class StepCounter(Protocol):
-    """Counts the earlier steps that match `SUBJECT [where (E)]`."""
+    """Counts the earlier steps that match `[allowed|approved] SUBJECT [where (E)]`."""
 
     def numbers(self, facts: Facts) -> StepCounts:
         """The number of matching steps before the submission."""
@@ -69,11 +69,12 @@ class CachedStepCounter:
     """Counts steps whose match does not depend on the submission. The counts grow with the history. `where` runs once
     when a step starts and once when it has succeeded, each time with its own count of element tests."""
 
-    __slots__ = ("subject", "where")
+    __slots__ = ("subject", "where", "who")
 
-    def __init__(self, subject: Sequence[SubjectPattern], where: Where | None) -> None:
+    def __init__(self, subject: Sequence[SubjectPattern], where: Where | None, who: str = "") -> None:
         self.subject = tuple(subject)
         self.where = where
+        self.who = who
 
     def numbers(self, facts: Facts) -> StepCounts:
         """The number of matching steps before the submission."""
@@ -92,21 +93,27 @@ class CachedStepCounter:
         return sure, perhaps, perhaps
 
     def _answer(self, step: Evidence, facts: Facts) -> Tri:
-        if self.where is None:
-            return True
+        meant = let_in(step, self.who)
+        if self.where is None or meant is False:
+            return meant
         past = PastStep(facts)
         past.look_at(step)
-        return self.where(past)
+        return both(meant, self.where(past))
 
 
 class _Run:
-    """An earlier step: the evidence of its start, and of its success if it has succeeded."""
+    """An earlier step: what is told of it, oldest first."""
 
-    __slots__ = ("first", "success")
+    __slots__ = ("told",)
 
     def __init__(self, step: Evidence) -> None:
-        self.first = step
-        self.success = step if step.succeeded else None
+        self.told = [step]
+
+    def at(self, before: int | None) -> Evidence:
+        """The last that was told of the step before an event; the step started before it."""
+        if before is None or self.told[-1].seq < before:
+            return self.told[-1]
+        return next(step for step in reversed(self.told) if step.seq < before)
 
 
 class _Runs:
@@ -127,8 +134,8 @@ class _Runs:
             self.runs.append(run)
             if step.step:
                 self.by_step[step.step] = run
-        elif step.succeeded:
-            run.success = step
+        else:
+            run.told.append(step)
 
 
 class FreshStepCounter:
@@ -136,15 +143,21 @@ class FreshStepCounter:
     counts as one element test, and the tests of `where` count as inside a block. `otherwise` is the negated `where`;
     `paths` are the paths in `where` that lead into the submission."""
 
-    __slots__ = ("otherwise", "paths", "subject", "where")
+    __slots__ = ("otherwise", "paths", "subject", "where", "who")
 
     def __init__(
-        self, subject: Sequence[SubjectPattern], where: Where, otherwise: Where, paths: Sequence[tree.Path]
+        self,
+        subject: Sequence[SubjectPattern],
+        where: Where,
+        otherwise: Where,
+        paths: Sequence[tree.Path],
+        who: str = "",
     ) -> None:
         self.subject = tuple(subject)
         self.where = where
         self.otherwise = otherwise
         self.paths = tuple(paths)
+        self.who = who
 
     def numbers(self, facts: Facts) -> StepCounts:
         """The number of matching steps before the submission; None beyond the bound of element tests."""
@@ -154,18 +167,18 @@ class FreshStepCounter:
         past.tests = facts.tests
         open_question = leaves_out(self.paths, past)
         for run in self._runs(facts.history):
-            if before is not None and run.first.seq >= before:
+            if before is not None and run.told[0].seq >= before:
                 break
-            success = run.success
-            done = success is not None and (before is None or success.seq < before)
-            past.look_at(success if success is not None and done else run.first)
+            step = run.at(before)
+            meant = let_in(step, self.who)
+            past.look_at(step)
             past.tests += 1
             answer = self.where(past) if past.tests <= MAX_ELEMENT_TESTS else None
-            if answer is not False:
+            if answer is not False and meant is not False:
                 perhaps += 1
-                sure += done and answer is True
-            elif open_question and self.otherwise(past) is None:
-                more += 1
+                sure += step.succeeded and answer is True and meant is True
+            elif answer is False and open_question and self.otherwise(past) is None:
+                more += meant is not False
             facts.tests = past.tests
             if facts.tests > MAX_ELEMENT_TESTS:
                 return None
@@ -208,7 +221,7 @@ def compare_counts(numbers: StepCounts, op: Op, number: int, negated: bool) -> T
         case Op.LE:
             return _below(numbers, number + 1)
         case Op.EQ:
-            return _both(_at_least(numbers, number), _below(numbers, number + 1))
+            return both(_at_least(numbers, number), _below(numbers, number + 1))
         case _:
             return _either(_below(numbers, number), _at_least(numbers, number + 1))
 
@@ -223,7 +236,7 @@ def _below(numbers: tuple[int, int, int], number: int) -> Tri:
     return False if sure >= number else None if at_most >= number else True
 
 
-def _both(one: Tri, other: Tri) -> Tri:
+def both(one: Tri, other: Tri) -> Tri:
     """Kleene's and."""
     return False if one is False or other is False else None if one is None or other is None else True
 

@@ -1,22 +1,29 @@
 """The facts for the `where` of `after` and `count`, and whether its answer depends on the submission."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from rebuno.model.step import StepStatus
 from rebuno.policy.matcher.facts import Evidence, Facts
 from rebuno.policy.matcher.paths import many
 from rebuno.policy.syntax import tree
-from rebuno.policy.values.json_values import MISSING, UNREADABLE, absent
+from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent
 
 # Roots of the paths in a `where` whose values change with every step.
-OF_THE_STEP: Final = frozenset({"args", "result", "target", "it"})
+OF_THE_STEP: Final = frozenset({"args", "result", "target", "error", "it"})
+
+# Types of the errors that the kernel records itself. They do not tell what the step did.
+_OF_THE_KERNEL: Final = re.compile(
+    r"indeterminate|cancelled|policy_revoked|dispatch_exhausted|deadline_exceeded|subagent_\w+"
+)
 
 
 class PastStep(Facts):
-    """The facts for the `where` of a test on history: `args`, `result` and target of an earlier step, and `this`, the
-    submission. All other facts are those of the submission."""
+    """The facts for the `where` of a test on history: `args`, `result`, `error` and target of an earlier step, and
+    `this`, the submission. All other facts are those of the submission."""
 
-    __slots__ = ("result", "this")
+    __slots__ = ("error", "result", "this")
 
     def __init__(self, facts: Facts) -> None:
         super().__init__("", "", None, agent=facts.agent, input=facts.input, history=facts.history, as_of=facts.as_of)
@@ -24,12 +31,37 @@ class PastStep(Facts):
         self.this = {"args": facts.args}
         self.it = MISSING
         self.result: Any = UNREADABLE
+        self.error: Any = UNREADABLE
 
     def look_at(self, step: Evidence) -> None:
         """Makes `step` the current step. A step without a result may have had any effect: tests of its result are
         maybe."""
         self.kind, self.target, self.args = step.kind, step.target, step.args
         self.result = step.result if step.succeeded else UNREADABLE
+        self.error = MISSING if step.succeeded else error_of(step)
+
+
+def error_of(step: Evidence) -> Any:
+    """The error of a step that did not succeed: `{"type", "message", "nothing_done"}`. `UNREADABLE` if the step did not
+    fail, if nobody recorded an error, or if the kernel recorded it: then what the step did is not known."""
+    error = step.error
+    if step.status is not StepStatus.FAILED or type(error) is not dict or "reason" in error:
+        return UNREADABLE
+    kind = error.get("type")
+    if type(kind) is str and _OF_THE_KERNEL.fullmatch(kind):
+        return UNREADABLE
+    done = UNREADABLE if step.nothing_done is None else step.nothing_done
+    return {"type": kind, "message": error.get("message"), "nothing_done": done}
+
+
+def let_in(step: Evidence, who: str) -> Tri:
+    """Whether the step is one of those that `who` (`allowed`, `approved` or empty for both) names. A step that ran
+    though nothing let it in is maybe one of all."""
+    if step.let_in == "":
+        return None
+    if not who:
+        return True
+    return None if step.let_in is None else step.let_in == who
 
 
 def depends_on_submission(where: tree.Expr, lists: Mapping[str, Any]) -> bool:
