@@ -107,7 +107,9 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
 
 def again(given: Facts, **changes: Any) -> Facts:
     """The same submission with other fields, and a history that no policy has read."""
-    fields = {name: getattr(given, name) for name in ("args", "agent", "parent", "input", "history", "as_of")} | changes
+    fields = {
+        name: getattr(given, name) for name in ("args", "agent", "parent", "input", "history", "as_of", "now")
+    } | changes
     if fields["history"] is not None:
         fields["history"] = History(fields["history"].evidence)
     return Facts(given.kind, given.target, fields.pop("args"), **fields)

@@ -12,7 +12,7 @@ _HINT: Final = re.compile(
     r"\b(?:turns|parent|definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone|never"
     r'|limit|session|approvers)\b|\*|f"'
 )
-_ROOTS: Final = ("turns", "parent", "definition", "outer")
+_ROOTS: Final = ("turns", "parent", "definition")
 _FACETS: Final = ("key", "word", "mailbox", "amount")
 
 
@@ -46,12 +46,8 @@ def _name(node: Any) -> str | None:
             return "`.*`"
         case s.Operand(facets=facets) | s.At(facets=facets) if any(name.text in _FACETS for name in facets):
             return "this facet"
-        case s.ResultSource() | s.Sum() if node.who:
+        case s.ResultSource() if node.who:
             return f"`{node.who}`"
-        case s.After() | s.Count() if node.since or node.within:
-            return "`since` or `within`"
-        case s.Sum():
-            return "`sum`"
         case s.ResultSource(words=True):
             return "`words at`"
         case s.Filled():

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from rebuno.policy.matcher.build import names_of
 from rebuno.policy.matcher.index import SubjectPattern, matches_any, subject_patterns
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax import tree
+
+_OF_STEPS: Final = (tree.After, tree.Count, tree.Sum, tree.Since, tree.ResultSource, tree.ApprovedSource)
 
 
 class HistoryDependencies:
@@ -56,6 +58,6 @@ def _subjects(statements: Any) -> Iterator[tree.Subject]:
         if isinstance(node, tuple):
             stack.extend(node)
         elif is_dataclass(node):
-            if isinstance(node, tree.After | tree.Count | tree.ResultSource | tree.ApprovedSource):
+            if isinstance(node, _OF_STEPS):
                 yield node.subject
             stack.extend(getattr(node, field.name) for field in fields(node))
