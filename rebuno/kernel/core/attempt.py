@@ -215,7 +215,7 @@ class Attempt:
             history=self.recorded.history if past is None else past,
             now=self.store.now() if now is None else now,
             parent=self.parent,
-            definition=None if step.definition is None else identity.parse(step.definition.said),
+            definition=None if step.definition is None else step.definition.facts,
         )
 
     def facts(self, known: StepRow, past: History | None = None) -> Facts:
