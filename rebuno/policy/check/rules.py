@@ -77,7 +77,10 @@ def _body(clause: s.Clause, tests: ExpressionChecker, report: DiagnosticReport) 
             for name in names:
                 if isinstance(name, s.Literal) and not str(name.value).strip():
                     report.error(Code.BAD_QUORUM, "an approver without a name", name.span, "write who may decide")
-        case s.Because() | s.Expires() | s.Message():
+        case s.Because(text) | s.Message(text):
+            if isinstance(text, s.Filled):
+                tests.filled(text)
+        case s.Expires():
             pass
         case _:
             assert_never(clause)

@@ -83,6 +83,21 @@ class ExpressionChecker:
                 self._history("during", expr.span, place)
                 check_schedule(schedule, self._report)
 
+    def filled(self, text: s.Filled) -> None:
+        """Checks the paths in an `f"…"`: each gives one value of the submission."""
+        for part in text.parts:
+            if not isinstance(part, s.Path):
+                continue
+            if part.root not in IN_RULE.roots:
+                help = did_you_mean(part.root, IN_RULE.roots) or f"a path starts at {_words(IN_RULE.roots)} here"
+                message = f"`{part.root}` is no value of the submission"
+                self._report.error(Code.BAD_PATH, message, part.span, help)
+            elif part.many:
+                message = f"{_several(part)} stands for several values"
+                self._report.error(Code.BAD_PATH, message, part.span, "name one value, or the whole of them")
+            else:
+                self._path(part, IN_RULE)
+
     # ------------------------------------------------------------ names and history
 
     def _reference(self, name: s.Name, place: ExpressionScope) -> None:
