@@ -10,7 +10,7 @@ from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
     r"\b(?:turns|parent|definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
-    r"|limit|session|approvers)\b"
+    r"|limit|session)\b"
 )
 _ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
 
@@ -49,8 +49,6 @@ def _name(node: Any) -> str | None:
             return "`sum`"
         case s.ResultSource(words=True):
             return "`words at`"
-        case s.Approvers(names=names) if any(isinstance(name, s.Name) for name in names):
-            return "a name of approvers"
         case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
             return "this limit"
         case s.BudgetClause(scope="session"):

@@ -1,6 +1,6 @@
 """Why a submission gets its decision: the reference evaluator over the tree, independent of the compiled closures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE, Decision, Verdict
@@ -60,7 +60,7 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
             trace = _rule(rule, facts, evaluator, reached=decision is None)
             traces.append(trace)
             if trace.outcome is RuleOutcome.DECIDED:
-                decision = _decided(rule, policy, facts)
+                decision = _decided(rule, policy, facts, evaluator.values)
     if decision is None:
         decision = _otherwise(bundle, facts, policy)
     lines = bundle.text.splitlines()
@@ -88,13 +88,13 @@ def _maker(clause: tree.When | tree.Unless, facts: Facts, evaluator: Evaluator) 
     return lambda counted: evaluator.node(clause.expr, facts, negated, counted)
 
 
-def _decided(rule: tree.Rule, policy: Layer, facts: Facts) -> Decision:
+def _decided(rule: tree.Rule, policy: Layer, facts: Facts, values: Mapping[str, Any]) -> Decision:
     texts = {
         type(clause): str(clause.text.value) if isinstance(clause.text, tree.Literal) else ""
         for clause in rule.clauses
         if isinstance(clause, tree.Because | tree.Message)
     }
-    obligation = obligation_of(rule, policy.name)
+    obligation = obligation_of(rule, policy.name, values)
     decision = Decision(
         Verdict(rule.verdict),
         rule.id.text,

@@ -128,7 +128,7 @@ def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Rul
                 message = str(text.value) if isinstance(text, tree.Literal) else ""
             case _:
                 pass  # part of the obligation
-    obligation = obligation_of(rule, bundle)
+    obligation = obligation_of(rule, bundle, names.values)
     decision = Decision(
         Verdict(rule.verdict),
         rule.id.text,
