@@ -81,6 +81,8 @@ TESTS: list[tuple[str, int, str]] = [
     ("bad-path", 11, "args.x == args.y[]"),
     # quantifiers
     ("missing-quantifier", 1, "args.x[] == 1"),
+    ("missing-quantifier", 1, "args.x.* == 1"),
+    ("missing-quantifier", 1, 'key of args == "x"'),
     ("missing-quantifier", 1, "(args.x, args.y) == 1"),
     ("superfluous", 1, "any args.x given"),
     ("superfluous", 1, "args.x == 5 ignoring case"),

@@ -91,6 +91,21 @@ class ExpressionChecker:
                     self._misplaced("during", expr.span, place)
                 check_schedule(schedule, self._report)
 
+    def filled(self, text: s.Filled) -> None:
+        """Checks the paths in an `f"…"`: each gives one value of the submission."""
+        for part in text.parts:
+            if not isinstance(part, s.Path):
+                continue
+            if part.root not in IN_RULE.roots:
+                help = did_you_mean(part.root, IN_RULE.roots) or f"a path starts at {_words(IN_RULE.roots)} here"
+                message = f"`{part.root}` is no value of the submission"
+                self._report.error(Code.BAD_PATH, message, part.span, help)
+            elif part.many:
+                message = f"{_several(part)} stands for several values"
+                self._report.error(Code.BAD_PATH, message, part.span, "name one value, or the whole of them")
+            else:
+                self._path(part, IN_RULE)
+
     # ------------------------------------------------------------ names and history
 
     def _reference(self, name: s.Name, place: ExpressionScope) -> None:
@@ -186,7 +201,7 @@ class ExpressionChecker:
         elif len(operand.paths) > 1:
             why = "there are several paths here"
         elif operand.paths[0].many:
-            why = "`[]` stands for several values"
+            why = f"{_several(operand.paths[0])} stands for several values"
         else:
             return
         self._report.error(Code.MISSING_QUANTIFIER, f"{why}", operand.span, "begin with `any`, `every` or `no`")
@@ -252,7 +267,7 @@ class ExpressionChecker:
         for path in right.paths:
             self._path(path, place)
         many = next((f"`{one.name} of`" for one in chain or () if one.many), "")
-        many = "`[]`" if right.paths[0].many else many
+        many = _several(right.paths[0]) if right.paths[0].many else many
         if many and test.op not in (Op.IN, Op.CONTAINS_ANY):
             message = f"{many} is not allowed on the right of `{test.op.value}`"
             self._report.error(Code.BAD_PATH, message, right.span, "only `in` and `contains any` take several values")
@@ -328,6 +343,12 @@ class ExpressionChecker:
 
 def _names_one(parts: tuple[s.PathPart, ...], names: tuple[str, ...]) -> bool:
     return len(parts) == 1 and isinstance(parts[0], s.Key) and parts[0].name in names
+
+
+def _several(path: s.Path) -> str:
+    """The first part of a path that stands for several values, as it is written."""
+    part = next(part for part in path.parts if isinstance(part, s.Each | s.Values))
+    return "`[]`" if isinstance(part, s.Each) else "`.*`"
 
 
 def _words(words: tuple[str, ...]) -> str:

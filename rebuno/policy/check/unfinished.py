@@ -9,11 +9,10 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
-    r"\b(?:turns|parent|definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone|never"
-    r'|limit|session|approvers)\b|\*|f"'
+    r"\b(?:turns|parent|definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
+    r"|limit|session)\b"
 )
 _ROOTS: Final = ("turns", "parent", "definition")
-_FACETS: Final = ("key", "word", "mailbox", "amount")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -42,18 +41,10 @@ def _name(node: Any) -> str | None:
     match node:
         case s.Path(root=root) if root in _ROOTS:
             return f"`{root}`"
-        case s.Path(parts=parts) if any(isinstance(part, s.Values) for part in parts):
-            return "`.*`"
-        case s.Operand(facets=facets) | s.At(facets=facets) if any(name.text in _FACETS for name in facets):
-            return "this facet"
         case s.ResultSource() if node.who:
             return f"`{node.who}`"
         case s.ResultSource(words=True):
             return "`words at`"
-        case s.Filled():
-            return 'an `f"…"`'
-        case s.Approvers(names=names) if any(isinstance(name, s.Name) for name in names):
-            return "a name of approvers"
         case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
             return "this limit"
         case s.BudgetClause(scope="session"):

@@ -10,7 +10,7 @@ from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.index import SubjectPattern, matches_any
 from rebuno.policy.matcher.mentions import Mentions
 from rebuno.policy.matcher.operands import through
-from rebuno.policy.matcher.paths import Parts, many, one, split_at_each
+from rebuno.policy.matcher.paths import Parts, many, one, split_at_last
 from rebuno.policy.values.json_values import Marker, Tri, absent, key_of
 from rebuno.policy.values.tokens import SearchableTexts
 
@@ -176,7 +176,7 @@ class FromSteps:
         where: Where | None = None,
     ) -> None:
         self.subject = tuple(subject)
-        self.paths = tuple((*(split_at_each(parts) or ((), parts)), chain) for parts, chain in paths)
+        self.paths = tuple((*(split_at_last(parts) or ((), parts)), chain) for parts, chain in paths)
         self.approved = approved
         self.where = where
         self.context = context
