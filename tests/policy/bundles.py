@@ -113,7 +113,9 @@ OF_EXECUTION: Final = (
 
 def again(given: Facts, **changes: Any) -> Facts:
     """The same submission with other fields, and a history that no policy has read."""
-    fields = {name: getattr(given, name) for name in (*OF_EXECUTION, "args", "agent", "input", "history", "as_of")}
+    fields = {
+        name: getattr(given, name) for name in (*OF_EXECUTION, "args", "agent", "input", "history", "as_of", "now")
+    }
     fields |= changes
     if fields["history"] is not None:
         fields["history"] = History(fields["history"].evidence)

@@ -67,7 +67,12 @@ def test_the_error_of_a_step(facts: Facts, missing: Tri, kind: Tri, clean: Tri) 
 
 @pytest.mark.parametrize(
     ("facts", "verdict"),
-    [(ended(), "default"), (ended(FAILED, NOT_FOUND), "again"), (ended(FAILED), "default"), (ended(STARTED), "default")],
+    [
+        (ended(), "default"),
+        (ended(FAILED, NOT_FOUND), "again"),
+        (ended(FAILED), "default"),
+        (ended(STARTED), "default"),
+    ],
 )
 def test_a_look_up_that_found_nobody_may_be_tried_again(facts: Facts, verdict: str) -> None:
     """A step that may have worked is not tried again without a person."""

@@ -8,6 +8,7 @@ from rebuno.policy.check.names import DefinedNames, sort_of
 from rebuno.policy.check.values import check_list, check_pattern, check_regex, check_schedule
 from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.matcher.operands import Block, inherited, lens
+from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.keywords import ROOT_WORDS, TYPE_WORDS, did_you_mean
@@ -43,14 +44,25 @@ IN_HISTORY: Final = ExpressionScope(
     knowns=True,
 )
 
+IN_JOIN: Final = ExpressionScope(
+    "the `where` of a joined step",
+    (*_FACTS, "turns", "parent", "result", "error", "this", "outer"),
+    free=False,
+    knowns=True,
+)
+IN_SUM: Final = ExpressionScope("the `at` of a `sum`", ("args", "result"), free=False, knowns=False)
+OF_THIS: Final = ExpressionScope("what a `sum` adds of this step", ("args",), free=False, knowns=False)
+
 _HOME_OF: Final = {
     "it": "`it` is allowed inside `has (…)` only",
     "item": "`item` is allowed in the `where` of a `known` only",
     "result": "`result` is allowed in a `where` only",
     "turns": "ask for it in the rule",
     "this": "`this.args` is allowed in the `where` of a test on history only",
+    "outer": "`outer` is allowed in the `where` of a joined step only: of `after` or `count` in another one's `where`",
     "error": "`error` is allowed in the `where` of a test on history only",
 }
+_OF_OUTER: Final = ("args", "result", "target")
 _OF_ERROR: Final = ("type", "message", "nothing_done")
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
 _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
@@ -81,15 +93,27 @@ class ExpressionChecker:
                 self.expr(item, place)
             case s.ConditionRef(name):
                 self._reference(name, place)
-            case s.After(subject, where):
-                self._history("after", expr.span, place)
-                self._earlier(subject, where)
-            case s.Count(subject, where):
-                self._history("count", expr.span, place)
-                self._earlier(subject, where)
+            case s.After() | s.Count() | s.Sum():
+                self._past(expr, place)
             case s.During(schedule):
-                self._history("during", expr.span, place)
+                if not place.free:
+                    self._misplaced("during", expr.span, place)
                 check_schedule(schedule, self._report)
+
+    def filled(self, text: s.Filled) -> None:
+        """Checks the paths in an `f"…"`: each gives one value of the submission."""
+        for part in text.parts:
+            if not isinstance(part, s.Path):
+                continue
+            if part.root not in IN_RULE.roots:
+                help = did_you_mean(part.root, IN_RULE.roots) or f"a path starts at {_words(IN_RULE.roots)} here"
+                message = f"`{part.root}` is no value of the submission"
+                self._report.error(Code.BAD_PATH, message, part.span, help)
+            elif part.many:
+                message = f"{_several(part)} stands for several values"
+                self._report.error(Code.BAD_PATH, message, part.span, "name one value, or the whole of them")
+            else:
+                self._path(part, IN_RULE)
 
     # ------------------------------------------------------------ names and history
 
@@ -112,15 +136,32 @@ class ExpressionChecker:
         elif self.owner:
             self._names.mention(self.owner, name)
 
-    def _history(self, word: str, span: s.Span, place: ExpressionScope) -> None:
-        if not place.free:
-            message = f"`{word}` is not allowed in {place.called}"
-            self._report.error(Code.MISPLACED_TEST, message, span, "ask for it beside the test, with `and`")
+    def _misplaced(self, word: str, span: s.Span, place: ExpressionScope) -> None:
+        message = f"`{word}` is not allowed in {place.called}"
+        self._report.error(Code.MISPLACED_TEST, message, span, "ask for it beside the test, with `and`")
 
-    def _earlier(self, subject: s.Subject, where: s.Expr | None) -> None:
-        check_subject(subject, self._names, self._report)
-        if where is not None:
-            self.expr(where, IN_HISTORY)
+    def _past(self, expr: s.Past, place: ExpressionScope) -> None:
+        word = type(expr).__name__.lower()
+        inner = IN_HISTORY if place.free else IN_JOIN
+        if not place.free and (place.called != IN_HISTORY.called or isinstance(expr, s.Sum)):
+            self._misplaced(word, expr.span, place)
+        check_subject(expr.subject, self._names, self._report)
+        if expr.since is not None:
+            check_subject(expr.since.subject, self._names, self._report)
+        for where in wheres(expr):
+            self.expr(where, inner)
+        if isinstance(expr, s.Sum):
+            self._sum(expr)
+
+    def _sum(self, expr: s.Sum) -> None:
+        for at in expr.ats:
+            check_chain(at.facets, self._report)
+            self._path(at.path, IN_SUM)
+        if expr.plus is not None:
+            self._path(expr.plus, OF_THIS)
+            if expr.plus.many:
+                message = "`+` adds one number of this step"
+                self._report.error(Code.BAD_PATH, message, expr.plus.span, "name one argument")
 
     # ------------------------------------------------------------ one test
 
@@ -187,13 +228,16 @@ class ExpressionChecker:
                 help = did_you_mean(root, place.roots) or f"here a path starts at {_words(place.roots)}"
                 self._report.error(Code.UNKNOWN_ROOT, f"no path starts at `{root}`", path.span, help)
         elif root not in place.roots:
-            help = _HOME_OF[root]
+            help = _HOME_OF.get(root) or f"here a path starts at {_words(place.roots)}"
             self._report.error(Code.MISPLACED_ROOT, f"`{root}` is not allowed in {place.called}", path.span, help)
         elif root in ("target", "agent", "parent") and path.parts:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
         elif root == "error" and path.parts and not _names_one(path.parts, _OF_ERROR):
             message = "an error has `type`, `message` and `nothing_done`"
             self._report.error(Code.BAD_PATH, message, path.span, "write one of them, or `error` alone")
+        elif root == "outer" and not (path.parts and _names_one(path.parts[:1], _OF_OUTER)):
+            message = "`outer` has `args`, `result` and `target`"
+            self._report.error(Code.BAD_PATH, message, path.span, "write `outer.args` and what you need of it")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
 
@@ -322,14 +366,14 @@ class ExpressionChecker:
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
 
 
+def _names_one(parts: tuple[s.PathPart, ...], names: tuple[str, ...]) -> bool:
+    return len(parts) == 1 and isinstance(parts[0], s.Key) and parts[0].name in names
+
+
 def _several(path: s.Path) -> str:
     """The first part of a path that stands for several values, as it is written."""
     part = next(part for part in path.parts if isinstance(part, s.Each | s.Values))
     return "`[]`" if isinstance(part, s.Each) else "`.*`"
-
-
-def _names_one(parts: tuple[s.PathPart, ...], names: tuple[str, ...]) -> bool:
-    return len(parts) == 1 and isinstance(parts[0], s.Key) and parts[0].name in names
 
 
 def _words(words: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
 from rebuno.policy.analysis.tool_schemas import ArgumentSchema, ToolSchema, argument_schema, names_at, optional
 from rebuno.policy.check.rules import shown_path
+from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
 from rebuno.policy.syntax.keywords import did_you_mean
@@ -61,8 +62,11 @@ def _earlier(expr: s.Expr) -> Iterator[s.Subject]:
     stack = [expr]
     while stack:
         found = stack.pop()
-        if isinstance(found, s.After | s.Count):
+        if isinstance(found, s.After | s.Count | s.Sum):
             yield found.subject
+            if found.since is not None:
+                yield found.since.subject
+            stack.extend(wheres(found))
         elif isinstance(found, s.And | s.Or):
             stack.extend(found.items)
         elif isinstance(found, s.Not):

@@ -8,11 +8,8 @@ from typing import Any, Final
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
-_HINT: Final = re.compile(
-    r"\b(?:definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
-    r'|limit|session|approvers)\b|f"'
-)
-_ROOTS: Final = ("definition", "outer")
+_HINT: Final = re.compile(r"\b(?:definition|words|allowed|approved|zone|never|limit|session)\b")
+_ROOTS: Final = ("definition",)
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -41,16 +38,8 @@ def _name(node: Any) -> str | None:
     match node:
         case s.Path(root=root) if root in _ROOTS:
             return f"`{root}`"
-        case s.ResultSource() | s.Sum() if node.who:
+        case s.ResultSource() if node.who:
             return f"`{node.who}`"
-        case s.After() | s.Count() if node.since or node.within:
-            return "`since` or `within`"
-        case s.Sum():
-            return "`sum`"
-        case s.Filled():
-            return 'an `f"…"`'
-        case s.Approvers(names=names) if any(isinstance(name, s.Name) for name in names):
-            return "a name of approvers"
         case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
             return "this limit"
         case s.BudgetClause(scope="session"):

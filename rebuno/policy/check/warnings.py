@@ -6,6 +6,7 @@ from typing import Final
 from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
 from rebuno.policy.analysis.implication import CountedCondition
 from rebuno.policy.check.weak_tests import check_allow, check_deny, warn_plain
+from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import Op
@@ -131,7 +132,7 @@ def _parts(expr: s.Expr) -> tuple[s.Expr, ...]:
             return items
         case s.Not(item):
             return (item,)
-        case s.After(_, where) | s.Count(_, where) if where is not None:
-            return (where,)
+        case s.After() | s.Count() | s.Sum():
+            return tuple(wheres(expr))
         case _:
             return ()

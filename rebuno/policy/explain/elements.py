@@ -14,9 +14,10 @@ _LONGEST_KEY = 40
 
 
 def element_names(
-    operand: tree.Operand, chain: Sequence[Facet], facts: Any, context: PathContext, *, apart: bool
+    operand: tree.Operand, chain: Sequence[Facet], facts: Any, context: PathContext, count: int
 ) -> list[str] | None:
-    """A name for each element of an operand, in the order of `values_of`; None for an operand without `.*`."""
+    """A name for each of the `count` elements that a quantifier tests, in the order of `values_of`. None for an operand
+    without `.*`, if all its paths are left out, and beyond the bound of what facets read."""
     if not any(isinstance(part, tree.Values) for path in operand.paths for part in path.parts):
         return None
     names: list[str] = []
@@ -24,9 +25,9 @@ def element_names(
         root = getattr(facts, path.root)
         if len(operand.paths) > 1 and left_out(root, path.parts):
             continue
-        for name, value in _walk(path, root, apart=apart and splits(chain)):
+        for name, value in _walk(path, root, apart=splits(chain)):
             names += [name] * len(through(chain, [value], context))
-    return names
+    return names if len(names) == count else None
 
 
 def _walk(path: tree.Path, root: Any, *, apart: bool) -> Iterator[tuple[str, Any]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rebuno.policy.explain.elements import element_names
-from rebuno.policy.explain.history import explain_history, explain_time
+from rebuno.policy.explain.history import HistoryReader, explain_time
 from rebuno.policy.explain.provenance import KnownReader
 from rebuno.policy.explain.trace import TraceAnswer, TraceNode
 from rebuno.policy.explain.wording import MAX_SEEN, absence, note, one_line, short, state, unreadable, verb, visible
@@ -65,6 +65,7 @@ class Evaluator:
             elif isinstance(statement, tree.Known):
                 self.known[statement.name.text] = statement
         self.context = path_context(bundle)
+        self.history = HistoryReader(self.values, self.context, self._where)
         self.reader = KnownReader(
             bundle, self.values, self.context, lambda expr, item: answer_of(self.node(expr, item))
         )
@@ -101,14 +102,26 @@ class Evaluator:
             return TraceNode(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
         if isinstance(expr, tree.During):
             answer, why, seen = explain_time(expr, facts, negated)
-        elif isinstance(expr, tree.After | tree.Count):
-            answer, why, seen = explain_history(expr, facts, self.values, self._where, negated)
+        elif isinstance(expr, tree.After | tree.Count | tree.Sum):
+            answer, why, seen = self.history.explain(expr, facts, negated)
         else:
             raise AssertionError(f"no evaluation for {type(expr).__name__}")
         return TraceNode(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
 
     def _where(self, expr: tree.Expr, past: Facts, negated: bool, block: Block | None) -> Tri:
-        return answer_of(self.node(expr, past, negated, block=block))
+        # Only the answer is wanted, so what stands after the part that settles it is left out.
+        if isinstance(expr, tree.Not):
+            return self._where(expr.item, past, not negated, block)
+        if not isinstance(expr, tree.And | tree.Or):
+            return answer_of(self.node(expr, past, negated, block=block))
+        both = isinstance(expr, tree.And) is not negated
+        answer: Tri = both
+        for item in expr.items:
+            here = self._where(item, past, negated, block)
+            if here is (not both):
+                return here
+            answer = None if here is None else answer
+        return answer
 
     def _maker(self, expr: tree.Expr, facts: Facts, negated: bool, block: Block | None) -> Callable[[bool], TraceNode]:
         return lambda counted: self.node(expr, facts, negated, counted, block)
@@ -138,7 +151,7 @@ class Evaluator:
         facts.tests += len(values) * self._weight(test, right)
         if facts.tests > MAX_ELEMENT_TESTS:
             return None, f"{name} {_TOO_MANY}", seen
-        names = element_names(test.operand, look.chain, facts, self.context, apart=True)
+        names = element_names(test.operand, look.chain, facts, self.context, len(values))
         elements = ["the element"] * len(values) if names is None else [f"`{element}`" for element in names]
         found = [
             self._element(test, element, value, right, look, facts, flipped)
@@ -168,7 +181,7 @@ class Evaluator:
         shown: list[TraceNode] = []
         answer: Tri = every
         why = ""
-        names = element_names(test.operand, look.chain, facts, self.context, apart=True)
+        names = element_names(test.operand, look.chain, facts, self.context, len(values))
         for at, value in enumerate(values):
             facts.it = value
             node = self.node(inner, facts, flipped, counted, Block(look.facet))

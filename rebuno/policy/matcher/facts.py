@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rebuno.model.decision import Decision
 from rebuno.model.step import StepStatus
 from rebuno.policy.values.json_values import MISSING, Marker
 
@@ -114,10 +115,10 @@ class Facts:
     execution began this execution; without a value it is true if there is a `parent`. Then `root_input` and
     `root_turns` are those of the root execution as they stood at the delegating step, with the times `root_input_at`
     and `root_turn_times`, and `read_args` are the arguments of that step if a person read and granted it, else
-    `MISSING`. `definition` is `{"server", "name", "digest"}` of the tool, None without one. `history` is None if
-    nothing happened yet. `as_of` is the event number at which the history ends (exclusive), None for the whole
-    history. `now` is the time of the submission in seconds since 1970, None without a clock. Rules cannot distinguish
-    two `Facts` with equal fields.
+    `MISSING`. `definition` is `{"server", "name", "digest"}` of the tool, None without one. `workdir` is the folder of
+    the session, empty without one. `history` is None if nothing happened yet. `as_of` is the event number at which the
+    history ends (exclusive), None for the whole history. `now` is the time of the submission in seconds since 1970,
+    None without a clock. Rules cannot distinguish two `Facts` with equal fields.
 
     INVARIANT: the facts of one history give the same object for an equal `input`, `root_input`, `turns` and so on, so
     that what was read of it once can be found again.
@@ -129,6 +130,7 @@ class Facts:
         "as_of",
         "definition",
         "delegated",
+        "doubted",
         "history",
         "input",
         "input_at",
@@ -146,6 +148,7 @@ class Facts:
         "tests",
         "turn_times",
         "turns",
+        "workdir",
     )
 
     def __init__(
@@ -170,6 +173,7 @@ class Facts:
         root_turn_times: Sequence[float | None] = (),
         read_args: Any = MISSING,
         definition: Any = None,
+        workdir: str = "",
     ) -> None:
         self.kind = kind
         self.target = target
@@ -191,8 +195,11 @@ class Facts:
         self.root_turn_times = root_turn_times
         self.read_args = read_args
         self.definition = definition
+        self.workdir = workdir
         # The number of elements tested so far in this decision. `decide` resets it to 0.
         self.tests = 0
+        # The decisions of the layers whose rule fired on a maybe.
+        self.doubted: tuple[Decision, ...] = ()
         # The values that facets have read in this decision. `decide` clears them.
         self.readings: dict[int, list[Any]] | None = None
         # The current element of a block. The block sets it before a test reads it.

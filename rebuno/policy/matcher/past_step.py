@@ -13,6 +13,9 @@ from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent
 # Roots of the paths in a `where` whose values change with every step.
 OF_THE_STEP: Final = frozenset({"args", "result", "target", "error", "it"})
 
+# Roots of the paths in a `where` whose values change from one submission, or from one enclosing step, to the next.
+_CHANGING: Final = frozenset({"this", "outer", "turns"})
+
 # Types of the errors that the kernel records itself. They do not tell what the step did.
 _OF_THE_KERNEL: Final = re.compile(
     r"indeterminate|cancelled|policy_revoked|dispatch_exhausted|deadline_exceeded|subagent_\w+"
@@ -21,14 +24,22 @@ _OF_THE_KERNEL: Final = re.compile(
 
 class PastStep(Facts):
     """The facts for the `where` of a test on history: `args`, `result`, `error` and target of an earlier step, and
-    `this`, the submission. All other facts are those of the submission."""
+    `this`, the submission. In the `where` of a joined step, `outer` is the step of the enclosing test. All other facts
+    are those of the submission."""
 
-    __slots__ = ("error", "result", "this")
+    __slots__ = ("error", "outer", "result", "this")
 
     def __init__(self, facts: Facts) -> None:
         super().__init__("", "", None, agent=facts.agent, input=facts.input, history=facts.history, as_of=facts.as_of)
         self.take_execution(facts)
-        self.this = {"args": facts.args}
+        self.now = facts.now
+        self.this: Any
+        self.outer: Any = MISSING
+        if isinstance(facts, PastStep):
+            self.this = facts.this
+            self.outer = {"args": facts.args, "result": facts.result, "target": facts.target}
+        else:
+            self.this = {"args": facts.args}
         self.it = MISSING
         self.result: Any = UNREADABLE
         self.error: Any = UNREADABLE
@@ -65,21 +76,16 @@ def let_in(step: Evidence, who: str) -> Tri:
 
 
 def depends_on_submission(where: tree.Expr, lists: Mapping[str, Any]) -> bool:
-    """Whether the answer for one step depends on the submission: through `this`, or through a `known` set or `turns`,
-    which grow. `lists` are the names that hold values."""
-    tests = _tests(where)
+    """Whether the answer for one step depends on the submission: through `this` or the step of the enclosing test, or
+    through what grows: the user's turns, a `known` set, other steps. `lists` are the names that hold values."""
+    tests, pasts = _parts(where)
     sets = [test.right for test in tests if isinstance(test.right, tree.Name) and test.right.text not in lists]
-    return bool(sets or _paths(where, "turns") or submission_paths(where))
+    return bool(pasts or sets) or any(path.root in _CHANGING for path in _paths(tests))
 
 
 def submission_paths(where: tree.Expr) -> list[tree.Path]:
-    """The paths in a `where` that begin at `this`, the submission."""
-    return _paths(where, "this")
-
-
-def _paths(where: tree.Expr, root: str) -> list[tree.Path]:
-    sides = [side for test in _tests(where) for side in (test.operand, test.right)]
-    return [path for side in sides if isinstance(side, tree.Operand) for path in side.paths if path.root == root]
+    """The paths in a `where` that begin at `this`, the submission; also those in a joined step's."""
+    return [path for path in _paths(_parts(where)[0]) if path.root == "this"]
 
 
 def leaves_out(paths: Sequence[tree.Path], past: PastStep) -> bool:
@@ -87,8 +93,15 @@ def leaves_out(paths: Sequence[tree.Path], past: PastStep) -> bool:
     return any(absent(value) for path in paths for value in many(past.this, path.parts))
 
 
-def _tests(where: tree.Expr) -> list[tree.Test]:
+def _paths(tests: Sequence[tree.Test]) -> list[tree.Path]:
+    sides = [side for test in tests for side in (test.operand, test.right)]
+    return [path for side in sides if isinstance(side, tree.Operand) for path in side.paths]
+
+
+def _parts(where: tree.Expr) -> tuple[list[tree.Test], list[tree.Past]]:
+    """The tests in a `where`, also those of joined steps, and its tests on history."""
     tests: list[tree.Test] = []
+    pasts: list[tree.Past] = []
     waiting = [where]
     while waiting:
         expr = waiting.pop()
@@ -100,6 +113,15 @@ def _tests(where: tree.Expr) -> list[tree.Test]:
             case tree.Test(block=block):
                 tests.append(expr)
                 waiting += [] if block is None else [block]
+            case tree.After() | tree.Count() | tree.Sum():
+                pasts.append(expr)
+                waiting += wheres(expr)
             case _:
                 pass  # the checker allows no other expression there
-    return tests
+    return tests, pasts
+
+
+def wheres(expr: tree.Past) -> list[tree.Expr]:
+    """The conditions of a test on history: its own and that of its `since`."""
+    both = (expr.where, expr.since.where if expr.since is not None else None)
+    return [where for where in both if where is not None]
