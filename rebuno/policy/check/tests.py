@@ -31,7 +31,7 @@ class ExpressionScope:
         return replace(self, roots=roots, block=Block(facet))
 
 
-_FACTS: Final = ("args", "input", "target", "agent")
+_FACTS: Final = ("args", "input", "target", "agent", "definition")
 IN_RULE: Final = ExpressionScope("a rule", _FACTS, free=True, knowns=True)
 IN_KNOWN: Final = ExpressionScope("the `where` of a `known`", (*_FACTS, "item", "result"), free=False, knowns=False)
 IN_HISTORY: Final = ExpressionScope(
@@ -44,6 +44,7 @@ _HOME_OF: Final = {
     "result": "`result` is allowed in a `where` only",
     "this": "`this.args` is allowed in the `where` of `after` and `count` only",
 }
+_DEFINITION: Final = ("server", "name", "digest")
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
 _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
 _VALUE: Final = {"string": "a string", "number": "a number"}
@@ -183,7 +184,7 @@ class ExpressionChecker:
 
     def _path(self, path: s.Path, place: ExpressionScope) -> None:
         root = path.root
-        if root not in ROOT_WORDS:
+        if root not in ROOT_WORDS and root not in place.roots:
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
@@ -200,6 +201,11 @@ class ExpressionChecker:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
+        elif root == "definition" and path.parts and not _of_definition(path.parts):
+            word = path.parts[0].name if isinstance(path.parts[0], s.Key) and len(path.parts) == 1 else ""
+            help = did_you_mean(word, _DEFINITION) or f"write `definition.{_DEFINITION[0]}`"
+            message = f"`definition` has {_words(_DEFINITION)}, each a string"
+            self._report.error(Code.BAD_PATH, message, path.span, help)
 
     def _type(self, test: s.Test) -> None:
         if isinstance(test.right, s.Literal) and str(test.right.value) not in TYPE_WORDS:
@@ -308,6 +314,10 @@ class ExpressionChecker:
         ):
             message = "`ignoring case` has no effect without a string"
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
+
+
+def _of_definition(parts: tuple[s.PathPart, ...]) -> bool:
+    return len(parts) == 1 and isinstance(parts[0], s.Key) and parts[0].name in _DEFINITION
 
 
 def _several(path: s.Path) -> str:

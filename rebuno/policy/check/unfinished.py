@@ -9,10 +9,10 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
-    r"\b(?:turns|parent|definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
+    r"\b(?:turns|parent|error|outer|allowed|approved|words|sum|since|within|zone|never"
     r"|limit|session)\b"
 )
-_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
+_ROOTS: Final = ("turns", "parent", "error", "outer")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
