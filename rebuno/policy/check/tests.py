@@ -32,7 +32,7 @@ class ExpressionScope:
         return replace(self, roots=roots, block=Block(facet))
 
 
-_FACTS: Final = ("args", "input", "target", "agent")
+_FACTS: Final = ("args", "input", "target", "agent", "definition")
 IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True, knowns=True)
 IN_KNOWN: Final = ExpressionScope(
     "the `where` of a `known`", (*_FACTS, "parent", "item", "result"), free=False, knowns=False
@@ -64,6 +64,7 @@ _HOME_OF: Final = {
 }
 _OF_OUTER: Final = ("args", "result", "target")
 _OF_ERROR: Final = ("type", "message", "nothing_done")
+_DEFINITION: Final = ("server", "name", "digest")
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
 _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
 _VALUE: Final = {"string": "a string", "number": "a number"}
@@ -240,6 +241,11 @@ class ExpressionChecker:
             self._report.error(Code.BAD_PATH, message, path.span, "write `outer.args` and what you need of it")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
+        elif root == "definition" and path.parts and not _names_one(path.parts, _DEFINITION):
+            word = path.parts[0].name if isinstance(path.parts[0], s.Key) and len(path.parts) == 1 else ""
+            help = did_you_mean(word, _DEFINITION) or f"write `definition.{_DEFINITION[0]}`"
+            message = f"`definition` has {_words(_DEFINITION)}, each a string"
+            self._report.error(Code.BAD_PATH, message, path.span, help)
 
     def _type(self, test: s.Test) -> None:
         if isinstance(test.right, s.Literal) and str(test.right.value) not in TYPE_WORDS:

@@ -8,8 +8,8 @@ from typing import Any, Final
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
-_HINT: Final = re.compile(r"\b(?:definition|words|allowed|approved|zone|never|limit|session)\b")
-_ROOTS: Final = ("definition",)
+_HINT: Final = re.compile(r"\b(?:words|allowed|approved|zone|never|limit|session)\b")
+_ROOTS: Final = ()
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
