@@ -2,7 +2,7 @@
 
 from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.check.facets import check_directory
-from rebuno.policy.check.known import check_known
+from rebuno.policy.check.known import check_known, check_order
 from rebuno.policy.check.names import DefinedNames, check_ids
 from rebuno.policy.check.reach import check_reach
 from rebuno.policy.check.rules import check_rule
@@ -47,6 +47,7 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
                 pass
             case s.NamedLimit() | s.Never():
                 pass
+    check_order(bundle, report)
     order = names.circles()
     check_size(_sound(bundle, report), order, report)
     rest = _sound(bundle, report)

@@ -35,7 +35,7 @@ class ExpressionScope:
 _FACTS: Final = ("args", "input", "target", "agent", "definition")
 IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True, knowns=True)
 IN_KNOWN: Final = ExpressionScope(
-    "the `where` of a `known`", (*_FACTS, "parent", "item", "result"), free=False, knowns=False
+    "the `where` of a `known`", (*_FACTS, "turns", "parent", "item", "result"), free=False, knowns=True
 )
 IN_HISTORY: Final = ExpressionScope(
     "the `where` of a test on history",
@@ -57,7 +57,6 @@ _HOME_OF: Final = {
     "it": "`it` is allowed inside `has (…)` only",
     "item": "`item` is allowed in the `where` of a `known` only",
     "result": "`result` is allowed in a `where` only",
-    "turns": "ask for it in the rule",
     "this": "`this.args` is allowed in the `where` of a test on history only",
     "outer": "`outer` is allowed in the `where` of a joined step only: of `after` or `count` in another one's `where`",
     "error": "`error` is allowed in the `where` of a test on history only",
@@ -291,7 +290,7 @@ class ExpressionChecker:
             check_sides(test, facet, other, self._report)
 
     def _known(self, op: Op, name: s.Name, known: s.Known, place: ExpressionScope) -> None:
-        unlisted = self._unlisted(known, set()) if op is Op.CONTAINS_ANY else ""
+        unlisted = self._unlisted(known) if op is Op.CONTAINS_ANY else ""
         if unlisted:
             message = f"`{name.text}` includes {unlisted}, which `contains any` cannot search"
             self._report.error(Code.BAD_SOURCE, message, name.span, f"make a `known` without {unlisted}")
@@ -299,19 +298,20 @@ class ExpressionChecker:
             message = f"a `known` is not allowed in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")
 
-    def _unlisted(self, known: s.Known, seen: set[str]) -> str:
+    def _unlisted(self, known: s.Known) -> str:
         # What of a `known`, or of one that it names as a source, gives values that cannot be listed.
-        seen.add(known.name.text)
-        for source in known.sources:
-            match source:
-                case s.InputSource(path):
-                    return f"`{path.root}`"
-                case s.ResultSource(words=True):
-                    return "`words at`"
-                case s.ListSource(value=s.Name() as name) if name.text not in seen:
-                    named = self._names.peek(name.text)
-                    if isinstance(named, s.Known) and (found := self._unlisted(named, seen)):
-                        return found
+        seen, waiting = {known.name.text}, [known]
+        while waiting:
+            for source in waiting.pop().sources:
+                match source:
+                    case s.InputSource(path):
+                        return f"`{path.root}`"
+                    case s.ResultSource(words=True):
+                        return "`words at`"
+                    case s.ListSource(value=s.Name(name)) if name not in seen:
+                        seen.add(name)
+                        named = self._names.peek(name)
+                        waiting += [named] if isinstance(named, s.Known) else []
         return ""
 
     def _sort(self, test: s.Test, name: s.Name, sort: str) -> None:

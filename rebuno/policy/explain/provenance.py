@@ -8,10 +8,11 @@ from rebuno.policy.explain.mentions import explain_mentions
 from rebuno.policy.explain.wording import one_line, short
 from rebuno.policy.facets.reading import Facet, PathContext, Reading
 from rebuno.policy.matcher.facts import Evidence, Facts
+from rebuno.policy.matcher.growing import MAX_ITEMS
 from rebuno.policy.matcher.index import matches_any, subject_patterns
 from rebuno.policy.matcher.operands import chain_of, literal, through
 from rebuno.policy.matcher.paths import many
-from rebuno.policy.matcher.provenance import (
+from rebuno.policy.matcher.sources import (
     MAX_KNOWN_VALUES,
     READER_FAILED,
     FromUser,
@@ -28,6 +29,7 @@ from rebuno.policy.matcher.provenance import (
     normalised,
     searches,
 )
+from rebuno.policy.matcher.standing import asks_what_grows, stands_on, with_named
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import Tri, key_of, shown
 from rebuno.policy.values.tokens import SearchableTexts
@@ -60,13 +62,26 @@ class FiledValues:
 
 
 class KnownReader:
-    """Reads the `known` sets of one bundle for one submission. `where` evaluates a condition on an item."""
+    """Reads the `known` sets of one bundle for one submission. `where` evaluates a condition on an item. What was read
+    of a set is kept, as the `where` of another set may ask for each of its items."""
 
     def __init__(self, bundle: tree.Bundle, values: Mapping[str, Any], context: PathContext, where: Where) -> None:
         self._bundle = bundle
         self._values = values
         self._context = context
         self._where = where
+        self._sets = {line.name.text: line for line in bundle.statements if isinstance(line, tree.Known)}
+        self._kept: dict[tuple[Any, ...], Any] = {}
+
+    def _once(self, facts: Facts, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        # The facts of the items in one submission differ in what no set asks for, and in the event.
+        key = (*key, facts.as_of, facts.agent, id(facts.history), id(facts.input), id(facts.turns))
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def _sources(self, known: tree.Known) -> list[tree.KnownSource]:
+        return [source for _, source in with_named(known, self._sets)]
 
     def contains(
         self, known: tree.Known, value: Any, facts: Facts, fold: bool, facet: Facet | None = None
@@ -78,7 +93,7 @@ class KnownReader:
         answer: Tri = False
         doubts: list[str] = []
         filed = self._filed(known, facts, fold, facet)
-        for position, source in enumerate(known.sources):
+        for position, source in enumerate(self._sources(known)):
             text = self._text(source)
             found, why = self._from(source, value, keys, facts, fold, facet)
             if isinstance(source, tree.ResultSource | tree.ApprovedSource):
@@ -98,7 +113,7 @@ class KnownReader:
         return False, f"which occurs in {self._nowhere(known)}"
 
     def _nowhere(self, known: tree.Known) -> str:
-        looked = [self._text(source) for source in known.sources]
+        looked = [self._text(source) for source in self._sources(known)]
         return f"{looked[0]} not at all" if len(looked) == 1 else f"neither {' nor '.join(looked)}"
 
     def _text(self, source: tree.KnownSource) -> str:
@@ -141,11 +156,14 @@ class KnownReader:
 
     def mentions(self, known: tree.Known, value: Any, facts: Facts, place: str) -> tuple[Tri, str]:
         """Whether a text, which is there, holds a value of the set, and why; `place` says where the text stands."""
-        return explain_mentions(known.name.text, self._told(known, facts), value, place)
+        found, why = explain_mentions(known.name.text, self._told(known, facts), value, place)
+        if found is not False or not self._full(known, facts):
+            return found, why
+        return None, f"{why}, and `{known.name.text}` stands on more than {MAX_ITEMS:,} items"
 
     def _told(self, known: tree.Known, facts: Facts) -> Iterator[tuple[Any, bool]]:
         # The values that can be told one by one, each with whether it is in the set for sure.
-        for source in known.sources:
+        for source in self._sources(known):
             if isinstance(source, tree.ListSource):
                 for value in _as_list(literal(source.value, self._values)):
                     yield value, True
@@ -153,22 +171,57 @@ class KnownReader:
             if type(given.value) is not SearchableTexts:
                 yield given.value, given.sure
 
-    def _given(self, known: tree.Known, facts: Facts) -> Iterator[GivenValue]:
+    def _given(self, known: tree.Known, facts: Facts) -> list[GivenValue]:
+        found: list[GivenValue] = self._once(facts, ("given", known.name.text), lambda: list(self._give(known, facts)))
+        return found
+
+    def _give(self, known: tree.Known, facts: Facts) -> Iterator[GivenValue]:
         # What counts as of the submission.
+        sources = self._sources(known)
+        grows = any(asks_what_grows(source, self._sets) for source in sources)
+        before = self._closed(known, facts) if grows else facts.as_of
+        for step in facts.history.evidence if facts.history else ():
+            if before is not None and step.seq >= before:
+                break
+            item = SourceItem(step, facts)
+            if grows:
+                item.history, item.as_of = facts.history, before
+            for position, source in enumerate(sources):
+                for value, sure, by in self._values_of(source, step, item, apart=grows):
+                    yield GivenValue(value, position, step, sure, by)
+
+    def _closed(self, known: tree.Known, facts: Facts) -> int | None:
+        # The event before which a set that stands on others is read: that of the submission or, if there are too many
+        # items, the one that exceeds the bound.
+        count = 0
+        below = [source for one in stands_on(known, self._sets) for source in one.sources]
         for step in facts.history.evidence if facts.history else ():
             if facts.as_of is not None and step.seq >= facts.as_of:
                 break
-            item = SourceItem(step, facts)
-            for position, source in enumerate(known.sources):
-                for value, sure, by in self._values_of(source, step, item):
-                    yield GivenValue(value, position, step, sure, by)
+            for source in below:
+                root = self._root_of(source, step)
+                if root is not None and isinstance(source, tree.ResultSource | tree.ApprovedSource):
+                    count += sum(len(_with_items(root[0], at.path.parts)) for at in source.ats)
+            if count > MAX_ITEMS:
+                return step.seq
+        return facts.as_of
+
+    def _full(self, known: tree.Known, facts: Facts) -> bool:
+        grows = any(asks_what_grows(source, self._sets) for source in self._sources(known))
+        return grows and self._closed(known, facts) != facts.as_of
 
     def _filed(self, known: tree.Known, facts: Facts, fold: bool, facet: Facet | None) -> FiledValues:
-        filed = FiledValues()
+        key = ("filed", known.name.text, fold, facet.name if facet else "")
+        filed: FiledValues = self._once(facts, key, lambda: self._file(known, facts, fold, facet))
+        return filed
+
+    def _file(self, known: tree.Known, facts: Facts, fold: bool, facet: Facet | None) -> FiledValues:
+        grows = any(asks_what_grows(source, self._sets) for source in self._sources(known))
+        filed = FiledValues(full=self._full(known, facts))
         counted: set[Any] = set()
 
         def counts(one: Any) -> bool:
-            if one not in counted and len(counted) >= MAX_KNOWN_VALUES:
+            if not grows and one not in counted and len(counted) >= MAX_KNOWN_VALUES:
                 filed.full = True
                 return False
             counted.add(one)
@@ -191,34 +244,42 @@ class KnownReader:
                         mine.append((given.sure and certain, given.step))
         return filed
 
-    def _values_of(
-        self, source: tree.KnownSource, step: Evidence, item: SourceItem
-    ) -> Iterator[tuple[Any, bool, Facet | None]]:
-        where: tree.Expr | None = None
-        words = False
+    def _root_of(self, source: tree.KnownSource, step: Evidence) -> tuple[Any, bool] | None:
+        # What a source looks at in a step, and whether its values are certain; None for a step that it is not about.
         match source:
-            case tree.ResultSource(subject, ats, where, words=words) if step.succeeded:
-                root = step.result
-            case tree.ApprovedSource(subject, ats) if step.approved:
-                root = step.args
+            case tree.ResultSource(who=who) if step.succeeded and (not who or step.let_in in (who, "", None)):
+                root = (step.result, not who or step.let_in == who)
+            case tree.ApprovedSource() if step.approved:
+                root = (step.args, True)
             case _:
-                return
-        if not matches_any(subject_patterns(subject, self._values), step.kind, step.target):
+                return None
+        about = subject_patterns(source.subject, self._values)
+        return root if matches_any(about, step.kind, step.target) else None
+
+    def _values_of(
+        self, source: tree.KnownSource, step: Evidence, item: SourceItem, *, apart: bool
+    ) -> Iterator[tuple[Any, bool, Facet | None]]:
+        # With `apart` the tests of each item are counted by themselves.
+        root = self._root_of(source, step)
+        if root is None or not isinstance(source, tree.ResultSource | tree.ApprovedSource):
             return
-        for at in ats:
+        where = source.where if isinstance(source, tree.ResultSource) else None
+        words = isinstance(source, tree.ResultSource) and source.words
+        for at in source.ats:
             chain = chain_of(at.facets)
-            for element, value in _with_items(root, at.path.parts):
+            for element, value in _with_items(root[0], at.path.parts):
                 item.look_at(element)
+                item.tests = 0 if apart else item.tests
                 values = in_items(through(chain, [value], self._context), words=words)
                 answer = True if where is None or not values else self._where(where, item)
                 if answer is not False:
                     for one in values:
-                        yield one, answer is True, chain[0] if chain else None
+                        yield one, answer is True and root[1], chain[0] if chain else None
 
     def listed(self, known: tree.Known, facts: Facts) -> list[Any]:
         """The values of the set that can be told one by one, at most fifty; those that the input holds cannot."""
         found: dict[Any, Any] = {}
-        for source in known.sources:
+        for source in self._sources(known):
             if isinstance(source, tree.ListSource):
                 for value in _as_list(literal(source.value, self._values)):
                     found.setdefault(key_of(value), value)
@@ -262,8 +323,7 @@ def _as_list(value: Any) -> list[Any]:
     return value if type(value) is list else [value]
 
 
-def _with_items(root: Any, parts: tuple[tree.PathPart, ...]) -> Iterator[tuple[Any, Any]]:
+def _with_items(root: Any, parts: tuple[tree.PathPart, ...]) -> list[tuple[Any, Any]]:
     # Pairs of the innermost element on the path, or the whole root, and the value below it.
     last = max((n for n, part in enumerate(parts) if isinstance(part, tree.Each | tree.Values)), default=-1)
-    for element in many(root, parts[: last + 1]):
-        yield element, many(element, parts[last + 1 :])[0]
+    return [(element, many(element, parts[last + 1 :])[0]) for element in many(root, parts[: last + 1])]

@@ -23,9 +23,9 @@ _OF_THE_KERNEL: Final = re.compile(
 
 
 class PastStep(Facts):
-    """The facts for the `where` of a test on history: `args`, `result`, `error`, target and definition of an
-    earlier step, and `this`, the submission. In the `where` of a joined step, `outer` is the step of the enclosing test. All other facts
-    are those of the submission."""
+    """The facts for the `where` of a test on history: `args`, `result`, `error`, target and definition of an earlier
+    step, and `this`, the submission. In the `where` of a joined step, `outer` is the step of the enclosing test. All
+    other facts are those of the submission."""
 
     __slots__ = ("error", "outer", "result", "this")
 

@@ -10,6 +10,7 @@ from rebuno.policy.facets.predicates import ANY_OF, NEGATIVE, Predicate, predica
 from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check, constant_predicate, fast_test
+from rebuno.policy.matcher.growing import AskedInWhere
 from rebuno.policy.matcher.operands import (
     Block,
     Lens,
@@ -46,7 +47,7 @@ class Vocabulary:
     start. The values at paths that begin with a root in `changing` change during a decision."""
 
     values: Mapping[str, Any]
-    known: Callable[[str, bool, Facet | None], KnownSet | None]
+    known: Callable[[str, bool, Facet | None], KnownSet | AskedInWhere | None]
     context: PathContext = NO_CONTEXT
     changing: frozenset[str] = frozenset({"it"})
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)

@@ -92,14 +92,18 @@ class WordsIndex:
             return []
         return min((self._by_piece.get(piece, []) for piece in pieces(folded)), key=len)
 
-    def next_after(self, value: Any, since: int) -> int | None:
-        """The first event from `since` on that gave what may hold the value; None for none yet."""
+    def seqs(self, value: Any) -> Iterator[int]:
+        """The events that gave what may hold a value."""
         if isinstance(value, str):
-            later = [given.seq for given in self._with_all(value.casefold()) if given.seq >= since]
+            yield from (given.seq for given in self._with_all(value.casefold()))
+        elif type(value) is bool or not isinstance(value, int | float):
+            yield from () if self.first is None else (self.first,)
         else:
-            both = [self._numbers.get(value, {}), self._written.get(_decimal(value), {})]
-            later = [seq for seqs in both for seq in seqs.values() if seq >= since]
-        return min(later, default=None)
+            yield from (
+                seq
+                for seqs in (self._numbers.get(value, {}), self._written.get(_decimal(value), {}))
+                for seq in seqs.values()
+            )
 
 
 def waiting_places(value: Any) -> list[Place]:
