@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from rebuno.errors import LeaseSuperseded, Stale
+from rebuno.journal.words import RootRow, TurnRow, TurnWrite
 from rebuno.model.dataclass import dataclass
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
@@ -356,12 +357,14 @@ class WindowPlace:
 @dataclass(frozen=True, slots=True)
 class Copied:
     """What an execution brings with its first events: rows as they must be, numbers and times included, the places of
-    its steps in limits, and the `dispatch` that it begins with."""
+    its steps in limits, the `dispatch` that it begins with, what was said to it, and what was to its root."""
 
     steps: tuple[StepRow, ...] = ()
     approvals: tuple[ApprovalRow, ...] = ()
     dispatch: Dispatch | None = None
     places: tuple[WindowPlace, ...] = ()
+    turns: tuple[TurnRow, ...] = ()
+    root: RootRow | None = None
 
 
 class Commit(asyncio.Future[int]):
@@ -444,6 +447,7 @@ class Batch:
     lease: Lease | None = None
     deferred: bool = False
     basis: Basis | None = None
+    turns: tuple[TurnWrite, ...] = ()
     committed: Commit = field(init=False)
 
     def __post_init__(self) -> None:
