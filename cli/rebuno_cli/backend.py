@@ -55,6 +55,10 @@ class Backend(Protocol):
         the execution that it continues; all empty where there is none."""
         ...
 
+    async def say(self, ref: str, text: str, *, by: str) -> "Execution":
+        """Adds what the user wrote; `by` is who says it, empty for the login's own name. A server goes by its key."""
+        ...
+
     async def cancel(self, ref: str, *, reason: str | None) -> "Execution":
         """Ends it."""
         ...

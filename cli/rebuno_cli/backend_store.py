@@ -78,6 +78,11 @@ class StoreBackend:
         )
         return await self._operator.shown(row)
 
+    async def say(self, ref: str, text: str, *, by: str) -> "Execution":
+        found = await self._operator.execution(ref)
+        await self._operator.say(found.id, text, by=by or _login(""))
+        return await self._operator.execution(found.id)
+
     async def cancel(self, ref: str, *, reason: str | None) -> "Execution":
         found = await self._store.execution((await self._operator.execution(ref)).id)
         if found.served and reason is None:

@@ -151,6 +151,16 @@ class Client:
         except httpx2.RequestError as error:
             raise self._requests.unreachable(error) from error
 
+    async def say(self, execution_id: str, text: str) -> None:
+        """Adds what the user wrote after the execution began. Rules ask for it as `turns`; it counts for the steps that
+        are submitted after it. `get` shows it.
+
+        Raises:
+            ConflictError: the execution has ended, was begun by another one, or takes no more turns.
+            ValidationError: the text is blank, or longer than 65,536 bytes.
+        """
+        await self._send("POST", route("executions", execution_id, "turns"), {"text": text})
+
     async def cancel(self, execution_id: str) -> None:
         """Cancels an execution. `Terminated` or `ConflictError` if it has ended already."""
         await self._send("POST", route("executions", execution_id, "cancel"))

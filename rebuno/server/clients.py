@@ -1,4 +1,4 @@
-"""The routes of clients: create, read, cancel and fork executions."""
+"""The routes of clients: create, read, cancel and fork executions, and tell them what the user wrote."""
 
 from typing import Final
 
@@ -57,7 +57,17 @@ async def list_executions(call: ApiCall) -> Response:
 
 async def get_execution(call: ApiCall) -> Response:
     """Show an execution"""
-    return said(model(await call.serving.shown(await _own(call))))
+    execution = await call.serving.shown(await _own(call))
+    execution.turns = await call.serving.turns(execution.id)
+    return said(model(execution))
+
+
+async def say(call: ApiCall) -> Response:
+    """Add what the user wrote to an execution"""
+    body = call.body(requests.SayTurn)
+    await call.serving.say(call.id, body.text, by=call.caller.name)
+    call.note("turn added")
+    return nothing()
 
 
 async def list_events(call: ApiCall) -> Response:
@@ -167,6 +177,7 @@ ENDPOINTS: Final = (
     Endpoint("GET", f"{_EXECUTION}/steps/{{step_id}}", get_step, Who.EITHER, _READ, answer=types.Step),
     Endpoint("GET", f"{_EXECUTION}/stream", stream, scopes=_READ, media="text/event-stream"),
     Endpoint("GET", f"{_EXECUTION}/previous", previous, Who.EITHER, _READ, answer=answers.PreviousOut),
+    Endpoint("POST", f"{_EXECUTION}/turns", say, scopes=_WRITE, body=requests.SayTurn, status=204),
     Endpoint("POST", f"{_EXECUTION}/cancel", cancel, scopes=_WRITE, status=204),
     Endpoint("POST", f"{_EXECUTION}/fork", fork, scopes=_WRITE, body=requests.Fork, answer=types.Execution, status=201),
     Endpoint("GET", f"{_EXECUTION}/fork-points", fork_points, scopes=_READ, answer=answers.ForkPointsOut),

@@ -8,11 +8,13 @@ from rebuno import types
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.kernel import views
+from rebuno.kernel.core.background import Background
 from rebuno.kernel.core.names import check_name
-from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.origins import background
 from rebuno.kernel.history import event_payloads
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.say import say
 from rebuno.kernel.operator import shown
 from rebuno.kernel.served import create
 from rebuno.kernel.served.create import CreateRequest
@@ -110,9 +112,9 @@ class Clients(Replica):
             found += page
         return [step for step in found if step.status.terminal] if terminal else found
 
-    async def began_by(self, execution: ExecutionRow) -> str:
-        """The id of the execution that began this one, or the one whose copy it is; empty where a client did."""
-        return await began_by(self._store, execution)
+    async def background(self, execution: ExecutionRow) -> Background:
+        """What policies may know of an execution besides its steps."""
+        return await background(self._store, execution)
 
     async def step(self, execution_id: str, step_id: str) -> StepRow:
         """One step of this execution, else `NotFoundError`."""
@@ -132,6 +134,15 @@ class Clients(Replica):
             # Retention took it.
             return None
         return parent.state if parent.state is not None else parent.output
+
+    async def say(self, execution_id: str, text: str, *, by: str = "") -> None:
+        """Adds what the user wrote to an execution; it counts for the steps that are submitted after it. Raises as
+        `lifecycle.say.say`."""
+        await say(self._store, execution_id, text, by=by)
+
+    async def turns(self, execution_id: str) -> list[types.Turn]:
+        """What the user wrote into an execution after it began."""
+        return [*map(views.turn, await self._store.turns(execution_id))]
 
     async def cancel(self, execution_id: str) -> None:
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""

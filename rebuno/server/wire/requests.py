@@ -65,6 +65,12 @@ class CreateExecution(Body):
     on_behalf_of: str | None = None
 
 
+class SayTurn(Body):
+    """What the user wrote into a run after it began: a text of at most 65,536 bytes."""
+
+    text: str
+
+
 class Fork(Body):
     """From which event on, in which session, and under which bundle of its own, or (`keep_policy`) the one that the
     source began under. It is cancelled after so many seconds."""
