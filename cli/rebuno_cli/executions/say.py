@@ -1,5 +1,7 @@
 """`rebuno exec say`: adds what the user wrote to an execution."""
 
+import sys
+
 import click
 
 from rebuno_cli import connection, options
@@ -19,7 +21,7 @@ def say(ref: str, text: str, who: str, db: str | None, url: str | None, as_json:
     """
     from rebuno_cli.render.show import show
 
-    said = text if text != "-" else click.get_text_stream("stdin").read()
+    said = text if text != "-" else sys.stdin.read()
     now = connection.work(db, url, lambda backend: backend.say(ref, said, by=who))
     show(as_json, lambda: now.model_dump(mode="json"), lambda: f"execution {now.id} has {_turns(len(now.turns or ()))}")
 

@@ -163,13 +163,15 @@ def _time(text: object) -> float | None:
 async def of_child(store: Store, parent_id: str, step_id: str) -> Origin:
     """Where the input of an execution comes from that another one begins, in the body of a step or (empty) beside all
     of them: what the user had written to the root of both when that step was submitted, and the arguments of the step
-    if a person read and granted it.
+    if a person read and granted it. Of a parent in another store nothing is known.
 
     Raises:
-        NotFoundError: there is no such parent.
         StoreError
     """
-    parent = await store.execution(parent_id)
+    try:
+        parent = await store.execution(parent_id)
+    except NotFoundError:
+        return Origin()
     step = await _step(store, parent, step_id)
     at = step.decided_seq if step is not None else parent.head_seq
     events = await store.events(parent.id, after=0, limit=2)
