@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.store import Store
-from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.origins import in_rows
 from rebuno.kernel.history import archive, recorded_facts
 from rebuno.kernel.history.timeline import tell
@@ -140,7 +140,7 @@ async def test_there_are_so_many_turns_at_most(monkeypatch: pytest.MonkeyPatch) 
     """By number, and by bytes together."""
     monkeypatch.setattr(saying, "MOST_TURNS", 3)
     store = await SQLiteStore.open(":memory:")
-    kernel, attempt = await begun(store)
+    _kernel, attempt = await begun(store)
     monkeypatch.setattr(saying, "LONGEST_TURNS", 10)
     await say(store, attempt.execution.id, "äääää")
     with pytest.raises(ConflictError, match="bytes"):

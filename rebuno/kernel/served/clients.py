@@ -42,9 +42,10 @@ class Clients(Replica):
         spawned_by: tuple[str, str] | None = None,
         on_behalf_of: str = "",
         created_by: str = "",
+        by_agent: bool = False,
     ) -> ExecutionRow:
         """Begins an execution of canonical JSON `input`, or returns the one that has this key or this parent step
-        already. `spawned_by` is an execution and its step.
+        already. `spawned_by` is an execution and its step; `by_agent` says that no user has written the input.
 
         Raises:
             NotFoundError: no such agent, parent or step's execution.
@@ -53,7 +54,9 @@ class Clients(Replica):
         """
         await self._registry.agent(agent_id)
         policy = await self._policies.today(agent_id)
-        wanted = CreateRequest(agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by)
+        wanted = CreateRequest(
+            agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by, by_agent
+        )
         execution, new = await create.create(self._store, wanted, policy.digest)
         if new:
             self._observer.created(execution)
