@@ -85,7 +85,7 @@ async def background(store: Store, execution: ExecutionRow, looks: HistoryDepend
     """
     turns = await store.turns(execution.id) if looks is None or looks.turns else ()
     plain = not execution.spawned_execution_id and not execution.forked_from and not execution.served
-    if looks is not None and not looks.times and (plain or not looks.origin):
+    if looks is not None and not looks.zone and (plain or not looks.origin):
         return Background(turns=turns, weight=_size(turns)) if turns else NOTHING
     events = await store.events(execution.id, after=0, limit=2)
     parent = await began_by(store, execution)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rebuno.model.decision import Decision
 from rebuno.model.step import StepStatus
 from rebuno.policy.values.json_values import MISSING, Marker
 
@@ -18,8 +19,10 @@ class Evidence:
     `at` and `ended_at` are the times of the start and of the end in seconds since 1970, None where unknown. `error`
     is `{"type", "message"}` of a step that failed, and `nothing_done` whether its tool said that nothing was done;
     both are None where that is unknown. `definition` is `{"server", "name", "digest"}` of the tool, None without
-    one. `let_in` is `allowed` (no person was asked), `approved` (a person read the arguments) or empty (neither).
-    `submitted` is the number of the step's first event.
+    one. `let_in` is `allowed` (a rule or the default, and no person), `approved` (a person read the arguments),
+    `granted` (a grant for more than this call), empty (nothing: it ran all the same) or None where nobody recorded it.
+    `submitted` is the number of the step's first event, and `submitted_at` the time of that event if it is not the time
+    of the start.
     """
 
     __slots__ = (
@@ -37,6 +40,7 @@ class Evidence:
         "status",
         "step",
         "submitted",
+        "submitted_at",
         "succeeded",
         "target",
     )
@@ -57,8 +61,9 @@ class Evidence:
         error: Any = None,
         nothing_done: bool | None = None,
         definition: Any = None,
-        let_in: str = "",
+        let_in: str | None = None,
         submitted: int | None = None,
+        submitted_at: float | None = None,
     ) -> None:
         self.seq = seq
         self.kind = kind
@@ -75,6 +80,7 @@ class Evidence:
         self.definition = definition
         self.let_in = let_in
         self.submitted = seq if submitted is None else submitted
+        self.submitted_at = at if submitted_at is None else submitted_at
         # Whether `result` is the result of the step.
         self.succeeded = not approved and status is StepStatus.SUCCEEDED
 
@@ -109,10 +115,10 @@ class Facts:
     execution began this execution; without a value it is true if there is a `parent`. Then `root_input` and
     `root_turns` are those of the root execution as they stood at the delegating step, with the times `root_input_at`
     and `root_turn_times`, and `read_args` are the arguments of that step if a person read and granted it, else
-    `MISSING`. `definition` is `{"server", "name", "digest"}` of the tool, None without one. `history` is None if
-    nothing happened yet. `as_of` is the event number at which the history ends (exclusive), None for the whole
-    history. `now` is the time of the submission in seconds since 1970, None without a clock. Rules cannot distinguish
-    two `Facts` with equal fields.
+    `MISSING`. `definition` is `{"server", "name", "digest"}` of the tool, None without one. `workdir` is the folder of
+    the session, empty without one. `history` is None if nothing happened yet. `as_of` is the event number at which the
+    history ends (exclusive), None for the whole history. `now` is the time of the submission in seconds since 1970,
+    None without a clock. Rules cannot distinguish two `Facts` with equal fields.
 
     INVARIANT: the facts of one history give the same object for an equal `input`, `root_input`, `turns` and so on, so
     that what was read of it once can be found again.
@@ -124,6 +130,7 @@ class Facts:
         "as_of",
         "definition",
         "delegated",
+        "doubted",
         "history",
         "input",
         "input_at",
@@ -141,6 +148,7 @@ class Facts:
         "tests",
         "turn_times",
         "turns",
+        "workdir",
     )
 
     def __init__(
@@ -165,6 +173,7 @@ class Facts:
         root_turn_times: Sequence[float | None] = (),
         read_args: Any = MISSING,
         definition: Any = None,
+        workdir: str = "",
     ) -> None:
         self.kind = kind
         self.target = target
@@ -186,8 +195,11 @@ class Facts:
         self.root_turn_times = root_turn_times
         self.read_args = read_args
         self.definition = definition
+        self.workdir = workdir
         # The number of elements tested so far in this decision. `decide` resets it to 0.
         self.tests = 0
+        # The decisions of the layers whose rule fired on a maybe.
+        self.doubted: tuple[Decision, ...] = ()
         # The values that facets have read in this decision. `decide` clears them.
         self.readings: dict[int, list[Any]] | None = None
         # The current element of a block. The block sets it before a test reads it.
@@ -205,3 +217,4 @@ class Facts:
         self.root_turns = facts.root_turns
         self.root_turn_times = facts.root_turn_times
         self.read_args = facts.read_args
+        self.workdir = facts.workdir
