@@ -468,11 +468,13 @@ class Agent(Model):
 
 
 class ApiKey(Model):
-    """A key of the HTTP interface, without its token."""
+    """A key of the HTTP interface, without its token. `agents` are those that it is bound to, empty where it is bound
+    to none."""
 
     id: str
     name: str = ""
     scopes: list[str] = field(default_factory=list)
+    agents: list[str] = field(default_factory=list)
     created_at: Annotated[Moment, Absent.BLANK] = Moment()
     revoked_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
 

@@ -125,7 +125,7 @@ class Backend(Protocol):
         """Every key."""
         ...
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> "NewApiKey":
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str]) -> "NewApiKey":
         """A new key."""
         ...
 

@@ -213,8 +213,8 @@ class HttpBackend:
     async def keys(self) -> list[types.ApiKey]:
         return await self._client.list_keys()
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> types.NewApiKey:
-        return await self._client.create_key(name, scopes)
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str]) -> types.NewApiKey:
+        return await self._client.create_key(name, scopes, agents=agents)
 
     async def rotate_key(self, ref: str) -> types.NewApiKey:
         return await self._client.rotate_key((await self._key(ref)).id)

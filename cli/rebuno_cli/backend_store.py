@@ -188,8 +188,8 @@ class StoreBackend:
     async def keys(self) -> "list[types.ApiKey]":
         return [key_view(row) for row in await self._serving.keys()]
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> "types.NewApiKey":
-        return new_key_view(*await self._serving.create_key(name, scopes))
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str]) -> "types.NewApiKey":
+        return new_key_view(*await self._serving.create_key(name, scopes, agents))
 
     async def rotate_key(self, ref: str) -> "types.NewApiKey":
         return new_key_view(*await self._serving.rotate_key((await self._key(ref)).id))

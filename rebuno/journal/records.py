@@ -318,9 +318,14 @@ class AgentPolicy:
     text: str
 
 
+# How a scope begins that binds a key to an agent.
+BOUND: Final = "agent:"
+
+
 @dataclass(frozen=True, slots=True)
 class ApiKeyRow:
-    """A key of the HTTP interface: its scopes, and the SHA-256 of its token. `revoked_at` is 0 for a valid key."""
+    """A key of the HTTP interface: its scopes, and the SHA-256 of its token. `revoked_at` is 0 for a valid key. Among
+    the scopes `agent:NAME` binds it to an agent."""
 
     id: str
     name: str
@@ -328,6 +333,11 @@ class ApiKeyRow:
     token_hash: bytes = field(repr=False)
     created_at: float = 0.0
     revoked_at: float = 0.0
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents that it is bound to."""
+        return tuple(scope.removeprefix(BOUND) for scope in self.scopes if scope.startswith(BOUND))
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,12 @@ def agent(row: records.AgentRow, bundle: str | None) -> types.Agent:
 def key(row: records.ApiKeyRow) -> types.ApiKey:
     """A key, without its token."""
     return types.ApiKey(
-        id=row.id, name=row.name, scopes=[*row.scopes], created_at=row.created_at, revoked_at=row.revoked_at
+        id=row.id,
+        name=row.name,
+        scopes=[scope for scope in row.scopes if not scope.startswith(records.BOUND)],
+        agents=[*row.agents],
+        created_at=row.created_at,
+        revoked_at=row.revoked_at,
     )
 
 

@@ -288,9 +288,11 @@ class Client:
 
     # ------------------------------------------------------------ API keys
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> NewApiKey:
-        """Creates a key; its token is returned only this once. `ValidationError` for an unknown scope."""
-        return await self._one(NewApiKey, "POST", route("api-keys"), {"name": name, "scopes": [*scopes]})
+    async def create_key(self, name: str, scopes: Sequence[str], *, agents: Sequence[str] = ()) -> NewApiKey:
+        """Creates a key; its token is returned only this once. With `agents` it reaches their executions and questions
+        only, and what it gives an execution as input is no user's word. `ValidationError` for an unknown scope."""
+        said = {"name": name, "scopes": [*scopes]} | ({"agents": [*agents]} if agents else {})
+        return await self._one(NewApiKey, "POST", route("api-keys"), said)
 
     async def list_keys(self) -> list[ApiKey]:
         """Every key, revoked ones too."""

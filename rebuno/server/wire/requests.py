@@ -189,10 +189,11 @@ class Resolution(Body):
 
 
 class CreateKey(Body):
-    """A key with the scopes that it has."""
+    """A key with the scopes that it has. One that is bound to agents reaches their executions and questions only."""
 
     name: str = Field(min_length=1, max_length=256)
     scopes: list[str] = Field(min_length=1, max_length=32)
+    agents: list[Name] | None = Field(default=None, max_length=32)
 
 
 class Query(BaseModel):
