@@ -48,6 +48,7 @@ __all__ = [
     "Step",
     "Tested",
     "TestedCase",
+    "Turn",
     "Vote",
 ]
 
@@ -333,9 +334,21 @@ class Approval(Model):
     reason: Annotated[str | None, Absent.NEVER] = None
 
 
+class Turn(Model):
+    """What the user wrote into a run after it began, the `number`-th time, from 1. `by` is the key or the person who
+    said it, empty where nobody is named; `event_seq` is the number of its event."""
+
+    number: int
+    text: str
+    by: str = ""
+    at: Annotated[Moment, Absent.BLANK] = Moment()
+    event_seq: int = 0
+
+
 class Execution(Model):
     """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for, `failure`
-    what its handler raised.
+    what its handler raised, `turns` what the user wrote after it began (None in a list of executions, which does not
+    tell it).
 
     The protocol does not send `attempt` (how often it was begun), `digest` (that of the policy it began under),
     `pinned` (whether that one judges it to its end), `served` (whether an agent runs it that it is delivered to),
@@ -366,6 +379,7 @@ class Execution(Model):
     blocked_on: list[BlockedOn] = field(default_factory=list)
     head_hash: str = ""
     failure: Failure | None = None
+    turns: Annotated[list[Turn] | None, Absent.LEFT_OUT] = None
     attempt: Annotated[int | None, Absent.NEVER] = None
     digest: Annotated[str | None, Absent.NEVER] = None
     pinned: Annotated[bool | None, Absent.NEVER] = None
@@ -454,11 +468,13 @@ class Agent(Model):
 
 
 class ApiKey(Model):
-    """A key of the HTTP interface, without its token."""
+    """A key of the HTTP interface, without its token. `agents` are those that it is bound to, empty where it is bound
+    to none."""
 
     id: str
     name: str = ""
     scopes: list[str] = field(default_factory=list)
+    agents: list[str] = field(default_factory=list)
     created_at: Annotated[Moment, Absent.BLANK] = Moment()
     revoked_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
 

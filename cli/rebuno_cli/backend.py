@@ -55,6 +55,10 @@ class Backend(Protocol):
         the execution that it continues; all empty where there is none."""
         ...
 
+    async def say(self, ref: str, text: str, *, by: str) -> "Execution":
+        """Adds what the user wrote; `by` is who says it, empty for the login's own name. A server goes by its key."""
+        ...
+
     async def cancel(self, ref: str, *, reason: str | None) -> "Execution":
         """Ends it."""
         ...
@@ -121,7 +125,7 @@ class Backend(Protocol):
         """Every key."""
         ...
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> "NewApiKey":
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str]) -> "NewApiKey":
         """A new key."""
         ...
 

@@ -40,6 +40,7 @@ _NOUNS: Final = {
             "export": "export:export",
             "import": "import_:take_in",
             "replay": "replay:replay",
+            "say": "say:say",
             "cancel": "cancel:cancel",
             "fork": "fork:fork",
             "retry": "fork:retry",

@@ -5,6 +5,7 @@ from typing import Any
 
 from rebuno import types
 from rebuno.journal import records
+from rebuno.journal.words import TurnRow
 from rebuno.types import RawJson
 
 
@@ -14,9 +15,10 @@ def execution(
     session: str = "",
     blocked_on: Iterable[types.BlockedOn] = (),
     failure: Mapping[str, Any] | None = None,
+    turns: Iterable[TurnRow] | None = None,
 ) -> types.Execution:
     """An execution. `session` is the one that it belongs to, `failure` what `rebuno.model.raised` keeps of the
-    exception that its handler ended with."""
+    exception that its handler ended with, `turns` what the user wrote into it."""
     spawned, holder = row.spawned_execution_id, row.holder
     return types.Execution(
         id=row.id,
@@ -39,6 +41,7 @@ def execution(
         blocked_on=[*blocked_on],
         head_hash=row.head_hash.hex(),
         failure=None if failure is None else raised(failure),
+        turns=None if turns is None else [*map(turn, turns)],
         attempt=row.attempt,
         digest=row.digest,
         pinned=row.pinned,
@@ -46,6 +49,11 @@ def execution(
         holder=None if holder is None else types.Process(host=holder.host, pid=holder.pid),
         head_seq=row.head_seq,
     )
+
+
+def turn(row: TurnRow) -> types.Turn:
+    """What the user wrote."""
+    return types.Turn(number=row.number, text=row.text, by=row.said_by, at=row.said_at, event_seq=row.event_seq)
 
 
 def raised(data: Mapping[str, Any]) -> types.Failure:
@@ -146,7 +154,12 @@ def agent(row: records.AgentRow, bundle: str | None) -> types.Agent:
 def key(row: records.ApiKeyRow) -> types.ApiKey:
     """A key, without its token."""
     return types.ApiKey(
-        id=row.id, name=row.name, scopes=[*row.scopes], created_at=row.created_at, revoked_at=row.revoked_at
+        id=row.id,
+        name=row.name,
+        scopes=[scope for scope in row.scopes if not scope.startswith(records.BOUND)],
+        agents=[*row.agents],
+        created_at=row.created_at,
+        revoked_at=row.revoked_at,
     )
 
 

@@ -7,10 +7,11 @@ from typing import Final
 from starlette.responses import Response
 
 from rebuno import types
-from rebuno.errors import StoreError, ValidationError
+from rebuno.errors import ForbiddenError, StoreError, ValidationError
 from rebuno.journal import records
 from rebuno.kernel import agent_view, approval_view, key_view, new_key_view
 from rebuno.server.auth import ANYONE, BOOTSTRAP, KeyScope
+from rebuno.server.bound import check_agent
 from rebuno.server.policies import tested
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import operating, requests
@@ -75,6 +76,10 @@ async def test_policy(call: ApiCall) -> Response:
 async def list_approvals(call: ApiCall) -> Response:
     """List the questions to people"""
     query = call.query(requests.ApprovalsQuery)
+    if call.caller.agents:
+        if not query.execution_id:
+            raise ForbiddenError("this key is bound to agents; name the `execution_id` of one of theirs")
+        check_agent(call, (await call.serving.execution(query.execution_id)).agent_id)
     status = None if query.status == "all" else query.status or "pending"
     rows = await call.serving.approvals(
         status=status,
@@ -110,7 +115,7 @@ async def create_key(call: ApiCall) -> Response:
     for scope in scopes:
         if scope not in known:
             raise ValidationError(f"the scope `{scope}` is none of {', '.join(known)}")
-    row, token = await call.serving.create_key(body.name, scopes)
+    row, token = await call.serving.create_key(body.name, scopes, body.agents or ())
     return said(model(new_key_view(row, token)), 201)
 
 

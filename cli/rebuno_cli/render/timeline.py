@@ -15,6 +15,7 @@ from rebuno.kernel import (
     StepOutcome,
     StepView,
     Timeline,
+    TurnView,
     raised_view,
 )
 from rebuno.model.step import Kind
@@ -39,6 +40,8 @@ _SIGN: Final = {
 _STYLE: Final = {"+": "green", "x": "red", "?": "yellow", "…": "yellow"}
 _SCOPE: Final = {"execution": "this execution", "agent": "this agent", "global": "all agents together"}
 _DEEPEST: Final = 6
+# In characters.
+_LONGEST_TURN: Final = 300
 # How many steps are named where an attempt left the recorded way.
 _NAMED: Final = 5
 
@@ -52,6 +55,7 @@ def story(told: Timeline) -> Iterator[RenderableType]:
     head.append(execution.status.value, STATUS_STYLE[execution.status.value])
     yield head
     yield from _apart(execution)
+    yield from _said(told.turns)
     early = [step for step in told.steps if not any(step.submitted == run.number for run in told.runs)]
     if early:
         yield Text()
@@ -83,6 +87,20 @@ def _apart(execution: Execution) -> Iterator[RenderableType]:
     if execution.pinned:
         digest = (execution.digest or "")[:12]
         yield Text(f"judged to its end by the policy of its start, {escape(digest)}", "dim")
+
+
+def _said(turns: tuple[TurnView, ...]) -> Iterator[RenderableType]:
+    """What the user wrote, each with how many steps came before it."""
+    if not turns:
+        return
+    yield Text()
+    yield Text("the user wrote", "bold")
+    for turn in turns:
+        after = f"after {turn.steps} step{'s'[: turn.steps != 1]}"
+        by = f" by {escape(turn.by)}" if turn.by else ""
+        line = Text(f"{after}{by}: ", "dim")
+        line.append(escape("(not kept)" if turn.text is None else turn.text, _LONGEST_TURN), "not dim")
+        yield hanging(f"{turn.number}. ", line, margin=2)
 
 
 def _parted(divergence: Divergence) -> Iterator[RenderableType]:

@@ -42,15 +42,15 @@ INSERT INTO rebuno.schema_version (number) VALUES (%(number)s)
 -- name: write
 -- All that a change writes to one execution, in one statement that is its own transaction. One row comes back, or none
 -- and nothing is written: the execution is not what the change was built on or, under a lease, not that attempt's.
--- Where a step or an approval has settled meanwhile, or an approval has votes that the new row has not, its row is not
--- put; then the division fails, and everything with it.
+-- Where a step or an approval has settled meanwhile, an approval has votes that the new row has not, or there is a turn
+-- of the same number, its row is not put; then the division fails, and everything with it.
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         id text, base_seq bigint, base_hash bytea, lease_attempt bigint, lease_owner text,
         head_seq bigint, head_hash bytea, at double precision, events json, steps json, approvals json,
         status text, failure_reason text, ended boolean, output text,
         attempt bigint, owner text, host text, pid bigint, lease_until double precision,
-        dispatch json, continues text, state text
+        dispatch json, continues text, state text, turns json
     )
 ), moved AS (
     UPDATE rebuno.executions AS e
@@ -67,7 +67,7 @@ WITH given AS (
     FROM given AS g
     WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
       AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
-    RETURNING g.id, g.output, g.events, g.steps, g.approvals, g.status, g.dispatch, g.state
+    RETURNING g.id, g.output, g.events, g.steps, g.approvals, g.status, g.dispatch, g.state, g.turns
 ), told AS (
     INSERT INTO rebuno.events
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.events, moved.events) AS x
@@ -120,10 +120,16 @@ WITH given AS (
     WHERE a.execution_id = excluded.execution_id AND a.status = 'pending'
       AND left(excluded.votes, length(a.votes) - 1) = left(a.votes, length(a.votes) - 1)
     RETURNING 1
+), said AS (
+    INSERT INTO rebuno.turns
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.turns, moved.turns) AS x
+    ON CONFLICT DO NOTHING
+    RETURNING 1
 )
 SELECT 1 / (
     CASE WHEN (SELECT count(*) FROM stepped) = json_array_length(moved.steps)
           AND (SELECT count(*) FROM asked) = json_array_length(moved.approvals)
+          AND (SELECT count(*) FROM said) = json_array_length(moved.turns)
          THEN 1 ELSE 0 END)
 FROM moved
 
@@ -234,7 +240,7 @@ SELECT 1 FROM rebuno.executions WHERE id = %(id)s AND created_at = %(at)s AND ou
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json,
-        places json
+        places json, turns json, root json
     )
 ), added AS (
     INSERT INTO rebuno.executions
@@ -279,6 +285,12 @@ WITH given AS (
     SELECT DISTINCT x.key FROM added, given AS g, json_populate_recordset(NULL::rebuno.spends, g.places) AS x
     ORDER BY x.key
     ON CONFLICT (key) DO UPDATE SET key = w.key
+), said AS (
+    INSERT INTO rebuno.turns
+    SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.turns, g.turns) AS x
+), rooted AS (
+    INSERT INTO rebuno.roots
+    SELECT x.* FROM added, given AS g, json_populate_record(NULL::rebuno.roots, g.root) AS x WHERE g.root IS NOT NULL
 )
 SELECT count(*) FROM added
 
@@ -369,6 +381,15 @@ SELECT * FROM rebuno.steps WHERE step_id = %(id)s
 -- A page of an execution's events.
 SELECT * FROM rebuno.events
 WHERE execution_id = %(id)s AND event_seq > %(after)s ORDER BY event_seq LIMIT %(limit)s
+
+-- name: turns
+-- What the user wrote into an execution.
+SELECT execution_id, number, event_seq, said_at, said_by, text
+FROM rebuno.turns WHERE execution_id = %(id)s ORDER BY number
+
+-- name: root
+-- What the user wrote to the root of an execution.
+SELECT execution_id, root_id, input, turns, read_args FROM rebuno.roots WHERE execution_id = %(id)s
 
 -- name: events-at
 -- The events of an execution that have these numbers.

@@ -24,7 +24,9 @@ from rebuno.journal.records import (
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
+from rebuno.kernel.core.background import NOTHING, UNKNOWN
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
+from rebuno.kernel.core.origins import background
 from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, CallKey
@@ -77,8 +79,8 @@ class Attempt:
         self.lease = lease
         # `execution.input`, read: a long one is read beside the event loop.
         self.input = input
-        # The execution that began this one; anyone who makes an attempt of a fork looks it up.
-        self.parent = execution.spawned_execution_id or execution.forked_from
+        # Who began it and what was said to it, as far as the policy asks; `hear` looks it up.
+        self.background = UNKNOWN if execution.spawned_execution_id or execution.forked_from else NOTHING
         self._looks_back = HistoryDependencies(policy)
         # Whether the policy may ask about any step.
         self._is_asked_about = bool(self._looks_back)
@@ -204,9 +206,18 @@ class Attempt:
 
     # ------------------------------------------------------------ judging
 
+    @property
+    def listens(self) -> bool:
+        """Whether the policy may ask for what the user wrote after the execution began."""
+        return self._looks_back.turns
+
+    async def hear(self) -> None:
+        """Looks up who began the execution and what was said to it."""
+        self.background = await background(self.store, self.execution, self._looks_back)
+
     def first_facts(self, step: Identified, past: History | None = None, now: float | None = None) -> Facts:
         """What the policy looks at where a step is new: all that is known now, or else this `past` and `now`."""
-        return Facts(
+        facts = Facts(
             step.kind,
             step.target,
             identity.reread(step.args),
@@ -214,14 +225,14 @@ class Attempt:
             input=self.input,
             history=self.recorded.history if past is None else past,
             now=self.store.now() if now is None else now,
-            parent=self.parent,
             definition=None if step.definition is None else step.definition.facts,
         )
+        return self.background.tell(facts)
 
     def facts(self, known: StepRow, past: History | None = None) -> Facts:
         """What the policy looks at where a step is recorded: its first submission, and what was known then (`past`)."""
         agent, input, past = self.execution.agent_id, self.input, self.past if past is None else past
-        return facts.of_known(known, agent=agent, input=input, past=past, parent=self.parent)
+        return facts.of_known(known, agent=agent, input=input, past=past, background=self.background)
 
     def find(self, step_id: str) -> "StepRow | PageNeeded | None":
         """What the journal knows of a step, None where it is new; a Need where more must be read to say so: unless that
@@ -441,6 +452,8 @@ class Attempt:
                 asked = await self.store.approvals(execution_id=self.execution.id, limit=sys.maxsize)
                 recorded = self._reading(asked, self.recorded.visited)
                 await recorded.all()
+                if self.listens:
+                    await self.hear()
                 if self._writes == seen and not self._in_flight:
                     break
             if execution.status.terminal:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
 from rebuno.journal.records import ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
 from rebuno.journal.store import Store
+from rebuno.journal.words import RootRow, TurnRow
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.encoding import UnfitError, decode, encode
@@ -47,6 +48,8 @@ class Recording:
     steps: tuple[StepRow, ...]
     approvals: tuple[ApprovalRow, ...]
     bundles: tuple[ArchivedBundle, ...] = ()
+    turns: tuple[TurnRow, ...] = ()
+    root: RootRow | None = None
 
 
 async def record(store: Store, execution_id: str) -> Recording:
@@ -62,10 +65,18 @@ async def record(store: Store, execution_id: str) -> Recording:
         execution = await store.execution(execution_id)
         steps, approvals = await load(store, execution.id)
         events = [event async for event in _events(store, execution.id)]
+        turns, root = await store.turns(execution.id), await store.root(execution.id)
         if (await store.execution(execution.id)).head_seq != execution.head_seq:
             continue
         rested = replace(execution, holder=None, lease_until=0.0)
-        found = Recording(rested, tuple(events), tuple(steps.values()), tuple(approvals.values()))
+        found = Recording(
+            rested,
+            tuple(events),
+            tuple(steps.values()),
+            tuple(approvals.values()),
+            turns=tuple(turns),
+            root=root,
+        )
         if fault := _fault(found):
             raise StoreCorrupt(f"the history of execution `{execution.id}` is damaged: {fault}; restore a copy")
         return replace(found, bundles=tuple([bundle async for bundle in _bundles(store, found)]))
@@ -96,6 +107,9 @@ def _fault(recording: Recording) -> str:
             audit.step(step)
         for approval in recording.approvals:
             audit.approval(approval)
+        for turn in recording.turns:
+            audit.turn(turn)
+        audit.root(recording.root)
         audit.end()
     return audit.fault
 
@@ -119,7 +133,14 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
     yield {"history": VERSION, "execution": encode(recording.execution)}
     for bundle in recording.bundles:
         yield {"bundle": {"digest": bundle.digest, "sources": [list(pair) for pair in bundle.sources]}}
-    for name, rows in (("event", recording.events), ("step", recording.steps), ("approval", recording.approvals)):
+    rows_of: tuple[tuple[str, tuple[Any, ...]], ...] = (
+        ("event", recording.events),
+        ("step", recording.steps),
+        ("approval", recording.approvals),
+        ("turn", recording.turns),
+        ("root", () if recording.root is None else (recording.root,)),
+    )
+    for name, rows in rows_of:
         for row in rows:
             yield {name: {key: value for key, value in encode(row).items() if key != "execution_id"}}
 
@@ -159,6 +180,8 @@ class _Reader:
         self.events: list[EventRow] = []
         self.steps: list[StepRow] = []
         self.approvals: list[ApprovalRow] = []
+        self.turns: list[TurnRow] = []
+        self.root: RootRow | None = None
         self.ended = False
 
     def line(self, line: bytes, number: int, hashed: str) -> None:
@@ -170,7 +193,7 @@ class _Reader:
             self._first(data)
             return
         if len(data) != 1 or self.execution is None:
-            raise UnfitError("it is none of `bundle`, `event`, `step`, `approval`, `end`")
+            raise UnfitError("it is none of `bundle`, `event`, `step`, `approval`, `turn`, `root`, `end`")
         [(sort, held)] = data.items()
         own = {"execution_id": self.execution.id}
         match sort:
@@ -182,6 +205,10 @@ class _Reader:
                 self.steps.append(_step(decode(StepRow, held | own)))
             case "approval" if isinstance(held, dict):
                 self.approvals.append(decode(ApprovalRow, held | own))
+            case "turn" if isinstance(held, dict):
+                self.turns.append(decode(TurnRow, held | own))
+            case "root" if isinstance(held, dict) and self.root is None:
+                self.root = _root(decode(RootRow, held | own))
             case "end":
                 if held != {"lines": number - 1, "sha256": hashed}:
                     raise UnfitError("the lines before are not those that were written")
@@ -210,7 +237,13 @@ class _Reader:
         if self.execution is None or not self.ended:
             raise UnfitError("the file is empty" if not number else "the end is missing")
         return Recording(
-            self.execution, tuple(self.events), tuple(self.steps), tuple(self.approvals), tuple(self.bundles)
+            self.execution,
+            tuple(self.events),
+            tuple(self.steps),
+            tuple(self.approvals),
+            tuple(self.bundles),
+            tuple(self.turns),
+            self.root,
         )
 
 
@@ -227,6 +260,12 @@ def _step(step: StepRow) -> StepRow:
     for text in (step.args, step.result, step.error):
         _canonical(text)
     return step
+
+
+def _root(root: RootRow) -> RootRow:
+    for text in (root.input, root.turns, root.read_args):
+        _canonical(text)
+    return root
 
 
 def _canonical(text: str | None) -> None:
@@ -259,7 +298,9 @@ async def restore(store: Store, recording: Recording) -> ExecutionRow:
     if not execution.status.terminal:
         execution, more, copied = continued(recording, store.now())
         events += more
-    if await store.create(execution, events, replace(copied, places=places)):
+    if await store.create(
+        execution, events, replace(copied, places=places, turns=recording.turns, root=recording.root)
+    ):
         return await store.execution(execution.id)
     with suppress(NotFoundError):
         await store.execution(execution.id)

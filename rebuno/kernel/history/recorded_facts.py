@@ -6,7 +6,8 @@ from rebuno.journal.records import ApprovalRow, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.attempt import load
-from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.background import Background
+from rebuno.kernel.core.origins import background
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.policy import RecordedStep
@@ -17,19 +18,19 @@ _PAGE = 200
 async def judged(store: Store, execution: ExecutionRow) -> list[RecordedStep]:
     """Every step of an execution; see `of_rows`. Raises a `StoreError` where the store does."""
     steps, approvals = await load(store, execution.id)
-    return of_rows(execution, steps.values(), approvals.values(), await began_by(store, execution))
+    return of_rows(execution, steps.values(), approvals.values(), await background(store, execution))
 
 
 def of_rows(
-    execution: ExecutionRow, steps: Collection[StepRow], approvals: Iterable[ApprovalRow], parent: str
+    execution: ExecutionRow, steps: Collection[StepRow], approvals: Iterable[ApprovalRow], known: Background
 ) -> list[RecordedStep]:
     """Every step with the facts of its first submission, in the order in which they are given. They share one history,
-    which is read once. `parent` is the execution that began this one (`origins`)."""
+    which is read once. `known` is what `origins` tells of the execution."""
     past = facts.history(steps, approvals)
     input = identity.parse(execution.input)
     return [
         RecordedStep(
-            facts.of_known(step, agent=execution.agent_id, input=input, past=past, parent=parent),
+            facts.of_known(step, agent=execution.agent_id, input=input, past=past, background=known),
             Verdict(step.verdict),
             step.rule_id,
             f"{execution.id} {step.step_id[:12]}",

@@ -161,20 +161,42 @@ class AttemptView:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnView:
+    """What the user wrote, after `steps` steps were submitted. `text` is None where it is not at hand."""
+
+    number: int
+    by: str
+    said_at: str
+    steps: int
+    text: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The turn as JSON data."""
+        return {
+            "number": self.number,
+            "by": self.by,
+            "said_at": self.said_at,
+            "after_steps": self.steps,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """An execution from its start to its end, or to now. `steps` are the outermost ones, in the order of their first
     submission; `kept_out` is what limits kept from being recorded, `raised` what is kept of the exception that the
-    handler ended with."""
+    handler ended with, `turns` what the user wrote."""
 
     execution: Execution
     runs: tuple[AttemptView, ...]
     steps: tuple[StepView, ...]
     kept_out: tuple[RateLimitedStep, ...] = ()
     raised: dict[str, Any] | None = None
+    turns: tuple[TurnView, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """`{"execution_id", "agent_id", "idempotency_key", "status", "failure_reason", "pinned", "forked_from",
-        "fork_seq", "attempts": […], "steps": […], "rate_limited": […], "failure"}`."""
+        "fork_seq", "attempts": […], "steps": […], "rate_limited": […], "failure", "turns": […]}`."""
         execution = self.execution
         return {
             "execution_id": execution.id,
@@ -189,6 +211,7 @@ class Timeline:
             "steps": [step.to_json() for step in self.steps],
             "rate_limited": [one.to_json() for one in self.kept_out],
             "failure": self.raised,
+            "turns": [turn.to_json() for turn in self.turns],
         }
 
 
@@ -211,7 +234,9 @@ async def tell(store: Store, execution_id: str) -> Timeline:
     approvals = [views.approval(one, about.get(one.step_id)) for one in asked]
     alive = row.holder is not None and await store.alive(row)
     try:
-        return compose(views.execution(row), events, map(views.step, rows), approvals, alive=alive)
+        return compose(
+            views.execution(row, turns=await store.turns(row.id)), events, map(views.step, rows), approvals, alive=alive
+        )
     except (KeyError, ValueError, TypeError) as error:
         why = f"an event has no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
         raise StoreCorrupt(f"the log of execution `{row.id}` is damaged: {why}; restore a copy") from error
@@ -274,7 +299,9 @@ def compose(
         )
 
     outermost = tuple(told(row) for row in inside.get("", ()))
-    return Timeline(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised)
+    texts = {turn.number: turn.text for turn in execution.turns or ()}
+    turns = tuple(replace(turn, text=texts.get(turn.number)) for turn in log.turns)
+    return Timeline(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised, turns)
 
 
 def _asked(a: Approval) -> ApprovalView:
@@ -309,6 +336,7 @@ class _Log:
         self.marks: dict[str, _Mark] = {}
         self.refusals = Refusals()
         self.raised: dict[str, Any] | None = None
+        self.turns: list[TurnView] = []
 
     def read(self, event: Event) -> None:
         family, _, what = event.type.partition(".")
@@ -328,6 +356,9 @@ class _Log:
     def _execution(self, event: Event, what: str) -> None:
         if what == "failed":
             self.raised = checked(event.payload.get("raised"))
+        if what == "said":
+            number, by = _said_of(event, "number", int), _said_of(event, "by", str)
+            self.turns.append(TurnView(number, by, event.occurred_at, len(self.marks)))
         run = self.runs.get(self.current)
         running = run is not None and run.ended == "running"
         if what == "started":

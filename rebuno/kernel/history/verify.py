@@ -85,6 +85,10 @@ async def _audited(store: Store, execution: ExecutionRow, head: str) -> Verified
         for approval in await store.approvals(execution_id=execution.id, limit=sys.maxsize):
             audit.approval(approval)
             digests[approval.digest] = None
+        for turn in await store.turns(execution.id):
+            if turn.event_seq <= execution.head_seq:
+                audit.turn(turn)
+        audit.root(await store.root(execution.id))
         audit.end()
     found, fault = execution.head_hash.hex(), audit.fault or await _bundles_fault(store, digests)
     if head and not fault and head != found:

@@ -12,7 +12,7 @@ from rebuno.errors import ConflictError, NotFoundError, RebunoError, Terminated
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import load
-from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.origins import background
 from rebuno.kernel.core.transact import PATIENCE, answer, transact
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
@@ -79,7 +79,7 @@ class FollowUp:
             if execution.status is not ExecutionStatus.BLOCKED:
                 return
             steps, approvals = await load(self._store, execution_id)
-            changes = await judge_waiting(policy, execution, steps, approvals, await began_by(self._store, execution))
+            changes = await judge_waiting(policy, execution, steps, approvals, await background(self._store, execution))
             if not changes.events:
                 return
             approvals |= {change.approval.id: change.approval for change in changes.approvals}

@@ -123,9 +123,9 @@ class Serving(Clients, Agents):
         """The policy that an agent is judged by, with the layers of this server; `bundle` in the place of its own."""
         return await (self._policies.compiled(bundle) if bundle is not None else self._policies.today(agent_id))
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKeyRow, str]:
-        """A new key and its token, which nobody can be told again."""
-        return await self._registry.create_key(name, scopes)
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str] = ()) -> tuple[ApiKeyRow, str]:
+        """A new key and its token, which nobody can be told again. It is bound to these agents, or to none."""
+        return await self._registry.create_key(name, scopes, agents)
 
     async def keys(self) -> list[ApiKeyRow]:
         """Every key, oldest first, revoked ones too."""
