@@ -9,7 +9,7 @@ from tests.policy.naive import expressions
 from tests.policy.naive.logic import all_of, at_most_maybe, one_of
 from tests.policy.naive.mentions import mentioned
 from tests.policy.naive.paths import follow, item_and_rest, through
-from tests.policy.naive.scope import Scope, is_about, let_in, outermost
+from tests.policy.naive.scope import Scope, delegated, is_about, let_in, outermost
 from tests.policy.naive.steps import PastStep, seen
 from tests.policy.naive.texts import holds_value, holds_word
 from tests.policy.naive.values import equal, scalar, text
@@ -140,7 +140,7 @@ def _in_input(path: tree.Path, value: Any, scope: Scope, *, fold: bool, by_word:
         return holds_word(there, value) if by_word else holds_value(there, value, fold)
 
     answer = stands(scope.roots[path.root], path.parts)
-    if not answer or not scope.facts.parent:
+    if not answer or not delegated(scope.facts):
         return answer
     # Another execution wrote this input: it is the user's word only where the user wrote it too.
     facts = scope.facts

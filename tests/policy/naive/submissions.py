@@ -154,6 +154,8 @@ def submissions(draw: st.DrawFn) -> Facts:
     if on("within"):
         facts.now = draw(st.sampled_from([None, START + 120, START + 120, START + 150]))
     if on("delegation"):
+        for name in {"delegated"}.intersection(Facts.__slots__):
+            setattr(facts, name, bool(facts.parent) or draw(st.sampled_from([True, False])))
         facts.root_input = draw(inputs)
         facts.root_turns = draw(turns)
         facts.read_args = draw(st.one_of(st.just(MISSING), args))
