@@ -35,8 +35,6 @@ def total(test: tree.Sum, scope: Scope, negated: bool) -> Tri:
 
 
 def _compare(test: Past, op: Op, number: int | float, scope: Scope, negated: bool) -> Tri:
-    if test.within is not None and scope.facts.now is None:
-        return None
     op, limit = (OPPOSITE[op] if negated else op), expressions.exact(number)
     # "Fewer than" is a negation: a value that the submission leaves out may have been any value.
     fewer = _measure(test, scope, doubtful=True)
@@ -136,9 +134,9 @@ def _came_after(step: PastStep, other: PastStep) -> Tri:
 def _inside(test: Past, step: PastStep, scope: Scope) -> Tri:
     """Whether the step started at most that long before the submission."""
     now = scope.facts.now
-    if test.within is None or now is None:
+    if test.within is None:
         return True
-    if step.at is None or step.submitted_at is None or step.at > now or step.submitted_at > now:
+    if now is None or step.at is None or step.submitted_at is None or step.at > now or step.submitted_at > now:
         return None
     started = now - step.at <= test.within.seconds
     submitted = now - step.submitted_at <= test.within.seconds
