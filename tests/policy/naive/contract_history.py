@@ -164,6 +164,25 @@ rule again {
 )
 
 
+def _send(*steps: Any, **given: Any) -> Any:
+    return call("send", given, *steps)
+
+
+_SHOWN, _SENT = step("show", {}), step("send", {"to": "bob"})
+LEFT_OUT: Final = VerdictTable(
+    # No allow rule matches because an argument was left out.
+    "since, asked of what is left out",
+    ["since"],
+    'rule r { allow tool "send" when after tool "show" since tool "send" where (args.to == this.args.to) }',
+    [
+        ("shown since", _send(_SENT, _SHOWN, to="bob"), "r", YES, "r"),
+        ("sent to another", _send(_SHOWN, _SENT, to="ann"), "r", YES, "r"),
+        ("sent since", _send(_SHOWN, _SENT, to="bob"), "r", NO, "default"),
+        ("left out", _send(_SHOWN, _SENT), "r", MAYBE, "default"),
+    ],
+)
+
+
 def _piece(seq: int, target: str, name: str, status: Any, submitted: int) -> Evidence:
     return Evidence(seq, TOOL, target, {}, status=status, step=name, submitted=submitted, let_in="allowed")
 
@@ -383,4 +402,4 @@ rule known { allow tool "pay" when args.to in payees }
     ],
 )
 
-TABLES: Final = [JOINS, WHO, AGAIN, OVERLAPS, AUTHENTICATE, REFUND, DECIMALS, TURNS, DEFINITION]
+TABLES: Final = [JOINS, WHO, AGAIN, LEFT_OUT, OVERLAPS, AUTHENTICATE, REFUND, DECIMALS, TURNS, DEFINITION]
