@@ -18,7 +18,6 @@ from tests.policy.naive.reading import policy_of, tree_of
 from tests.policy.naive.rules import Judgement, judge
 from tests.policy.naive.submissions import NAMES, NUMBERS, afresh, described, submissions
 
-
 # The moments at which one history is looked at, and the values that are looked for.
 MOMENTS: Final = (None, 3, 9, 6)
 VALUES: Final[list[Any]] = ["ann", "bob", "Ann", "ann bob", 1, 50, 2.0]

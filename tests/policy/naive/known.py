@@ -105,7 +105,7 @@ def _given(source: tree.ResultSource, step: PastStep, scope: Scope) -> list[tupl
             if item is UNREADABLE or absent(item):
                 continue
             there = follow(item, rest)
-            kept = [value for value in there if not absent(value)] if source.words else _fitting(there, at.facets)
+            kept = _there(there) if source.words else _fitting(there, at.facets)
             if kept and source.where is not None:
                 inside = scope.about(step, item=item)
                 answer = expressions.evaluate(source.where, inside)
@@ -113,6 +113,10 @@ def _given(source: tree.ResultSource, step: PastStep, scope: Scope) -> list[tupl
                 answer = True
             found += [(value, answer) for value in kept]
     return found
+
+
+def _there(found: list[Any]) -> list[Any]:
+    return [value for value in found if value is not UNREADABLE and not absent(value)]
 
 
 def _fitting(found: list[Any], facets: tuple[tree.Name, ...]) -> list[Any]:
