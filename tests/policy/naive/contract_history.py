@@ -118,6 +118,31 @@ rule ask {
     ],
 )
 
+
+def _known_from(let_in: str | None) -> Any:
+    return call("t", {"v": "I1"}, step("search", {}, [{"id": "I1"}], let_in=let_in))
+
+
+def _sources(who: str, *answers: Any) -> VerdictTable:
+    ways = ("allowed", "approved", "granted", "", None)
+    return VerdictTable(
+        f"result of {who or 'any'} step",
+        ["who in known"],
+        f'known k = result of {who} tool "search" at [].id\nrule r {{ allow tool "t" when args.v in k }}',
+        [
+            (f"let in: {way}", _known_from(way), "r", answer, "r" if answer else "default")
+            for way, answer in zip(ways, answers, strict=True)
+        ],
+    )
+
+
+# What ran though nothing let it in is evidence, but not of a rule or of a person.
+RESULTS_OF: Final = [
+    _sources("", YES, YES, YES, YES, YES),
+    _sources("allowed", YES, NO, NO, MAYBE, MAYBE),
+    _sources("approved", NO, YES, NO, MAYBE, MAYBE),
+]
+
 # ---------------------------------------------------------------- since
 
 
@@ -402,4 +427,4 @@ rule known { allow tool "pay" when args.to in payees }
     ],
 )
 
-TABLES: Final = [JOINS, WHO, AGAIN, LEFT_OUT, OVERLAPS, AUTHENTICATE, REFUND, DECIMALS, TURNS, DEFINITION]
+TABLES: Final = [JOINS, WHO, *RESULTS_OF, AGAIN, LEFT_OUT, OVERLAPS, AUTHENTICATE, REFUND, DECIMALS, TURNS, DEFINITION]

@@ -91,7 +91,8 @@ def _entries(source: tree.KnownSource, scope: Scope) -> list[Entry]:
     found: list[Entry] = []
     for step in scope.steps:
         if step.succeeded and is_about(source.subject, step.kind, step.target, scope.names):
-            who = let_in(source.who, step)
+            # A result is evidence whatever let the step in, unless the source says who.
+            who = let_in(source.who, step) if source.who else True
             found += [(value, all_of([who, sure]), source.words) for value, sure in _given(source, step, scope)]
     return [entry for entry in found if entry[1] is not False]
 

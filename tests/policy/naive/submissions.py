@@ -61,7 +61,14 @@ full_arguments = st.fixed_dictionaries(
 )
 args = st.one_of(full_arguments, full_arguments, arguments, arguments, odd)
 results = st.one_of(
-    st.lists(full_row, max_size=2), st.lists(rows, max_size=2), keyed, full_row, st.lists(names, max_size=2), texts, odd
+    st.lists(full_row, min_size=1, max_size=2),
+    st.lists(full_row, min_size=1, max_size=3),
+    st.lists(rows, max_size=2),
+    keyed,
+    full_row,
+    st.lists(names, max_size=2),
+    texts,
+    odd,
 )
 inputs = st.one_of(
     st.fixed_dictionaries({"request": texts}, optional={"who": names, "l": st.lists(texts, max_size=2)}),
