@@ -100,10 +100,11 @@ def _is_one(past: Past | tree.Since, step: PastStep, scope: Scope, doubtful: boo
 
 def _where(where: tree.Expr, scope: Scope, doubtful: bool) -> Tri:
     """The answer of a `where`. If it is `doubtful`, an earlier step may be meant that differs only in something that
-    the submission leaves out: then the negation is asked, which is maybe on what is absent."""
-    if doubtful and expressions.leaves_out(where, scope):
-        return opposite(expressions.evaluate(where, scope, negated=True))
-    return expressions.evaluate(where, scope)
+    the submission leaves out: then the negation must say the opposite, for it is maybe on what is absent."""
+    answer = expressions.evaluate(where, scope)
+    if not doubtful or not expressions.leaves_out(where, scope):
+        return answer
+    return answer if opposite(expressions.evaluate(where, scope, negated=True)) is answer else None
 
 
 def _since(test: Past, step: PastStep, scope: Scope) -> Tri:
