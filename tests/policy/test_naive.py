@@ -3,7 +3,8 @@
 `naive` is written from the contract of the language alone, without a look at the matcher.
 """
 
-from typing import Any
+from copy import copy
+from typing import Any, Final
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,10 @@ from tests.policy.naive.constructs import in_full
 from tests.policy.naive.reading import policy_of, tree_of
 from tests.policy.naive.rules import Judgement, judge
 from tests.policy.naive.submissions import NAMES, NUMBERS, afresh, described, submissions
+
+# The moments at which one history is looked at, and the values that are looked for.
+MOMENTS: Final = (None, 3, 9, 6)
+VALUES: Final[list[Any]] = ["ann", "bob", "Ann", "ann bob", 1, 50, 2.0]
 
 
 def told(judgement: Judgement, reached: list[str]) -> dict[str, Any]:
@@ -66,8 +71,34 @@ def test_three_evaluators_agree_on_conditions(prologue: str, condition: str, ask
 @settings(max_examples=100, deadline=None)
 @given(texts.prologues(), texts.history_tests(), st.lists(submissions(), min_size=2, max_size=6))
 def test_three_evaluators_agree_on_the_past(prologue: str, test: str, asked: list[Facts]) -> None:
-    """Of tests on earlier steps."""
-    event(f"{sorted(agree_on(prologue, test, asked))}")
+    """Of tests on earlier steps, at several moments of one history."""
+    moments = [at(facts, moment) for facts in asked for moment in (facts.as_of, 4)]
+    event(f"{sorted(agree_on(prologue, test, moments))}")
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts.prologues(), st.lists(submissions(), min_size=1, max_size=2))
+def test_three_evaluators_agree_on_sets(prologue: str, asked: list[Facts]) -> None:
+    """Of what each set holds at several moments of one history, read in any order."""
+    for name in ("said", "grown", "listed"):
+        test = f"args.v in {name}"
+        sure, perhaps = f"rule sure {{ allow any step when {test} }}", f"rule perhaps {{ deny any step when {test} }}"
+        moments = [variant(facts, moment, value) for facts in asked for moment in MOMENTS for value in VALUES]
+        event(f"{name}: {sorted(agree(f'{prologue} {sure} {perhaps}', moments))}")
+
+
+def at(facts: Facts, moment: int | None) -> Facts:
+    """The submission at another moment; the history is the same object."""
+    other = copy(facts)
+    other.as_of = moment
+    return other
+
+
+def variant(facts: Facts, moment: int | None, value: Any) -> Facts:
+    """The submission at another moment, with one argument."""
+    other = at(facts, moment)
+    other.kind, other.args = "tool_call", {"v": value}
+    return other
 
 
 # ---------------------------------------------------------------- what holds for the contract itself

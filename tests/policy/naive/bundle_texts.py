@@ -221,7 +221,7 @@ def sources(draw: st.DrawFn, known: list[str]) -> str:
     shape = draw(st.sampled_from(shapes))
     if shape == "known":
         return draw(st.sampled_from(known))
-    plain = ["to", "[]", "[].to", "[].to", "[].to, [].by", "[].l[]", "n", "[].n"]
+    plain = ["to", "[]", "[].to", "[].to", "[].to", "[].to, [].by", "[].l[]", "[].n, n"]
     plain += ["*.to", "k.to", "*.l[]"] * on("values") + ["key of []"] * on("key of") + ["word of [].t"] * on("word of")
     at = f"at {draw(st.sampled_from(plain))}"
     tools = draw(st.sampled_from(['tool "list"', 'tool "list"', 'tool "*"', 'tool "list", "pay"']))

@@ -118,6 +118,31 @@ rule ask {
     ],
 )
 
+
+def _known_from(let_in: str | None) -> Any:
+    return call("t", {"v": "I1"}, step("search", {}, [{"id": "I1"}], let_in=let_in))
+
+
+def _sources(who: str, *answers: Any) -> VerdictTable:
+    ways = ("allowed", "approved", "granted", "", None)
+    return VerdictTable(
+        f"result of {who or 'any'} step",
+        ["who in known"],
+        f'known k = result of {who} tool "search" at [].id\nrule r {{ allow tool "t" when args.v in k }}',
+        [
+            (f"let in: {way}", _known_from(way), "r", answer, "r" if answer else "default")
+            for way, answer in zip(ways, answers, strict=True)
+        ],
+    )
+
+
+# What ran though nothing let it in is evidence, but not of a rule or of a person.
+RESULTS_OF: Final = [
+    _sources("", YES, YES, YES, YES, YES),
+    _sources("allowed", YES, NO, NO, MAYBE, MAYBE),
+    _sources("approved", NO, YES, NO, MAYBE, MAYBE),
+]
+
 # ---------------------------------------------------------------- since
 
 
@@ -160,6 +185,25 @@ rule again {
             MAYBE,
             "again",
         ),
+    ],
+)
+
+
+def _send(*steps: Any, **given: Any) -> Any:
+    return call("send", given, *steps)
+
+
+_SHOWN, _SENT = step("show", {}), step("send", {"to": "bob"})
+LEFT_OUT: Final = VerdictTable(
+    # No allow rule matches because an argument was left out.
+    "since, asked of what is left out",
+    ["since"],
+    'rule r { allow tool "send" when after tool "show" since tool "send" where (args.to == this.args.to) }',
+    [
+        ("shown since", _send(_SENT, _SHOWN, to="bob"), "r", YES, "r"),
+        ("sent to another", _send(_SHOWN, _SENT, to="ann"), "r", YES, "r"),
+        ("sent since", _send(_SHOWN, _SENT, to="bob"), "r", NO, "default"),
+        ("left out", _send(_SHOWN, _SENT), "r", MAYBE, "default"),
     ],
 )
 
@@ -383,4 +427,4 @@ rule known { allow tool "pay" when args.to in payees }
     ],
 )
 
-TABLES: Final = [JOINS, WHO, AGAIN, OVERLAPS, AUTHENTICATE, REFUND, DECIMALS, TURNS, DEFINITION]
+TABLES: Final = [JOINS, WHO, *RESULTS_OF, AGAIN, LEFT_OUT, OVERLAPS, AUTHENTICATE, REFUND, DECIMALS, TURNS, DEFINITION]

@@ -1,5 +1,6 @@
 """Conditions: connectives, quantifiers, predicates and blocks."""
 
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -40,7 +41,7 @@ def _test(test: tree.Test, scope: Scope, negated: bool) -> Tri:
     op, quantifier, inner = test.op, test.operand.quantifier, test.negated
     if op in (Op.NE, Op.MISSING):
         op, inner = (Op.EQ if op is Op.NE else Op.GIVEN), not inner
-    values = elements(test.operand, scope, op)
+    values = elements(test.operand, scope)
     if quantifier is None:
         if op is Op.GIVEN:
             found = one_of(map(given, values))
@@ -53,7 +54,7 @@ def _test(test: tree.Test, scope: Scope, negated: bool) -> Tri:
     return all_of(answers) if every else one_of(answers)
 
 
-def elements(operand: tree.Operand, scope: Scope, op: Op | None = None) -> list[Any]:
+def elements(operand: tree.Operand, scope: Scope) -> list[Any]:
     """The values that a test looks at. Under a quantifier a list is taken apart."""
     facets = [facet.text for facet in operand.facets]
     several = len(operand.paths) > 1
@@ -67,22 +68,15 @@ def elements(operand: tree.Operand, scope: Scope, op: Op | None = None) -> list[
         values = follow(root, path.parts)
         if apart and not path.many and type(values[0]) is list:
             values = values[0] or [MISSING]
-        if path.root == "this" and scope.doubtful_this and op is not Op.GIVEN:
-            # `is` looks at null and at an empty list as they stand.
-            values = [UNREADABLE if _open(value, op) else value for value in values]
         found += values
     return through(facets, found or [MISSING])
-
-
-def _open(value: Any, op: Op | None) -> bool:
-    return value is MISSING if op is Op.IS else absent(value)
 
 
 def _ask(test: tree.Test, op: Op, value: Any, negated: bool, scope: Scope) -> Tri:
     """The predicate about one element, or its negation."""
     if op is Op.HAS:
         assert test.block is not None
-        return evaluate(test.block, scope.inside(it=value), negated)
+        return evaluate(test.block, scope.block(value), negated)
     if op is Op.GIVEN:
         return opposite(given(value)) if negated else given(value)
     if op is Op.IS:
@@ -90,7 +84,7 @@ def _ask(test: tree.Test, op: Op, value: Any, negated: bool, scope: Scope) -> Tr
             return None
         found = _is(test, value)
         return opposite(found) if negated else found
-    is_known, right = _right(test.right, scope, op)
+    is_known, right = _right(test.right, scope)
     if absent(value) or (not is_known and right is MISSING):
         return None if negated else False
     if is_known:
@@ -108,7 +102,7 @@ def _is(test: tree.Test, value: Any) -> Tri:
     return has_type(value, str(test.right.value))
 
 
-def _right(right: tree.Right | None, scope: Scope, op: Op) -> tuple[bool, Any]:
+def _right(right: tree.Right | None, scope: Scope) -> tuple[bool, Any]:
     """The right side: whether it is a `known`, and its name or its value."""
     if isinstance(right, tree.Literal):
         return False, right.value
@@ -120,7 +114,7 @@ def _right(right: tree.Right | None, scope: Scope, op: Op) -> tuple[bool, Any]:
         value = scope.names.lets.get(right.text, MISSING)
         return False, scope.roots.get(right.text, UNREADABLE) if value is MISSING else value
     assert isinstance(right, tree.Operand)
-    found = elements(right, scope, op)
+    found = elements(right, scope)
     many = any(path.many for path in right.paths)
     if many or any(facet.text in SETS for facet in right.facets):
         there = [value for value in found if not absent(value)]
@@ -136,3 +130,12 @@ def literals(given_list: tree.ListLiteral) -> list[Any]:
 def exact(value: Any) -> Fraction:
     """The decimal number that a JSON number writes: 0.1 is a tenth."""
     return Fraction(repr(value)) if type(value) is float else Fraction(value)
+
+
+def leaves_out(expr: Any, scope: Scope) -> bool:
+    """Whether the submission leaves out something that a condition on an earlier step asks of it."""
+    if isinstance(expr, tree.Path):
+        return expr.root == "this" and any(map(absent, follow({"args": scope.facts.args}, expr.parts)))
+    if isinstance(expr, tuple):
+        return any(leaves_out(one, scope) for one in expr)
+    return is_dataclass(expr) and any(leaves_out(getattr(expr, one.name), scope) for one in fields(expr))

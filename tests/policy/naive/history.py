@@ -1,7 +1,6 @@
 """`after`, `count` and `sum`: each looks at all earlier steps anew."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +8,7 @@ from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import Tri
 from tests.policy.naive import expressions
-from tests.policy.naive.logic import all_of, one_of
+from tests.policy.naive.logic import all_of, one_of, opposite
 from tests.policy.naive.paths import amount, follow
 from tests.policy.naive.scope import Scope, is_about, let_in
 from tests.policy.naive.steps import PastStep
@@ -36,12 +35,10 @@ def total(test: tree.Sum, scope: Scope, negated: bool) -> Tri:
 
 
 def _compare(test: Past, op: Op, number: int | float, scope: Scope, negated: bool) -> Tri:
-    if test.within is not None and scope.facts.now is None:
-        return None
     op, limit = (OPPOSITE[op] if negated else op), expressions.exact(number)
     # "Fewer than" is a negation: a value that the submission leaves out may have been any value.
-    fewer = _measure(test, replace(scope, doubtful_this=True))
-    more = _measure(test, scope)
+    fewer = _measure(test, scope, doubtful=True)
+    more = _measure(test, scope, doubtful=False)
     below = None if fewer is None else _interval(Op.LT, fewer, limit)
     at_most = None if fewer is None else _interval(Op.LE, fewer, limit)
     above = None if more is None else _interval(Op.GT, more, limit)
@@ -62,11 +59,11 @@ def _passes(op: Op, number: Fraction, limit: Fraction) -> bool:
     return {Op.LT: number < limit, Op.LE: number <= limit, Op.GT: number > limit, Op.GE: number >= limit}[op]
 
 
-def _measure(test: Past, scope: Scope) -> Interval:
-    """The number of the steps, or the sum of their amounts."""
+def _measure(test: Past, scope: Scope, doubtful: bool) -> Interval:
+    """The number of the steps, or the sum of their amounts; `doubtful` as in `_where`."""
     low = high = Fraction(0)
     for step in scope.steps:
-        answer = _meant(test, step, scope)
+        answer = _meant(test, step, scope, doubtful)
         if answer is False:
             continue
         add: Fraction | None = Fraction(1)
@@ -88,16 +85,26 @@ def _added(roots: dict[str, Any], paths: Sequence[tree.Path]) -> Fraction | None
     return sum(map(expressions.exact, found), Fraction(0)) if all(map(amount, found)) else None
 
 
-def _meant(test: Past, step: PastStep, scope: Scope) -> Tri:
+def _meant(test: Past, step: PastStep, scope: Scope, doubtful: bool) -> Tri:
     """Whether the test is about the step: it ran, it is of the subject, and it stands in the window."""
-    return all_of([_is_one(test, step, scope, test.who), _inside(test, step, scope), _since(test, step, scope)])
+    one = _is_one(test, step, scope, doubtful, test.who)
+    return all_of([one, _inside(test, step, scope), _since(test, step, scope)])
 
 
-def _is_one(past: tree.After | tree.Count | tree.Sum | tree.Since, step: PastStep, scope: Scope, who: str = "") -> Tri:
+def _is_one(past: Past | tree.Since, step: PastStep, scope: Scope, doubtful: bool, who: str = "") -> Tri:
     if not is_about(past.subject, step.kind, step.target, scope.names):
         return False
-    where = True if past.where is None else expressions.evaluate(past.where, scope.about(step))
+    where = True if past.where is None else _where(past.where, scope.about(step), doubtful)
     return all_of([True if step.succeeded else None, let_in(who, step), where])
+
+
+def _where(where: tree.Expr, scope: Scope, doubtful: bool) -> Tri:
+    """The answer of a `where`. If it is `doubtful`, an earlier step may be meant that differs only in something that
+    the submission leaves out: then the negation must say the opposite, for it is maybe on what is absent."""
+    answer = expressions.evaluate(where, scope)
+    if not doubtful or not expressions.leaves_out(where, scope):
+        return answer
+    return answer if opposite(expressions.evaluate(where, scope, negated=True)) is answer else None
 
 
 def _since(test: Past, step: PastStep, scope: Scope) -> Tri:
@@ -105,10 +112,9 @@ def _since(test: Past, step: PastStep, scope: Scope) -> Tri:
     if test.since is None:
         return True
     # What the submission leaves out takes certainty away, whichever way.
-    doubtful = replace(scope, doubtful_this=True)
     answers: list[Tri] = []
     for other in scope.steps:
-        one = _is_one(test.since, other, doubtful)
+        one = _is_one(test.since, other, scope, doubtful=True)
         later = _came_after(step, other)
         if one:
             answers.append(later)
@@ -129,9 +135,9 @@ def _came_after(step: PastStep, other: PastStep) -> Tri:
 def _inside(test: Past, step: PastStep, scope: Scope) -> Tri:
     """Whether the step started at most that long before the submission."""
     now = scope.facts.now
-    if test.within is None or now is None:
+    if test.within is None:
         return True
-    if step.at is None or step.submitted_at is None or step.at > now or step.submitted_at > now:
+    if now is None or step.at is None or step.submitted_at is None or step.at > now or step.submitted_at > now:
         return None
     started = now - step.at <= test.within.seconds
     submitted = now - step.submitted_at <= test.within.seconds

@@ -9,7 +9,7 @@ from tests.policy.naive import expressions
 from tests.policy.naive.logic import all_of, at_most_maybe, one_of
 from tests.policy.naive.mentions import mentioned
 from tests.policy.naive.paths import follow, item_and_rest, through
-from tests.policy.naive.scope import Scope, is_about, let_in, outermost
+from tests.policy.naive.scope import Scope, delegated, is_about, let_in, outermost
 from tests.policy.naive.steps import PastStep, seen
 from tests.policy.naive.texts import holds_value, holds_word
 from tests.policy.naive.values import equal, scalar, text
@@ -91,7 +91,8 @@ def _entries(source: tree.KnownSource, scope: Scope) -> list[Entry]:
     found: list[Entry] = []
     for step in scope.steps:
         if step.succeeded and is_about(source.subject, step.kind, step.target, scope.names):
-            who = let_in(source.who, step)
+            # A result is evidence whatever let the step in, unless the source says who.
+            who = let_in(source.who, step) if source.who else True
             found += [(value, all_of([who, sure]), source.words) for value, sure in _given(source, step, scope)]
     return [entry for entry in found if entry[1] is not False]
 
@@ -105,7 +106,7 @@ def _given(source: tree.ResultSource, step: PastStep, scope: Scope) -> list[tupl
             if item is UNREADABLE or absent(item):
                 continue
             there = follow(item, rest)
-            kept = [value for value in there if not absent(value)] if source.words else _fitting(there, at.facets)
+            kept = _there(there) if source.words else _fitting(there, at.facets)
             if kept and source.where is not None:
                 inside = scope.about(step, item=item)
                 answer = expressions.evaluate(source.where, inside)
@@ -113,6 +114,10 @@ def _given(source: tree.ResultSource, step: PastStep, scope: Scope) -> list[tupl
                 answer = True
             found += [(value, answer) for value in kept]
     return found
+
+
+def _there(found: list[Any]) -> list[Any]:
+    return [value for value in found if value is not UNREADABLE and not absent(value)]
 
 
 def _fitting(found: list[Any], facets: tuple[tree.Name, ...]) -> list[Any]:
@@ -140,7 +145,7 @@ def _in_input(path: tree.Path, value: Any, scope: Scope, *, fold: bool, by_word:
         return holds_word(there, value) if by_word else holds_value(there, value, fold)
 
     answer = stands(scope.roots[path.root], path.parts)
-    if not answer or not scope.facts.parent:
+    if not answer or not delegated(scope.facts):
         return answer
     # Another execution wrote this input: it is the user's word only where the user wrote it too.
     facts = scope.facts

@@ -23,21 +23,17 @@ class Names:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a test stands: in a rule, or in a `where` about an earlier step (`step`).
-
-    With `doubtful_this`, a value that the submission leaves out may be any value: `this.args.x` cannot be read.
-    """
+    """Where a test stands: in a rule, or in a `where` about an earlier step (`step`)."""
 
     names: Names
     facts: Facts
     roots: dict[str, Any]
     step: PastStep | None = None
-    doubtful_this: bool = False
     steps: list[PastStep] = field(default_factory=list)
 
-    def inside(self, **roots: Any) -> "Scope":
-        """The same place with other roots."""
-        return replace(self, roots={**self.roots, **roots})
+    def block(self, it: Any) -> "Scope":
+        """A block about one element."""
+        return replace(self, roots={**self.roots, "it": it})
 
     def about(self, step: PastStep, **roots: Any) -> "Scope":
         """The `where` of a test about an earlier step."""
@@ -67,6 +63,11 @@ def outermost(names: Names, facts: Facts) -> Scope:
         "error": UNREADABLE,
     }
     return Scope(names, facts, roots, steps=past_steps(facts))
+
+
+def delegated(facts: Facts) -> bool:
+    """Whether the input is not the user's word, as another execution wrote it."""
+    return bool(getattr(facts, "delegated", facts.parent))
 
 
 def is_about(subject: tree.Subject, kind: str, target: str, names: Names) -> bool:

@@ -61,7 +61,14 @@ full_arguments = st.fixed_dictionaries(
 )
 args = st.one_of(full_arguments, full_arguments, arguments, arguments, odd)
 results = st.one_of(
-    st.lists(full_row, max_size=2), st.lists(rows, max_size=2), keyed, full_row, st.lists(names, max_size=2), texts, odd
+    st.lists(full_row, min_size=1, max_size=2),
+    st.lists(full_row, min_size=1, max_size=3),
+    st.lists(rows, max_size=2),
+    keyed,
+    full_row,
+    st.lists(names, max_size=2),
+    texts,
+    odd,
 )
 inputs = st.one_of(
     st.fixed_dictionaries({"request": texts}, optional={"who": names, "l": st.lists(texts, max_size=2)}),
@@ -154,6 +161,8 @@ def submissions(draw: st.DrawFn) -> Facts:
     if on("within"):
         facts.now = draw(st.sampled_from([None, START + 120, START + 120, START + 150]))
     if on("delegation"):
+        for name in {"delegated"}.intersection(Facts.__slots__):
+            setattr(facts, name, bool(facts.parent) or draw(st.sampled_from([True, False])))
         facts.root_input = draw(inputs)
         facts.root_turns = draw(turns)
         facts.read_args = draw(st.one_of(st.just(MISSING), args))
