@@ -61,7 +61,7 @@ def _step(pieces: list[Evidence]) -> PastStep:
         error=MISSING if succeeded else _error(last),
         definition=MISSING if start.definition is None else start.definition,
         let_in=start.let_in,
-        first=min(start.submitted, start.seq) or start.seq,
+        first=start.submitted,
         start=start.seq,
         end=None if last.status is StepStatus.EXECUTING else last.seq,
         at=start.at,

@@ -120,7 +120,7 @@ def pasts(draw: st.DrawFn) -> History:
             step = f"s{number}" if status is StepStatus.EXECUTING or draw(st.sampled_from([True, False])) else ""
             piece = _piece(draw, seq, status, kind, target, draw(args), step)
             if on("since"):
-                piece.submitted = draw(st.sampled_from([0, 0, max(1, seq - 1), max(1, seq - 2)]))
+                piece.submitted = draw(st.sampled_from([seq, seq, max(1, seq - 1), max(1, seq - 2)]))
             if on("within"):
                 piece.at = draw(st.sampled_from([None, *(START + shift for shift in (0, 30, 60, 90, 120, 200))]))
             piece.let_in = "allowed"
