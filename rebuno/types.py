@@ -25,32 +25,10 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 __all__ = [
-    "Absent",
-    "Agent",
-    "ApiKey",
-    "Approval",
-    "BlockedOn",
-    "Delta",
-    "Event",
-    "Execution",
-    "ExecutionStatus",
-    "Failure",
-    "JsonValue",
-    "Model",
-    "Moment",
-    "NewApiKey",
-    "Page",
-    "Process",
-    "RawJson",
-    "Seconds",
-    "SpawnedBy",
-    "StackFrame",
-    "Step",
-    "Tested",
-    "TestedCase",
-    "Turn",
-    "Vote",
-]
+    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "Delta", "Event", "Execution", "ExecutionStatus", "Failure",
+    "JsonValue", "Model", "Moment", "NewApiKey", "Page", "Process", "RawJson", "Seconds", "SpawnedBy", "StackFrame",
+    "Step", "Tested", "TestedCase", "UserTurn", "Vote",
+]  # fmt: skip
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -334,7 +312,7 @@ class Approval(Model):
     reason: Annotated[str | None, Absent.NEVER] = None
 
 
-class Turn(Model):
+class UserTurn(Model):
     """What the user wrote into a run after it began, the `number`-th time, from 1. `by` is the key or the person who
     said it, empty where nobody is named; `event_seq` is the number of its event."""
 
@@ -379,7 +357,7 @@ class Execution(Model):
     blocked_on: list[BlockedOn] = field(default_factory=list)
     head_hash: str = ""
     failure: Failure | None = None
-    turns: Annotated[list[Turn] | None, Absent.LEFT_OUT] = None
+    turns: Annotated[list[UserTurn] | None, Absent.LEFT_OUT] = None
     attempt: Annotated[int | None, Absent.NEVER] = None
     digest: Annotated[str | None, Absent.NEVER] = None
     pinned: Annotated[bool | None, Absent.NEVER] = None

@@ -24,7 +24,7 @@ from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
 from rebuno.policy import RecordedStep
-from rebuno.types import Approval, Event, Execution, Step, Turn
+from rebuno.types import Approval, Event, Execution, Step, UserTurn
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX: Final = 4
@@ -167,7 +167,7 @@ class Operator:
         )
         return await asked(self._store, row)
 
-    async def say(self, ref: str, text: str, *, by: str = "") -> Turn:
+    async def say(self, ref: str, text: str, *, by: str = "") -> UserTurn:
         """Adds what the user wrote to an execution, named as in `execution`: it counts for the steps that are submitted
         after it. `by` is the name of who says it.
 

@@ -51,9 +51,9 @@ def execution(
     )
 
 
-def turn(row: TurnRow) -> types.Turn:
+def turn(row: TurnRow) -> types.UserTurn:
     """What the user wrote."""
-    return types.Turn(number=row.number, text=row.text, by=row.said_by, at=row.said_at, event_seq=row.event_seq)
+    return types.UserTurn(number=row.number, text=row.text, by=row.said_by, at=row.said_at, event_seq=row.event_seq)
 
 
 def raised(data: Mapping[str, Any]) -> types.Failure:

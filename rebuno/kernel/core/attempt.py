@@ -82,6 +82,8 @@ class Attempt:
         # Who began it and what was said to it, as far as the policy asks; `hear` looks it up.
         self.background = UNKNOWN if execution.spawned_execution_id or execution.forked_from else NOTHING
         self._looks_back = HistoryDependencies(policy)
+        # Whether the policy may ask for what the user wrote after the execution began.
+        self.listens = self._looks_back.turns
         # Whether the policy may ask about any step.
         self._is_asked_about = bool(self._looks_back)
         self._base = execution.head_seq
@@ -205,11 +207,6 @@ class Attempt:
         heappush(self._freed.setdefault(key, []), step.occurrence)
 
     # ------------------------------------------------------------ judging
-
-    @property
-    def listens(self) -> bool:
-        """Whether the policy may ask for what the user wrote after the execution began."""
-        return self._looks_back.turns
 
     async def hear(self) -> None:
         """Looks up who began the execution and what was said to it."""

@@ -143,7 +143,7 @@ class Clients(Replica):
         `lifecycle.say.say`."""
         await say(self._store, execution_id, text, by=by)
 
-    async def turns(self, execution_id: str) -> list[types.Turn]:
+    async def turns(self, execution_id: str) -> list[types.UserTurn]:
         """What the user wrote into an execution after it began."""
         return [*map(views.turn, await self._store.turns(execution_id))]
 
