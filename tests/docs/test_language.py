@@ -71,7 +71,7 @@ def test_predicates_are_shown_with_their_opposites() -> None:
 def test_the_page_names_where_a_path_may_start() -> None:
     """Each root has its row."""
     shown = _shown(_section("language/tests.md", "What a test looks at"))
-    assert sorted(code.removesuffix(".args") for code in shown) == sorted(ROOT_WORDS)
+    assert sorted(code.removesuffix(".args") for code in shown) == sorted([*ROOT_WORDS, "parent", "turns"])
 
 
 def test_the_page_names_the_types_and_the_facets() -> None:
