@@ -384,7 +384,8 @@ class Page(Model):
 
 
 class Step(Model):
-    """One effect of an execution.
+    """One effect of an execution. `nothing_done` is true where its tool itself said that it did nothing before it
+    failed, and `definition` is what its tool's server called it: `server`, `name` and `digest`; left out otherwise.
 
     The protocol does not send the rest: `parent_step_id` (the step in whose body it was submitted), its first
     `decision` (`allow`, `deny` or `require_approval`) with `rule_id`, `bundle`, `digest` and `reason`, `approval_id`
@@ -403,6 +404,8 @@ class Step(Model):
     args: JsonValue = JsonValue()
     result: JsonValue = JsonValue()
     error: JsonValue = JsonValue()
+    nothing_done: Annotated[bool | None, Absent.LEFT_OUT] = None
+    definition: Annotated[dict[str, str] | None, Absent.LEFT_OUT] = None
     started_at: Moment = Moment()
     completed_at: Moment = Moment()
     parent_step_id: Annotated[str | None, Absent.NEVER] = None

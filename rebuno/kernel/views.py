@@ -5,6 +5,7 @@ from typing import Any
 
 from rebuno import types
 from rebuno.journal import records
+from rebuno.model import identity
 from rebuno.types import RawJson
 
 
@@ -68,6 +69,8 @@ def step(row: records.StepRow) -> types.Step:
         args=RawJson(row.args),
         result=_json(row.result),
         error=_json(row.error),
+        nothing_done=row.nothing_done or None,
+        definition=identity.parse(row.definition) if row.definition else None,
         started_at=row.started_at,
         completed_at=row.completed_at,
         parent_step_id=row.parent_id or None,
