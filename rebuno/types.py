@@ -48,6 +48,7 @@ __all__ = [
     "Step",
     "Tested",
     "TestedCase",
+    "ToolDefinition",
     "Vote",
 ]
 
@@ -464,6 +465,18 @@ class ApiKey(Model):
     scopes: list[str] = field(default_factory=list)
     created_at: Annotated[Moment, Absent.BLANK] = Moment()
     revoked_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
+
+
+class ToolDefinition(Model):
+    """What a server says of a tool, as agents have told it: `server` is empty for a tool of an agent itself, `digest`
+    the SHA-256 of the canonical JSON of the rest, in hex digits."""
+
+    digest: str
+    server: str = ""
+    name: str = ""
+    description: str = ""
+    input_schema: JsonValue = JsonValue()
+    output_schema: JsonValue = JsonValue()
 
 
 class NewApiKey(ApiKey):
