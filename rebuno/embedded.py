@@ -44,7 +44,7 @@ from rebuno.policy import Policy, compile_policy, permissive_policy, read_source
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current, current_step
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
-from rebuno.types import Execution, Turn
+from rebuno.types import Execution, UserTurn
 
 T = TypeVar("T")
 
@@ -185,15 +185,9 @@ class Kernel:
         ended.replayed = replayed
         return ended
 
-    async def say(self, ref: str, text: str, *, by: str = "") -> Turn:
-        """Adds what the user wrote to an execution after it began, named as in `Operator.execution`. Rules ask for it
-        as `turns`; it counts for the steps that are submitted after it. `by` is the name of who says it. Call it from
-        the program, never from a handler: what an agent writes is not the user's word.
-
-        Raises:
-            ForbiddenError: a handler calls it.
-            NotFoundError, ConflictError, ValidationError: as `Operator.say`.
-        """
+    async def say(self, ref: str, text: str, *, by: str = "") -> UserTurn:
+        """As `Operator.say`: adds what the user wrote to an execution after it began. Raises `ForbiddenError` where a
+        handler calls it: what an agent writes is not the user's word."""
         if current() is not None:
             raise ForbiddenError("a handler cannot say what the user wrote; the program that runs it can")
         return await self.operator.say(ref, text, by=by)

@@ -25,32 +25,10 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 __all__ = [
-    "Absent",
-    "Agent",
-    "ApiKey",
-    "Approval",
-    "BlockedOn",
-    "Delta",
-    "Event",
-    "Execution",
-    "ExecutionStatus",
-    "Failure",
-    "JsonValue",
-    "Model",
-    "Moment",
-    "NewApiKey",
-    "Page",
-    "Process",
-    "RawJson",
-    "Seconds",
-    "SpawnedBy",
-    "StackFrame",
-    "Step",
-    "Tested",
-    "TestedCase",
-    "Turn",
-    "Vote",
-]
+    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "Delta", "Event", "Execution", "ExecutionStatus", "Failure",
+    "JsonValue", "Model", "Moment", "NewApiKey", "Page", "Process", "RawJson", "Seconds", "SpawnedBy", "StackFrame",
+    "Step", "Tested", "TestedCase", "ToolDefinition", "UserTurn", "Vote",
+]  # fmt: skip
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -334,7 +312,7 @@ class Approval(Model):
     reason: Annotated[str | None, Absent.NEVER] = None
 
 
-class Turn(Model):
+class UserTurn(Model):
     """What the user wrote into a run after it began, the `number`-th time, from 1. `by` is the key or the person who
     said it, empty where nobody is named; `event_seq` is the number of its event."""
 
@@ -379,7 +357,7 @@ class Execution(Model):
     blocked_on: list[BlockedOn] = field(default_factory=list)
     head_hash: str = ""
     failure: Failure | None = None
-    turns: Annotated[list[Turn] | None, Absent.LEFT_OUT] = None
+    turns: Annotated[list[UserTurn] | None, Absent.LEFT_OUT] = None
     attempt: Annotated[int | None, Absent.NEVER] = None
     digest: Annotated[str | None, Absent.NEVER] = None
     pinned: Annotated[bool | None, Absent.NEVER] = None
@@ -398,7 +376,8 @@ class Page(Model):
 
 
 class Step(Model):
-    """One effect of an execution.
+    """One effect of an execution. `nothing_done` is true where its tool itself said that it did nothing before it
+    failed, and `definition` is what its tool's server called it: `server`, `name` and `digest`; left out otherwise.
 
     The protocol does not send the rest: `parent_step_id` (the step in whose body it was submitted), its first
     `decision` (`allow`, `deny` or `require_approval`) with `rule_id`, `bundle`, `digest` and `reason`, `approval_id`
@@ -417,6 +396,8 @@ class Step(Model):
     args: JsonValue = JsonValue()
     result: JsonValue = JsonValue()
     error: JsonValue = JsonValue()
+    nothing_done: Annotated[bool | None, Absent.LEFT_OUT] = None
+    definition: Annotated[dict[str, str] | None, Absent.LEFT_OUT] = None
     started_at: Moment = Moment()
     completed_at: Moment = Moment()
     parent_step_id: Annotated[str | None, Absent.NEVER] = None
@@ -477,6 +458,18 @@ class ApiKey(Model):
     agents: list[str] = field(default_factory=list)
     created_at: Annotated[Moment, Absent.BLANK] = Moment()
     revoked_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
+
+
+class ToolDefinition(Model):
+    """What a server says of a tool, as agents have told it: `server` is empty for a tool of an agent itself, `digest`
+    the SHA-256 of the canonical JSON of the rest, in hex digits."""
+
+    digest: str
+    server: str = ""
+    name: str = ""
+    description: str = ""
+    input_schema: JsonValue = JsonValue()
+    output_schema: JsonValue = JsonValue()
 
 
 class NewApiKey(ApiKey):

@@ -23,8 +23,8 @@ from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
-from rebuno.policy import RecordedStep
-from rebuno.types import Approval, Event, Execution, Step, Turn
+from rebuno.policy import ALL_STEP_FACTS, RecordedStep
+from rebuno.types import Approval, Event, Execution, Step, ToolDefinition, UserTurn
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX: Final = 4
@@ -96,8 +96,12 @@ class Operator:
 
     async def steps(self, execution_id: str) -> list[Step]:
         """Every step of an execution, in the order of the log."""
-        steps, _ = await load(self._store, execution_id)
+        steps, _ = await load(self._store, execution_id, ALL_STEP_FACTS)
         return [views.step(step) for step in steps.values()]
+
+    async def tools(self) -> list[ToolDefinition]:
+        """What servers say of their tools, as agents have told it, by server, name and digest."""
+        return await views.tools(self._store)
 
     async def events(self, execution_id: str) -> list[Event]:
         """Every event of an execution."""
@@ -167,7 +171,7 @@ class Operator:
         )
         return await asked(self._store, row)
 
-    async def say(self, ref: str, text: str, *, by: str = "") -> Turn:
+    async def say(self, ref: str, text: str, *, by: str = "") -> UserTurn:
         """Adds what the user wrote to an execution, named as in `execution`: it counts for the steps that are submitted
         after it. `by` is the name of who says it.
 

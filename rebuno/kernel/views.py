@@ -4,8 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rebuno import types
+from rebuno.errors import StoreCorrupt
 from rebuno.journal import records
+from rebuno.journal.store import Store
 from rebuno.journal.words import TurnRow
+from rebuno.model import identity
+from rebuno.model.definition import digest_of
 from rebuno.types import RawJson
 
 
@@ -51,9 +55,9 @@ def execution(
     )
 
 
-def turn(row: TurnRow) -> types.Turn:
+def turn(row: TurnRow) -> types.UserTurn:
     """What the user wrote."""
-    return types.Turn(number=row.number, text=row.text, by=row.said_by, at=row.said_at, event_seq=row.event_seq)
+    return types.UserTurn(number=row.number, text=row.text, by=row.said_by, at=row.said_at, event_seq=row.event_seq)
 
 
 def raised(data: Mapping[str, Any]) -> types.Failure:
@@ -76,6 +80,8 @@ def step(row: records.StepRow) -> types.Step:
         args=RawJson(row.args),
         result=_json(row.result),
         error=_json(row.error),
+        nothing_done=row.nothing_done or None,
+        definition=identity.parse(row.definition) if row.definition else None,
         started_at=row.started_at,
         completed_at=row.completed_at,
         parent_step_id=row.parent_id or None,
@@ -161,6 +167,35 @@ def key(row: records.ApiKeyRow) -> types.ApiKey:
         created_at=row.created_at,
         revoked_at=row.revoked_at,
     )
+
+
+def tool(digest: str, text: str) -> types.ToolDefinition:
+    """A definition that is kept under this digest."""
+    said = identity.parse(text)
+    return types.ToolDefinition(
+        digest=digest,
+        server=said["server"],
+        name=said["name"],
+        description=said["description"],
+        input_schema=RawJson(identity.canonical(said["input_schema"])),
+        output_schema=RawJson(identity.canonical(said["output_schema"])),
+    )
+
+
+async def tools(store: Store) -> list[types.ToolDefinition]:
+    """Every definition that a store keeps, by server, name and digest.
+
+    Raises:
+        StoreCorrupt: one was changed.
+        StoreError
+    """
+    found: list[types.ToolDefinition] = []
+    while page := await store.definitions(after=found[-1].digest if found else ""):
+        for digest, text in page:
+            if digest_of(text) != digest:
+                raise StoreCorrupt(f"the definition under the digest `{digest[:12]}` was changed; restore a copy")
+            found.append(tool(digest, text))
+    return sorted(found, key=lambda one: (one.server, one.name, one.digest))
 
 
 def new_key(row: records.ApiKeyRow, token: str) -> types.NewApiKey:

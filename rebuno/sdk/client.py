@@ -24,6 +24,7 @@ from rebuno.types import (
     SpawnedBy,
     Step,
     Tested,
+    ToolDefinition,
 )
 
 T = TypeVar("T", bound=Model)
@@ -293,6 +294,10 @@ class Client:
         only, and what it gives an execution as input is no user's word. `ValidationError` for an unknown scope."""
         said = {"name": name, "scopes": [*scopes]} | ({"agents": [*agents]} if agents else {})
         return await self._one(NewApiKey, "POST", route("api-keys"), said)
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """What servers say of their tools, as agents have told it, by server, name and digest."""
+        return await self._many(ToolDefinition, route("tools"))
 
     async def list_keys(self) -> list[ApiKey]:
         """Every key, revoked ones too."""

@@ -69,7 +69,7 @@ async def facts(w: World, execution_id: str) -> Facts:
         ({"request": "Pay 40 to DE75"}, "Pay DE75 40 EUR", "pay-asked"),
         ({"request": "Pay 40", "note": "DE75"}, "Pay DE75", "pay"),
         ("Pay 40 to DE75", "Pay DE75", "pay"),
-        ({"request": "Pay 40 to DE75"}, "Pay whoever you like", "pay"),
+        ({"request": "Pay 40 to DE75"}, "Pay anybody you like", "pay"),
     ],
 )
 def test_a_value_is_sure_where_the_user_wrote_it(serve: Scenario, written: object, passed_on: str, rule: str) -> None:

@@ -69,7 +69,7 @@ def _judged(recording: "Recording", paths: Sequence[str]) -> "Backtest":
 
     tally = BacktestTally()
     known = background_in_rows(recording.execution, recording.events[:2], recording.turns, recording.root)
-    steps = facts_of_rows(recording.execution, recording.steps, recording.approvals, known)
+    steps = facts_of_rows(recording.execution, recording.steps, recording.approvals, known, recording.events)
     backtest_against_record(tally, compile_policy([read_source(path) for path in paths]), steps)
     return tally.result()
 

@@ -23,7 +23,7 @@ from rebuno.journal.records import (
 )
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
-from rebuno.kernel.core import facts
+from rebuno.kernel.core import facts, step_facts
 from rebuno.kernel.core.background import NOTHING, UNKNOWN
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.origins import background
@@ -31,7 +31,7 @@ from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, CallKey
 from rebuno.model.step import Idempotency
-from rebuno.policy import Facts, History, HistoryDependencies, Policy
+from rebuno.policy import Facts, History, HistoryDependencies, Policy, StepFactsNeeded
 
 if TYPE_CHECKING:
     from rebuno.kernel.core.heavy import Foreseen
@@ -45,13 +45,18 @@ MOST_FRESH = 10
 HOLD = 0.002
 
 
-async def load(store: Store, execution_id: str) -> tuple[dict[str, StepRow], dict[str, ApprovalRow]]:
-    """Every step and approval of an execution, in the order of the log."""
+async def load(
+    store: Store, execution_id: str, needed: StepFactsNeeded | None = None
+) -> tuple[dict[str, StepRow], dict[str, ApprovalRow]]:
+    """Every step and approval of an execution, in the order of the log; the steps with what is `needed` of the facts
+    that only their events hold."""
     steps: dict[str, StepRow] = {}
     after = 0
     while page := await store.steps(execution_id, after=after):
         steps.update((step.step_id, step) for step in page)
         after = page[-1].decided_seq
+    if needed:
+        await step_facts.look_up(store, execution_id, steps.values(), needed)
     asked = await store.approvals(execution_id=execution_id, limit=sys.maxsize)
     approvals = {approval.id: approval for approval in asked}
     return steps, approvals
@@ -82,6 +87,8 @@ class Attempt:
         # Who began it and what was said to it, as far as the policy asks; `hear` looks it up.
         self.background = UNKNOWN if execution.spawned_execution_id or execution.forked_from else NOTHING
         self._looks_back = HistoryDependencies(policy)
+        # Whether the policy may ask for what the user wrote after the execution began.
+        self.listens = self._looks_back.turns
         # Whether the policy may ask about any step.
         self._is_asked_about = bool(self._looks_back)
         self._base = execution.head_seq
@@ -205,11 +212,6 @@ class Attempt:
         heappush(self._freed.setdefault(key, []), step.occurrence)
 
     # ------------------------------------------------------------ judging
-
-    @property
-    def listens(self) -> bool:
-        """Whether the policy may ask for what the user wrote after the execution began."""
-        return self._looks_back.turns
 
     async def hear(self) -> None:
         """Looks up who began the execution and what was said to it."""

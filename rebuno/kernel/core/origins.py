@@ -25,7 +25,7 @@ _NO_TURNS: Final = "[]"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class InputOrigin:
     """What a new execution records of where its input comes from: `said` in its first event, `root` beside it."""
 
     said: Mapping[str, object] = field(default_factory=dict)
@@ -36,9 +36,9 @@ class Origin:
         return None if self.root is None else replace(self.root, execution_id=execution_id)
 
 
-CLIENT: Final = Origin()
+CLIENT: Final = InputOrigin()
 # Begun by a key that is bound to an agent: no user has written the input.
-NO_USER: Final = Origin({"delegated": True})
+NO_USER: Final = InputOrigin({"delegated": True})
 
 
 # ---------------------------------------------------------------- who began it
@@ -160,7 +160,7 @@ def _time(text: object) -> float | None:
 # ---------------------------------------------------------------- a new execution
 
 
-async def of_child(store: Store, parent_id: str, step_id: str) -> Origin:
+async def of_child(store: Store, parent_id: str, step_id: str) -> InputOrigin:
     """Where the input of an execution comes from that another one begins, in the body of a step or (empty) beside all
     of them: what the user had written to the root of both when that step was submitted, and the arguments of the step
     if a person read and granted it. Of a parent in another store nothing is known.
@@ -171,7 +171,7 @@ async def of_child(store: Store, parent_id: str, step_id: str) -> Origin:
     try:
         parent = await store.execution(parent_id)
     except NotFoundError:
-        return Origin()
+        return InputOrigin()
     step = await _step(store, parent, step_id)
     at = step.decided_seq if step is not None else parent.head_seq
     events = await store.events(parent.id, after=0, limit=2)
@@ -198,7 +198,7 @@ async def of_child(store: Store, parent_id: str, step_id: str) -> Origin:
         "root_turns_hash": identity.args_hash(turns),
     }
     said |= {} if read_args is None else {"read_hash": identity.args_hash(read_args)}
-    return Origin(said, RootRow("", root_id, input, turns, read_args))
+    return InputOrigin(said, RootRow("", root_id, input, turns, read_args))
 
 
 async def _step(store: Store, parent: ExecutionRow, step_id: str) -> StepRow | None:
@@ -220,7 +220,7 @@ async def _was_read(store: Store, step: StepRow) -> bool:
     return asked.step_id == step.step_id and asked.status == "granted" and asked.cause == "policy"
 
 
-async def of_copy(store: Store, source: ExecutionRow) -> Origin:
+async def of_copy(store: Store, source: ExecutionRow) -> InputOrigin:
     """What a copy of an execution records: the same as its source, whose input it has.
 
     Raises:
@@ -231,4 +231,4 @@ async def of_copy(store: Store, source: ExecutionRow) -> Origin:
     said: dict[str, object] = {key: created[key] for key in _KEPT if key in created}
     if input_at is not None:
         said["input_at"] = rfc3339(input_at)
-    return Origin(said, await store.root(source.id))
+    return InputOrigin(said, await store.root(source.id))

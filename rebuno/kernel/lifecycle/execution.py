@@ -37,7 +37,7 @@ from rebuno.kernel.lifecycle.votes import expire
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy import Policy, restore_policy
+from rebuno.policy import Policy, restore_policy, step_facts_needed
 
 # How long a lease holds without being renewed, in seconds.
 LEASE = 30.0
@@ -191,7 +191,7 @@ async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> A
     approvals = {approval.id: approval for approval in asked}
     changes = ExecutionChanges()
     if any(approval.status == "pending" for approval in asked):
-        steps, approvals = await load(store, execution.id)
+        steps, approvals = await load(store, execution.id, step_facts_needed(policy))
         changes = await judge_waiting(policy, execution, steps, approvals, await background(store, execution))
     gone = {write.approval.id for write in changes.approvals}
     waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())

@@ -8,6 +8,7 @@ from rebuno import types
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.kernel import views
+from rebuno.kernel.core import step_facts
 from rebuno.kernel.core.background import Background
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import background
@@ -113,7 +114,10 @@ class Clients(Replica):
         found: list[StepRow] = []
         while page := await self._store.steps(execution_id, after=found[-1].decided_seq if found else 0):
             found += page
-        return [step for step in found if step.status.terminal] if terminal else found
+        if terminal:
+            found = [step for step in found if step.status.terminal]
+        await step_facts.look_up(self._store, execution_id, found)
+        return found
 
     async def background(self, execution: ExecutionRow) -> Background:
         """What policies may know of an execution besides its steps."""
@@ -124,6 +128,7 @@ class Clients(Replica):
         step = await self._store.step(step_id)
         if step.execution_id != execution_id:
             raise NotFoundError(f"the execution `{execution_id}` has no step `{step_id}`")
+        await step_facts.look_up(self._store, execution_id, [step])
         return step
 
     async def previous(self, execution_id: str) -> str | None:
@@ -143,7 +148,7 @@ class Clients(Replica):
         `lifecycle.say.say`."""
         await say(self._store, execution_id, text, by=by)
 
-    async def turns(self, execution_id: str) -> list[types.Turn]:
+    async def turns(self, execution_id: str) -> list[types.UserTurn]:
         """What the user wrote into an execution after it began."""
         return [*map(views.turn, await self._store.turns(execution_id))]
 
