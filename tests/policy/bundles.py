@@ -174,8 +174,9 @@ SINGLE: Final = st.sampled_from(
      "args.items", "target", "agent", "input.q", "input", "args.a.x"]
 )  # fmt: skip
 MANY: Final = st.sampled_from(
-    ["args.l[]", "args.a[]", "args.items[].x", "args.items[].l[]", "args.items[].l", "args.o.l[]", "input.l[]"]
-)
+    ["args.l[]", "args.a[]", "args.items[].x", "args.items[].l[]", "args.items[].l", "args.o.l[]", "input.l[]",
+     "args.o.*", "args.items[].*", "args.*.x", "args.a.*", "input.*"]
+)  # fmt: skip
 IN_BLOCK: Final = st.sampled_from(["it", "it", "it", "it.x", "it[0]", "args.a", "args.b", "target"])
 IN_READ_BLOCK: Final = st.sampled_from(["it.x", "it[0]", "args.a", "args.b", "target"])
 IN_WHERE: Final = st.sampled_from(
@@ -249,10 +250,14 @@ FACETS: Final[dict[str, tuple[bool, list[str]]]] = {
     "number": (False, ["== 1_100", "<= 50", "in [1, 50]", "== number of args.b"]),
     "text": (True, ['== "a"', 'contains "a"', "== 50", "contains any told", 'like "a*"']),
     "size": (False, ["== 0", "<= 2", "in [1, 2]"]),
+    "word": (True, ['== "a"', 'in ["Pay", "to"]', 'like "a*"']),
+    "mailbox": (True, ['== "ana"', 'in ["ana", "b"]']),
+    "amount": (False, ["== 50", "<= 1_100", "in [1, 50]", "== amount of args.b"]),
+    "key": (True, ['== "x"', 'in ["x", "l"]', 'like "*"']),
 }
 CHAINS: Final = [
     *FACETS, *FACETS, "host of link", "name of redirect", "domain of email", "size of text", "date of text",
-    "path of link",
+    "path of link", "word of key", "size of key",
 ]  # fmt: skip
 
 
@@ -340,7 +345,8 @@ def prologues(draw: st.DrawFn, presence: bool = True) -> str:
     """The names that expressions use."""
     where = draw(expressions(named=False, single=IN_WHERE, presence=presence, depth=1))
     plain = ["x", "[]", "[].x", "[].x, x", "[].l[]", "l[], [0]"]
-    at = draw(st.sampled_from([*plain, "date of x", "host of [].x", "email of [].l[]", "path of x"]))
+    new = ["*", "[].*", "key of []", "word of *"]
+    at = draw(st.sampled_from([*plain, *new, "date of x", "host of [].x", "email of [].l[]", "path of x"]))
     tools = draw(st.sampled_from(['"*"', '"pay*"', '"read"', '"pay", "read"']))
     from_result = f"result of tool {tools} at {at}{draw(st.sampled_from(['', '', f' where ({where})']))}"
     approved = f"approved tool {tools} at a, l[], {draw(st.sampled_from(['a', 'domain of a', 'name of l[]']))}"

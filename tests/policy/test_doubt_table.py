@@ -35,7 +35,8 @@ PREDICATES = {
     Op.STARTS: 'starts with "x"', Op.ENDS: 'ends with "x"', Op.UNDER: 'under "/x"', Op.GIVEN: "given",
     Op.MISSING: "missing", Op.IS: "is string", Op.HAS: 'has (it == "x")',
 }  # fmt: skip
-_BAD = {"text": "args.text.key", "size": "args.number", "email": "args.number", "link": "args.number"}
+_BAD = {"text": "args.text.key", "size": "args.number", "email": "args.number", "link": "args.number",
+        "key": "args.number"}  # fmt: skip
 SETS = {
     "in another case": "args.bob in asked",
     "cut off a word": "args.neil in asked",

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rebuno.errors import ValidationError
 from rebuno.policy.analysis.value_sets import ALL_NUMBERS, ALL_TEXTS, BOOLEANS, NO_NUMBERS, NO_TEXTS, ValueSet, listed
-from rebuno.policy.syntax.tree import Index, Key, PathPart
+from rebuno.policy.syntax.tree import Index, Key, PathPart, Values
 from rebuno.policy.values.json_values import type_name
 
 _SCHEMA_KEYS: Final = ("inputSchema", "input_schema", "parameters")
@@ -133,12 +133,22 @@ def _below(schema: dict[str, Any], part: PathPart) -> list[Any] | str | None:
             return [properties[part.name]]
         more = schema.get("additionalProperties", False)
         return part.name if more is False and properties else None
+    if isinstance(part, Values):
+        return _values(schema) if types == frozenset({"object"}) else None
     if types is not None and "array" not in types:
         # `[]` takes a single value for a list of one.
         return f"[{part.position}]" if isinstance(part, Index) else [schema]
     items = schema.get("items")
     plain = isinstance(items, dict) and "prefixItems" not in schema and types == frozenset({"array"})
     return [items] if plain else None
+
+
+def _values(schema: dict[str, Any]) -> list[Any] | None:
+    properties, more = schema.get("properties", {}), schema.get("additionalProperties", False)
+    if not isinstance(properties, dict) or "patternProperties" in schema or more is True:
+        return None
+    below = [*properties.values(), *([] if more is False else [more])]
+    return below or None
 
 
 def _elements(schemas: list[dict[str, Any]], root: Any) -> list[dict[str, Any]] | None:

@@ -157,4 +157,6 @@ def shown_path(path: s.Path) -> str:
                 out += f"[{position}]"
             case s.Each():
                 out += "[]"
+            case s.Values():
+                out += ".*"
     return out

@@ -163,7 +163,7 @@ class ExpressionChecker:
         elif len(operand.paths) > 1:
             why = "there are several paths here"
         elif operand.paths[0].many:
-            why = "`[]` stands for several values"
+            why = f"{_several(operand.paths[0])} stands for several values"
         else:
             return
         self._report.error(Code.MISSING_QUANTIFIER, f"{why}", operand.span, "begin with `any`, `every` or `no`")
@@ -223,7 +223,7 @@ class ExpressionChecker:
         for path in right.paths:
             self._path(path, place)
         many = next((f"`{one.name} of`" for one in chain or () if one.many), "")
-        many = "`[]`" if right.paths[0].many else many
+        many = _several(right.paths[0]) if right.paths[0].many else many
         if many and test.op not in (Op.IN, Op.CONTAINS_ANY):
             message = f"{many} is not allowed on the right of `{test.op.value}`"
             self._report.error(Code.BAD_PATH, message, right.span, "only `in` and `contains any` take several values")
@@ -312,6 +312,12 @@ class ExpressionChecker:
         ):
             message = "`ignoring case` has no effect without a string"
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
+
+
+def _several(path: s.Path) -> str:
+    """The first part of a path that stands for several values, as it is written."""
+    part = next(part for part in path.parts if isinstance(part, s.Each | s.Values))
+    return "`[]`" if isinstance(part, s.Each) else "`.*`"
 
 
 def _words(words: tuple[str, ...]) -> str:

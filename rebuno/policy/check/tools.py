@@ -102,9 +102,10 @@ def _tools_of(subject: s.Subject, formulas: Formulas, tools: Sequence[ToolSchema
 
 def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[ToolSchema], report: DiagnosticReport) -> None:
     """Warns about optional arguments that an allow rule does not test although it tests others."""
-    paths = [path for atom in asked for test in _tests(atom) for path in test.operand.paths if path.root == "args"]
-    looked = {path.parts[0].name for path in paths if path.parts and isinstance(path.parts[0], s.Key)}
-    if any(not path.parts for path in paths):
+    about = [(atom, path) for atom in asked for test in _tests(atom) for path in test.operand.paths]
+    paths = [(atom, path) for atom, path in about if path.root == "args"]
+    looked = {path.parts[0].name for _, path in paths if path.parts and isinstance(path.parts[0], s.Key)}
+    if any(_whole(atom, path) for atom, path in paths):
         return
     for tool in tools:
         missed = [name for name in optional(tool) if name not in looked]
@@ -112,8 +113,17 @@ def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[ToolSchema], repo
             named = ", ".join(f"{shown(name)}" for name in missed[:_NAMED])
             more = f" and {len(missed) - _NAMED} more" if len(missed) > _NAMED else ""
             message = f"`{tool.name}` takes {named}{more}, which this allow rule does not look at"
-            help = f"ask something of each, such as `{shown_path(s.Path('args', (s.Key(missed[0]),)))} missing`"
+            name = shown_path(s.Path("args", (s.Key(missed[0]),)))
+            help = f"close the rule with `every key of args in […]`, or ask something of each: `{name} missing`"
             report.warning(Code.OPEN_ARGUMENTS, message, rule.head_span, help)
+
+
+def _whole(atom: Atom, path: s.Path) -> bool:
+    """Whether a test looks at all arguments: at `args` or `args.*`, or at `every key of args`."""
+    if path.parts:
+        return isinstance(path.parts[0], s.Values)
+    facets = atom.test.operand.facets if isinstance(atom.test, s.Test) else ()
+    return not facets or facets[-1].text != "key" or atom.every is True
 
 
 def _tests(atom: Atom) -> Iterator[s.Test]:

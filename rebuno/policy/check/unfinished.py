@@ -9,11 +9,10 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
-    r"\b(?:definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone|never"
-    r'|limit|session|approvers)\b|\*|f"'
+    r"\b(?:definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
+    r'|limit|session|approvers)\b|f"'
 )
 _ROOTS: Final = ("definition", "error", "outer")
-_FACETS: Final = ("key", "word", "mailbox", "amount")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -42,10 +41,6 @@ def _name(node: Any) -> str | None:
     match node:
         case s.Path(root=root) if root in _ROOTS:
             return f"`{root}`"
-        case s.Path(parts=parts) if any(isinstance(part, s.Values) for part in parts):
-            return "`.*`"
-        case s.Operand(facets=facets) | s.At(facets=facets) if any(name.text in _FACETS for name in facets):
-            return "this facet"
         case s.After() | s.Count() | s.ResultSource() if node.who:
             return f"`{node.who}`"
         case s.After() | s.Count() if node.since or node.within:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rebuno.policy.explain.elements import element_names
 from rebuno.policy.explain.history import explain_history, explain_time
 from rebuno.policy.explain.provenance import KnownReader
 from rebuno.policy.explain.trace import TraceAnswer, TraceNode
@@ -15,6 +16,7 @@ from rebuno.policy.matcher.operands import (
     is_given,
     lens,
     literal,
+    looked_up_by,
     normal_operand,
     normal_right,
     path_context,
@@ -136,7 +138,12 @@ class Evaluator:
         facts.tests += len(values) * self._weight(test, right)
         if facts.tests > MAX_ELEMENT_TESTS:
             return None, f"{name} {_TOO_MANY}", seen
-        found = [self._element(test, "the element", value, right, look, facts, flipped) for value in values]
+        names = element_names(test.operand, look.chain, facts, self.context, apart=True)
+        elements = ["the element"] * len(values) if names is None else [f"`{element}`" for element in names]
+        found = [
+            self._element(test, element, value, right, look, facts, flipped)
+            for element, value in zip(elements, values, strict=True)
+        ]
         answer, _ = combined([one for one, _ in found], every)
         why = next((f"; {words}" for one, words in found if one is answer), "")
         return answer, f"{name} {_count(len(values))}{why}", seen
@@ -161,14 +168,16 @@ class Evaluator:
         shown: list[TraceNode] = []
         answer: Tri = every
         why = ""
-        for value in values:
+        names = element_names(test.operand, look.chain, facts, self.context, apart=True)
+        for at, value in enumerate(values):
             facts.it = value
             node = self.node(inner, facts, flipped, counted, Block(look.facet))
             here = answer_of(node)
             if len(shown) < MAX_SEEN:
                 shown.append(node)
             if here is not every and (here is not None or answer is every):
-                answer, why = here, f"; for {state(value)} it is {node.answer}"
+                element = state(value) if names is None else f"`{names[at]}`"
+                answer, why = here, f"; for {element} it is {node.answer}"
                 shown[-1] = node
             if here is (not every):
                 break
@@ -222,7 +231,7 @@ class Evaluator:
             if test.op is Op.CONTAINS_ANY:
                 found, why = self.reader.mentions(known, value, facts, name)
                 return invert(found) if inverted else found, why
-            found, reason = self.reader.contains(known, value, facts, test.ignoring_case, look.facet)
+            found, reason = self.reader.contains(known, value, facts, test.ignoring_case, looked_up_by(look.facet))
             why = f"is {state(value)}, {reason}"
         else:
             op = Op.EQ if test.op is Op.NE else test.op

@@ -324,6 +324,6 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _with_items(root: Any, parts: tuple[tree.PathPart, ...]) -> list[tuple[Any, Any]]:
-    # Pairs of the innermost list element on the path, or the whole root, and the value below it.
-    last = max((n for n, part in enumerate(parts) if isinstance(part, tree.Each)), default=-1)
+    # Pairs of the innermost element on the path, or the whole root, and the value below it.
+    last = max((n for n, part in enumerate(parts) if isinstance(part, tree.Each | tree.Values)), default=-1)
     return [(element, many(element, parts[last + 1 :])[0]) for element in many(root, parts[: last + 1])]

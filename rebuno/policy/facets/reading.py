@@ -180,6 +180,9 @@ class Facet:
     `find` gives the values of this facet in a free text, for `FACET of … in` a `known` set with `input`; None if the
     facet cannot be found in a text. An uncertain value is an `UncertainValue`.
 
+    With `structural` the facet reads how a list or an object is built, not what a value says: a quantifier does not
+    split the lists that it reads, and its values are looked up in a `known` set as they are.
+
     `ahead` belongs to a facet that needs milliseconds for a long text. It reads a text in any thread and caches the
     result, so that a later `read` of the same text is fast.
     """
@@ -194,6 +197,7 @@ class Facet:
     sees_empty: bool = False
     lower: bool = False
     placed: bool = False
+    structural: bool = False
     pattern: Callable[[str, PathContext], Any] | None = None
     network: Callable[[str, PathContext], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None

@@ -126,10 +126,20 @@ def values_of(
     """The elements of an operand. With `apart`, lists give their elements, as quantifiers need them. The result is
     empty only for an empty set. With `block`, the words of commands keep their directories."""
     roots = [getattr(facts, path.root) for path in operand.paths]
-    found = elements(roots, [path.parts for path in operand.paths], apart=apart)
+    found = elements(roots, [path.parts for path in operand.paths], apart=apart and splits(chain))
     if chain or block or all(path.root != "it" for path in operand.paths):
         return through(chain, found, context)
     return [unplaced(value) for value in found]
+
+
+def splits(chain: Sequence[Facet]) -> bool:
+    """Whether a quantifier splits a list before these facets read it."""
+    return not chain or not chain[-1].structural
+
+
+def looked_up_by(facet: Facet | None) -> Facet | None:
+    """The facet by which a `known` set is asked for values that `facet` gave; None for plain values."""
+    return None if facet is None or facet.structural else facet
 
 
 def right_of(operand: tree.Operand, facts: Any, context: PathContext) -> Any:

@@ -10,7 +10,7 @@ from rebuno.policy.matcher.facts import Evidence, Facts
 from rebuno.policy.matcher.growing import Moment
 from rebuno.policy.matcher.index import SubjectPattern, matches_any
 from rebuno.policy.matcher.operands import through
-from rebuno.policy.matcher.paths import Parts, many, one, split_at_each
+from rebuno.policy.matcher.paths import Parts, many, one, split_at_last
 from rebuno.policy.values.json_values import UNREADABLE, Marker, Tri, absent, key_of
 from rebuno.policy.values.tokens import SearchableTexts
 
@@ -214,7 +214,7 @@ class FromSteps:
         who: str = "",
     ) -> None:
         self.subject = tuple(subject)
-        self.paths = tuple((*(split_at_each(parts) or ((), parts)), chain) for parts, chain in paths)
+        self.paths = tuple((*(split_at_last(parts) or ((), parts)), chain) for parts, chain in paths)
         self.approved = approved
         self.where = where
         self.words = words

@@ -17,6 +17,7 @@ from rebuno.policy.matcher.operands import (
     is_given,
     lens,
     literal,
+    looked_up_by,
     normal_operand,
     normal_right,
     right_of,
@@ -129,7 +130,7 @@ def _element_check(
         return _is_given(negated), _nothing, False
     fold, context = test.ignoring_case, names.context
     if isinstance(test.right, tree.Name) and test.right.text not in names.values:
-        known = names.known(test.right.text, fold, None if op is Op.CONTAINS_ANY else facet)
+        known = names.known(test.right.text, fold, None if op is Op.CONTAINS_ANY else looked_up_by(facet))
         if known is not None:
             asked = known.mentioned if op is Op.CONTAINS_ANY else known.contains
             return _with_value(asked, negated), _facts, False
