@@ -41,7 +41,7 @@ def _name(node: Any) -> str | None:
     match node:
         case s.Path(root=root) if root in _ROOTS:
             return f"`{root}`"
-        case s.After() | s.Count() | s.ResultSource() if node.who:
+        case s.After() | s.Count() if node.who:
             return f"`{node.who}`"
         case s.After() | s.Count() if node.since or node.within:
             return "`since` or `within`"
