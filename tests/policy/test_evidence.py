@@ -116,6 +116,17 @@ def test_laundered(source: str, asks: str, laundered: bool) -> None:
     assert warnings(f"known k = {source}\n{allow}\n{asking}") == (["laundered"] if laundered else [])
 
 
+@pytest.mark.parametrize(("head", "expected"), [("", []), ('when args.a == "x"', ["laundered"])])
+def test_what_an_earlier_rule_always_decides_is_not_asked(head: str, expected: list[str]) -> None:
+    """No person lets in what a rule without a condition lets in."""
+    text = (
+        'known k = result of tool "search" at x\nrule r { allow tool "z" when args.a in k }\n'
+        f'rule s {{ allow tool "search", "find" {head} }}\n'
+        'rule ask { require approval for tool "se*" because "x" }'
+    )
+    assert [code for code in warnings(text) if code != "late-approval"] == expected
+
+
 @pytest.mark.parametrize(
     ("where", "untied"),
     [

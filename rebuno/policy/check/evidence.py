@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rebuno.policy.analysis.formulas import Formulas
-from rebuno.policy.analysis.glob_sets import overlap
+from rebuno.policy.analysis.glob_sets import overlap, within
 from rebuno.policy.matcher.index import SubjectPattern, subject_patterns
 from rebuno.policy.matcher.standing import tests_in, with_named
 from rebuno.policy.syntax import tree as s
@@ -17,10 +17,10 @@ SENDERS: Final = frozenset({"sender", "from"})
 
 def check_evidence(bundle: s.Bundle, formulas: Formulas, report: DiagnosticReport) -> None:
     """Warns about the sources of the sets of a bundle without errors."""
-    asked = [
-        (pattern, rule)
+    rules = [
+        (rule, pattern)
         for rule in bundle.statements
-        if isinstance(rule, s.Rule) and rule.verdict == "require_approval"
+        if isinstance(rule, s.Rule)
         for pattern in _patterns(rule.subject, formulas)
     ]
     sources = list(results_in(bundle))
@@ -29,7 +29,7 @@ def check_evidence(bundle: s.Bundle, formulas: Formulas, report: DiagnosticRepor
     for source in sources:
         patterns = _patterns(source.subject, formulas)
         if not source.who:
-            _laundered(source, patterns, asked, report)
+            _laundered(source, patterns, rules, report)
         if any(_overlaps(one, other) for one in patterns for other in signed):
             warn_untied(source, sets, report)
 
@@ -44,15 +44,23 @@ def results_in(bundle: s.Bundle) -> Iterator[s.ResultSource]:
 def _laundered(
     source: s.ResultSource,
     patterns: Sequence[SubjectPattern],
-    asked: Sequence[tuple[SubjectPattern, s.Rule]],
+    rules: Sequence[tuple[s.Rule, SubjectPattern]],
     report: DiagnosticReport,
 ) -> None:
-    for pattern, rule in asked:
-        if any(_overlaps(one, pattern) for one in patterns):
-            message = f"a person may let a call in by `{rule.id.text}`, and what it gives is then trusted everywhere"
-            help = "write `result of allowed …` for calls that no person was asked about, or `approved …`"
-            report.warning(Code.LAUNDERED, message, source.span, help)
-            return
+    for mine in patterns:
+        for rule, pattern in rules:
+            if rule.verdict == "require_approval" and _overlaps(mine, pattern):
+                message = (
+                    f"a person may let a call in by `{rule.id.text}`, and what it gives is then trusted everywhere"
+                )
+                help = "write `result of allowed …` for calls that no person was asked about, or `approved …`"
+                report.warning(Code.LAUNDERED, message, source.span, help)
+                return
+            always = rule.verdict != "require_approval" and not any(
+                isinstance(c, s.When | s.Unless) for c in rule.clauses
+            )
+            if always and pattern.kind in (None, mine.kind) and within(mine.glob.pattern, pattern.glob.pattern):
+                break  # no later rule decides
 
 
 def _patterns(subject: s.Subject, formulas: Formulas) -> tuple[SubjectPattern, ...]:
