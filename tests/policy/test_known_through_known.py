@@ -25,7 +25,7 @@ TOOL = "tool_call"
 LUNCH = """
 default deny
 known asked = input.request or turns
-known named = result of tool "search_contacts" at [].email where (item.name in asked)
+known named = result of tool "search_contacts" at [].email where (every word of item.name in asked)
 known said = asked or result of tool "list_mail" words at [].body where (item.sender in named)
 
 rule book {
