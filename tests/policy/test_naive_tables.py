@@ -4,14 +4,14 @@ import pytest
 
 from rebuno.policy.compile import compile_text
 from rebuno.policy.explain.explain import explain_decision
-from tests.policy.naive import contract, contract_history
+from tests.policy.naive import contract, contract_history, contract_sums
 from tests.policy.naive.constructs import on
 from tests.policy.naive.reading import policy_of, tree_of
 from tests.policy.naive.rules import judge
 from tests.policy.naive.submissions import afresh
 from tests.policy.naive.tables import Row, VerdictTable
 
-TABLES = [*contract.TABLES, *contract_history.TABLES]
+TABLES = [*contract.TABLES, *contract_history.TABLES, *contract_sums.TABLES]
 ROWS = [pytest.param(table, row, id=f"{table.name}: {row[0]}") for table in TABLES for row in table.rows]
 
 
