@@ -20,6 +20,7 @@ from tests.policy.naive.submissions import NAMES, NUMBERS, afresh, described, su
 
 # The moments at which one history is looked at, and the values that are looked for.
 MOMENTS: Final = (None, 3, 9, 6)
+ARGUMENTS: Final = ("to", "n", "t", "l", "m", "rows")
 VALUES: Final[list[Any]] = ["ann", "bob", "Ann", "ann bob", 1, 50, 2.0]
 
 
@@ -142,3 +143,26 @@ def test_a_test_and_its_negation_are_not_both_sure(prologue: str, test: str, ask
         event(f"{answer}")
         assert opposite is None or opposite is (not answer if answer is not None else None)
         assert "this" in test or (answer is None) is (opposite is None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(in_full(texts.prologues()), in_full(texts.history_tests()), in_full(submissions()), st.sampled_from(ARGUMENTS))
+def test_no_yes_rests_on_absence(prologue: str, test: str, facts: Facts, left_out: str) -> None:
+    """A test of the past that is yes with an argument left out is yes with every value of it, presence aside."""
+    # The keys of an object are there to close a rule, so they do change with an argument.
+    if type(facts.args) is not dict or any(word in test for word in (" given", " missing", " is ", "key of")):
+        return
+    for condition in (test, f"not ({test})"):
+        rest = {name: value for name, value in facts.args.items() if name != left_out}
+        if answer_of(prologue, condition, with_args(facts, rest)):
+            event("a yes")
+            for value in ("ann", "bob", 1, 50, ["ann"], {"ann": "bob"}, [{"to": "ann", "n": 1}]):
+                other = with_args(facts, {**rest, left_out: value})
+                assert answer_of(prologue, condition, other), (condition, value, described(other))
+
+
+def with_args(facts: Facts, args: dict[str, Any]) -> Facts:
+    """The submission with other arguments."""
+    other = copy(facts)
+    other.args = args
+    return other

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from rebuno.policy.syntax.tree import Each, Index, Key, PathPart, Values
+from rebuno.policy.syntax.tree import Each, Key, PathPart, Values
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, absent
 from tests.policy.naive.values import number, scalar, text
 
@@ -58,11 +58,6 @@ def item_and_rest(parts: Sequence[PathPart]) -> tuple[Sequence[PathPart], Sequen
     many = [position for position, part in enumerate(parts) if isinstance(part, Each | Values)]
     cut = many[-1] + 1 if many else 0
     return parts[:cut], parts[cut:]
-
-
-def is_index(part: PathPart) -> bool:
-    """Whether the part is `[0]`."""
-    return isinstance(part, Index)
 
 
 # ---------------------------------------------------------------- facets

@@ -1,4 +1,13 @@
-"""A bundle and a submission: the verdict, the rule and the answer of every rule."""
+"""A third evaluator of the rule language, written from the contract alone, as plain as it can be.
+
+It takes the syntax tree of a bundle and the facts of a submission and gives the verdict, the deciding rule and the
+answer of each rule. It keeps nothing: each test of the past goes through all earlier steps again, and each `known` set
+is made anew. The facets `key`, `word`, `text` and `size` are in it, the others are not, nor are `during`, the bounds of
+a decision, and what is no test (limits, budgets, approvers).
+
+A new construct is written here from the contract, gets a generator in `bundle_texts.py` behind a switch in
+`constructs.py`, and its examples become a table in `contract.py` or beside it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

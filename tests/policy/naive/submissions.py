@@ -110,6 +110,8 @@ def pasts(draw: st.DrawFn) -> History:
             piece = _piece(draw, seq, status, start.kind, start.target, start.args, start.step)
             piece.at, piece.let_in, piece.definition = start.at, start.let_in, start.definition
             piece.submitted = start.submitted
+            for name in {"submitted_at"}.intersection(Evidence.__slots__):
+                setattr(piece, name, getattr(start, name))
             if status is not StepStatus.EXECUTING:
                 running.remove(start)
         else:
@@ -123,6 +125,9 @@ def pasts(draw: st.DrawFn) -> History:
                 piece.submitted = draw(st.sampled_from([seq, seq, max(1, seq - 1), max(1, seq - 2)]))
             if on("within"):
                 piece.at = draw(st.sampled_from([None, *(START + shift for shift in (0, 30, 60, 90, 120, 200))]))
+                earlier = draw(st.sampled_from([0, 0, 30, 60]))
+                for name in {"submitted_at"}.intersection(Evidence.__slots__):
+                    setattr(piece, name, None if piece.at is None else piece.at - earlier)
             piece.let_in = "allowed"
             if on("who") or on("who in known"):
                 piece.let_in = draw(st.sampled_from(LET_IN))
