@@ -313,8 +313,7 @@ class Approval(Model):
 
 
 class UserTurn(Model):
-    """What the user wrote into a run after it began, the `number`-th time, from 1. `by` is the key or the person who
-    said it, empty where nobody is named; `event_seq` is the number of its event."""
+    """What the user wrote into a run after it began; `by` is the key or the person who said it."""
 
     number: int
     text: str
@@ -449,8 +448,7 @@ class Agent(Model):
 
 
 class ApiKey(Model):
-    """A key of the HTTP interface, without its token. `agents` are those that it is bound to, empty where it is bound
-    to none."""
+    """A key of the HTTP interface, without its token. `agents` are those that it is bound to, if it is bound."""
 
     id: str
     name: str = ""

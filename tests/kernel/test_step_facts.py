@@ -11,7 +11,7 @@ import pytest
 import rebuno
 from rebuno.errors import StoreCorrupt
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel import facts_of_rows, read_recording, recording_lines
+from rebuno.kernel import Background, facts_of_rows, read_recording, recording_lines
 from rebuno.model.definition import define, read
 from rebuno.policy import ALL_STEP_FACTS, Evidence, Facts, Policy, compile_text
 from rebuno.policy.matcher import dependencies
@@ -171,7 +171,7 @@ def test_a_copy_and_a_file_hold_the_same_facts(tmp_path: Path, seen: list[Facts]
         back = read_recording(lines)
         assert sorted(back.definitions) == sorted(recording.definitions)
         assert len(back.definitions) == 4
-        of_file = facts_of_rows(back.execution, back.steps, back.approvals, "", back.events)
+        of_file = facts_of_rows(back.execution, back.steps, back.approvals, Background(), back.events)
         async with rebuno.operate(tmp_path / "b.db", create=True) as operator:
             await operator.restore(back)
             imported = await operator.judged(execution_id)
