@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
 from rebuno.journal.records import NO_COLUMNS, ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
 from rebuno.journal.store import Store
-from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.encoding import UnfitError, decode, encode
 from rebuno.kernel.history.imports import continued, places_of
