@@ -7,7 +7,6 @@ program that only runs a handler does not load it.
 None says that there is no value. The wire says the same by an empty text or a missing field: `Absent` tells which.
 """
 
-from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Type
 
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
+from rebuno.model.described import Described, one_of
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
@@ -125,21 +125,6 @@ class Absent(Enum):
                 del schema["anyOf"]
                 schema |= only
         return schema
-
-
-class Described:
-    """More that the wire's schema says of a field."""
-
-    def __init__(self, **schema: Any) -> None:
-        self._schema = schema
-
-    def __get_pydantic_json_schema__(self, core: "CoreSchema", handler: "GetJsonSchemaHandler") -> dict[str, Any]:
-        return {**handler(core), **self._schema}
-
-
-def one_of(words: Iterable[str]) -> Described:
-    """The words that a field has on the wire as far as this version knows; a newer server may say others."""
-    return Described(enum=[str(word) for word in words])
 
 
 Text: TypeAlias = Annotated[str | None, Absent.BLANK]

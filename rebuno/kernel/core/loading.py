@@ -1,4 +1,4 @@
-"""Reads the whole of an execution's steps and approvals."""
+"""Reads all that the journal knows of an execution's steps."""
 
 import sys
 
