@@ -7,7 +7,6 @@ program that only runs a handler does not load it.
 None says that there is no value. The wire says the same by an empty text or a missing field: `Absent` tells which.
 """
 
-from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Type
 
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
+from rebuno.model.described import Described, one_of
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
@@ -125,21 +125,6 @@ class Absent(Enum):
                 del schema["anyOf"]
                 schema |= only
         return schema
-
-
-class Described:
-    """More that the wire's schema says of a field."""
-
-    def __init__(self, **schema: Any) -> None:
-        self._schema = schema
-
-    def __get_pydantic_json_schema__(self, core: "CoreSchema", handler: "GetJsonSchemaHandler") -> dict[str, Any]:
-        return {**handler(core), **self._schema}
-
-
-def one_of(words: Iterable[str]) -> Described:
-    """The words that a field has on the wire as far as this version knows; a newer server may say others."""
-    return Described(enum=[str(word) for word in words])
 
 
 Text: TypeAlias = Annotated[str | None, Absent.BLANK]
@@ -313,8 +298,7 @@ class Approval(Model):
 
 
 class UserTurn(Model):
-    """What the user wrote into a run after it began, the `number`-th time, from 1. `by` is the key or the person who
-    said it, empty where nobody is named; `event_seq` is the number of its event."""
+    """What the user wrote into a run after it began; `by` is the key or the person who said it."""
 
     number: int
     text: str
@@ -449,8 +433,7 @@ class Agent(Model):
 
 
 class ApiKey(Model):
-    """A key of the HTTP interface, without its token. `agents` are those that it is bound to, empty where it is bound
-    to none."""
+    """A key of the HTTP interface, without its token. `agents` are those that it is bound to, if it is bound."""
 
     id: str
     name: str = ""

@@ -10,8 +10,8 @@ from rebuno.journal import records
 from rebuno.journal.served import ServedStore
 from rebuno.journal.store import Store
 from rebuno.kernel import views
-from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.inheritance import session_of
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.history import archive
 from rebuno.kernel.history.recorded_facts import began_since, judged

@@ -9,7 +9,7 @@ import rebuno as sdk
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.mcp import wrap_mcp_tool
 from rebuno.model.definition import define
-from rebuno.policy import compile_policy, read_source
+from rebuno.policy import Facts, compile_policy, read_source
 from tests.cli.support import rebuno
 
 
@@ -68,8 +68,9 @@ def test_what_servers_say_is_listed_and_pinned(tmp_path: Path) -> None:
         'bundle b\ndefault deny\nlet reviewed = file "tools.yaml"\nrule r { allow any step when args.d in reviewed }\n'
     )
     policy = compile_policy([read_source(str(bundle))])
-    [listed] = [one for one in policy.bundles[0].statements if type(one).__name__ == "Let"]
-    assert {item.value for item in listed.value.items} == {tool["digest"] for tool in told}
+    for tool in told:
+        assert policy.decide(Facts("tool_call", "t", {"d": tool["digest"]})).rule_id == "r"
+    assert policy.decide(Facts("tool_call", "t", {"d": "ff"})).rule_id == "default"
 
 
 def test_a_store_without_tools_gives_an_empty_list(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_turns_of_the_root_count_as_they_stood_at_the_step(serve: Scenario) -> N
         answer = await root.submit("ask")
         await w.serving.say(root.id, "or to XX99")
         child = {"input": {"request": "Pay DE75 or XX99"}, "spawned_by": (root.id, answer.step_id)}
-        await w.create("payer", **child)  # type: ignore[arg-type]
+        await w.create("payer", **child)
         run = await w.run(agent="payer")
         assert [await pays(run, to) for to in ("DE75", "XX99")] == ["pay-asked", "pay"]
         found = await facts(w, run.id)

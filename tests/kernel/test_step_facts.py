@@ -11,11 +11,9 @@ import pytest
 import rebuno
 from rebuno.errors import StoreCorrupt
 from rebuno.journal.sqlite import SQLiteStore
-from rebuno.kernel import facts_of_rows, read_recording, recording_lines
+from rebuno.kernel import Background, facts_of_rows, read_recording, recording_lines
 from rebuno.model.definition import define, read
-from rebuno.policy import ALL_STEP_FACTS, Evidence, Facts, Policy, compile_text
-from rebuno.policy.matcher import dependencies
-from rebuno.policy.matcher.policy import Layer
+from rebuno.policy import ALL_STEP_FACTS, Evidence, Facts, Policy, compile_text, permissive_policy
 
 BUNDLE = """
 bundle facts
@@ -71,14 +69,15 @@ async def handler() -> str:
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Facts]:
     """The facts of every decision; every policy asks for all of them."""
     found: list[Facts] = []
-    decide = Layer.decide
+    layer: Any = type(permissive_policy())
+    decide = layer.decide
 
-    def spied(self: Layer, facts: Facts) -> Any:
+    def spied(self: Any, facts: Facts) -> Any:
         found.append(facts)
         return decide(self, facts)
 
-    monkeypatch.setattr(Layer, "decide", spied)
-    monkeypatch.setattr(dependencies, "step_facts_needed", lambda policy: ALL_STEP_FACTS)
+    monkeypatch.setattr(layer, "decide", spied)
+    monkeypatch.setattr("rebuno.policy.matcher.dependencies.step_facts_needed", lambda policy: ALL_STEP_FACTS)
     return found
 
 
@@ -171,7 +170,7 @@ def test_a_copy_and_a_file_hold_the_same_facts(tmp_path: Path, seen: list[Facts]
         back = read_recording(lines)
         assert sorted(back.definitions) == sorted(recording.definitions)
         assert len(back.definitions) == 4
-        of_file = facts_of_rows(back.execution, back.steps, back.approvals, "", back.events)
+        of_file = facts_of_rows(back.execution, back.steps, back.approvals, Background(), back.events)
         async with rebuno.operate(tmp_path / "b.db", create=True) as operator:
             await operator.restore(back)
             imported = await operator.judged(execution_id)

@@ -1,7 +1,6 @@
 """What the user writes into a run counts for the steps that are submitted after it, wherever they are judged again."""
 
 import asyncio
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -62,12 +61,8 @@ async def acts(kernel: Kernel, attempt: Attempt, submission: Submission) -> Answ
 
 async def rules(store: Store, execution_id: str) -> list[tuple[str, str, list[str] | None]]:
     """Each step's rule as it was recorded, by today's bundle on the facts of then, and the turns of these facts."""
-    execution = await store.execution(execution_id)
-    return [(one.rule_id, TODAY.decide(one.facts).rule_id, one.facts.turns) for one in await _judged(store, execution)]
-
-
-async def _judged(store: Store, execution: object) -> Sequence[object]:
-    return await recorded_facts.judged(store, execution)  # type: ignore[arg-type]
+    found = await recorded_facts.judged(store, await store.execution(execution_id))
+    return [(one.rule_id, TODAY.decide(one.facts).rule_id, one.facts.turns) for one in found]
 
 
 def test_a_turn_counts_for_what_is_submitted_after_it(serve: Scenario) -> None:

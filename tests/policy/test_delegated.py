@@ -7,6 +7,7 @@ import pytest
 
 from rebuno.errors import ValidationError
 from rebuno.policy.check.bundle import check_bundle
+from rebuno.policy.compile import compile_policy
 from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.syntax.diagnostics import Code
@@ -205,3 +206,26 @@ def test_the_trace_says_why() -> None:
     policy = policy_of("known k = input\nrule r { allow any step when args.v in k }")
     trace = explain_decision(policy, Facts("tool_call", "t", {"v": "DE75"}, input=INPUT, parent="helper"))
     assert "another execution passed on" in trace.rules[0].tests[0].why
+
+
+def test_a_ceiling_for_children_and_rights_of_their_own_can_both_be_had() -> None:
+    """An outer layer binds planner and builder; the builder's own bundle may give what the planner has not; and a rule
+    may ask whose child it is."""
+    outer = 'bundle outer\ndefault allow\nrule never { deny tool "write" when args.path contains "secret" }\n'
+    planner = 'bundle planner\ndefault deny\nrule read { allow tool "read" }\n'
+    builder = (
+        "bundle builder\ndefault deny\n"
+        'rule write { allow tool "write" when parent == "planner" }\n'
+        'rule alone { require approval for tool "write" when parent missing }\n'
+    )
+
+    def verdict(own: str, path: str, parent: str) -> str:
+        policy = compile_policy([Source(outer, "outer.rbp"), Source(own, "own.rbp")])
+        return policy.decide(Facts("tool_call", "write", {"path": path}, parent=parent)).verdict.value
+
+    assert verdict(planner, "a.py", "") == "deny"
+    assert verdict(builder, "a.py", "planner") == "allow"
+    assert verdict(builder, "a.py", "other") == "deny"
+    assert verdict(builder, "a.py", "") == "require_approval"
+    assert verdict(builder, "secret.py", "planner") == "deny"
+    assert verdict(planner, "secret.py", "") == "deny"

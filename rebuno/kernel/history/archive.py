@@ -12,7 +12,7 @@ from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, Validation
 from rebuno.journal.records import NO_COLUMNS, ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
 from rebuno.journal.store import Store
 from rebuno.journal.words import RootRow, TurnRow
-from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.encoding import UnfitError, decode, encode
 from rebuno.kernel.history.imports import continued, places_of

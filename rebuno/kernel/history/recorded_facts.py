@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts, step_facts
-from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.background import Background
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.origins import background
 from rebuno.model import identity
 from rebuno.model.decision import Verdict

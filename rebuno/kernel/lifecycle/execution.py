@@ -24,11 +24,12 @@ from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.ask import withdraw
-from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.background import Background
 from rebuno.kernel.core.divergence import diverged
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.heavy import LONG, LONG_FOR_ALL, beside, read
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.origins import CLIENT, background, of_child
 from rebuno.kernel.core.transact import transact, write
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel

@@ -19,9 +19,9 @@ from rebuno.journal.records import ApprovalRow, Copied, EventRow, ExecutionRow, 
 from rebuno.journal.store import Store
 from rebuno.journal.words import TurnRow
 from rebuno.kernel.core import events
-from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.inheritance import places, session_of
 from rebuno.kernel.core.limit_outcome import EXCEEDED, UNAVAILABLE
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by, of_copy
 from rebuno.kernel.lifecycle.cancel import check_deadline

@@ -11,7 +11,7 @@ from typing import Final
 from rebuno.errors import ConflictError, NotFoundError, RebunoError, Terminated
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.origins import background
 from rebuno.kernel.core.transact import PATIENCE, answer, transact
 from rebuno.kernel.lifecycle.cancel import cancel
