@@ -9,7 +9,7 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
-    r"\b(?:definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
+    r"\b(?:definition|error|outer|allowed|approved|words|sum|since|within|never"
     r'|limit|session|approvers)\b|f"'
 )
 _ROOTS: Final = ("definition", "error", "outer")
@@ -55,8 +55,6 @@ def _name(node: Any) -> str | None:
             return "this limit"
         case s.BudgetClause(scope="session"):
             return "a budget of a session"
-        case s.Zone():
-            return "`zone`"
         case s.NamedLimit():
             return "a named limit"
         case s.Never():
