@@ -76,6 +76,16 @@ row = st.fixed_dictionaries({"x": told}, optional={"l": st.lists(told, max_size=
 results = st.one_of(row, st.lists(row, max_size=3), st.lists(told, max_size=3))
 
 
+definitions = st.sampled_from(
+    [
+        None,
+        {"server": "a", "name": "pay", "digest": "x.y"},
+        {"server": "b", "name": "a", "digest": "AB"},
+        {"server": "A", "name": "read"},
+    ]
+)
+
+
 @st.composite
 def histories(draw: st.DrawFn) -> History:
     """Things that happened, some at the same event; most of them tell something."""
@@ -87,7 +97,8 @@ def histories(draw: st.DrawFn) -> History:
         target = draw(st.sampled_from(["pay", "read"] if telling else TARGETS))
         args = draw(row if telling else arguments)
         result = draw(results if telling else values)
-        evidence.append(Evidence(seq, kind, target, args, result, approved=draw(st.integers(0, 2)) == 0))
+        approved, described = draw(st.integers(0, 2)) == 0, draw(definitions)
+        evidence.append(Evidence(seq, kind, target, args, result, approved=approved, definition=described))
     return History(evidence)
 
 
@@ -103,6 +114,7 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
         history=draw(st.one_of(st.none(), histories(), histories())),
         as_of=draw(st.one_of(st.none(), st.integers(0, 8))),
         parent=draw(st.sampled_from(["", "", "bot"])),
+        definition=draw(definitions),
     )
 
 
@@ -114,8 +126,8 @@ OF_EXECUTION: Final = (
 
 def again(given: Facts, **changes: Any) -> Facts:
     """The same submission with other fields, and a history that no policy has read."""
-    fields = {name: getattr(given, name) for name in (*OF_EXECUTION, "args", "agent", "input", "history", "as_of")}
-    fields |= changes
+    kept = (*OF_EXECUTION, "args", "agent", "input", "history", "as_of", "definition")
+    fields = {name: getattr(given, name) for name in kept} | changes
     if fields["history"] is not None:
         fields["history"] = History(fields["history"].evidence)
     return Facts(given.kind, given.target, fields.pop("args"), **fields)
@@ -153,6 +165,7 @@ def variants(given: Facts) -> Iterator[Facts]:
         for args in (rest, *({**rest, key: value} for value in POOL[turn % 2 :: 2])):
             changed = Facts(given.kind, given.target, args, agent=given.agent, input=given.input)
             changed.history, changed.as_of, changed.parent = given.history, given.as_of, given.parent
+            changed.definition = given.definition
             yield changed
 
 
@@ -172,7 +185,7 @@ GLOBS: Final = st.sampled_from(["*", "a*", "*b", "?", "[a-c]", "[!a]*", "A?", "a
 REGEXES: Final = st.sampled_from(["a.*", "[a-c]+", ".", "", "A|é", "(?s:.*)b", "\\d+"]).map(lambda text: f'r"{text}"')
 SINGLE: Final = st.sampled_from(
     ["args.a", "args.a", "args.b", "args.l", "args.o.x", "args.l[0]", "args.l[1]", 'args["odd key"]', "args.o",
-     "args.items", "target", "agent", "input.q", "input", "args.a.x"]
+     "args.items", "target", "agent", "input.q", "input", "args.a.x", "definition.server", "definition"]
 )  # fmt: skip
 MANY: Final = st.sampled_from(
     ["args.l[]", "args.a[]", "args.items[].x", "args.items[].l[]", "args.items[].l", "args.o.l[]", "input.l[]",
@@ -181,7 +194,7 @@ MANY: Final = st.sampled_from(
 IN_BLOCK: Final = st.sampled_from(["it", "it", "it", "it.x", "it[0]", "args.a", "args.b", "target"])
 IN_READ_BLOCK: Final = st.sampled_from(["it.x", "it[0]", "args.a", "args.b", "target"])
 IN_WHERE: Final = st.sampled_from(
-    ["item", "item.x", "item.a", "result", "args.x", "args.a", "item.l", "input", "agent"]
+    ["item", "item.x", "item.a", "result", "args.x", "args.a", "item.l", "input", "agent", "definition.name"]
 )
 TYPES: Final = ["string", "number", "integer", "boolean", "list", "object", "null"]
 

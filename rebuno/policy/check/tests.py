@@ -31,7 +31,7 @@ class ExpressionScope:
         return replace(self, roots=roots, block=Block(facet))
 
 
-_FACTS: Final = ("args", "input", "target", "agent")
+_FACTS: Final = ("args", "input", "target", "agent", "definition")
 IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True, knowns=True)
 IN_KNOWN: Final = ExpressionScope(
     "the `where` of a `known`", (*_FACTS, "turns", "parent", "item", "result"), free=False, knowns=True
@@ -46,6 +46,7 @@ _HOME_OF: Final = {
     "result": "`result` is allowed in a `where` only",
     "this": "`this.args` is allowed in the `where` of `after` and `count` only",
 }
+_DEFINITION: Final = ("server", "name", "digest")
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
 _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
 _VALUE: Final = {"string": "a string", "number": "a number"}
@@ -84,6 +85,21 @@ class ExpressionChecker:
             case s.During(schedule):
                 self._history("during", expr.span, place)
                 check_schedule(schedule, self._report)
+
+    def filled(self, text: s.Filled) -> None:
+        """Checks the paths in an `f"…"`: each gives one value of the submission."""
+        for part in text.parts:
+            if not isinstance(part, s.Path):
+                continue
+            if part.root not in IN_RULE.roots:
+                help = did_you_mean(part.root, IN_RULE.roots) or f"a path starts at {_words(IN_RULE.roots)} here"
+                message = f"`{part.root}` is no value of the submission"
+                self._report.error(Code.BAD_PATH, message, part.span, help)
+            elif part.many:
+                message = f"{_several(part)} stands for several values"
+                self._report.error(Code.BAD_PATH, message, part.span, "name one value, or the whole of them")
+            else:
+                self._path(part, IN_RULE)
 
     # ------------------------------------------------------------ names and history
 
@@ -170,7 +186,7 @@ class ExpressionChecker:
 
     def _path(self, path: s.Path, place: ExpressionScope) -> None:
         root = path.root
-        if root not in ROOT_WORDS and root not in ("turns", "parent"):
+        if root not in ROOT_WORDS and root not in place.roots:
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
@@ -187,6 +203,11 @@ class ExpressionChecker:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
+        elif root == "definition" and path.parts and not _of_definition(path.parts):
+            word = path.parts[0].name if isinstance(path.parts[0], s.Key) and len(path.parts) == 1 else ""
+            help = did_you_mean(word, _DEFINITION) or f"write `definition.{_DEFINITION[0]}`"
+            message = f"`definition` has {_words(_DEFINITION)}, each a string"
+            self._report.error(Code.BAD_PATH, message, path.span, help)
 
     def _type(self, test: s.Test) -> None:
         if isinstance(test.right, s.Literal) and str(test.right.value) not in TYPE_WORDS:
@@ -312,6 +333,10 @@ class ExpressionChecker:
         ):
             message = "`ignoring case` has no effect without a string"
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
+
+
+def _of_definition(parts: tuple[s.PathPart, ...]) -> bool:
+    return len(parts) == 1 and isinstance(parts[0], s.Key) and parts[0].name in _DEFINITION
 
 
 def _several(path: s.Path) -> str:

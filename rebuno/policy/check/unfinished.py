@@ -9,10 +9,10 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
-    r"\b(?:definition|error|outer|allowed|approved|words|sum|since|within|never"
-    r'|limit|session|approvers)\b|f"'
+    r"\b(?:error|outer|allowed|approved|sum|since|within|never"
+    r"|limit|session)\b"
 )
-_ROOTS: Final = ("definition", "error", "outer")
+_ROOTS: Final = ("error", "outer")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -47,10 +47,6 @@ def _name(node: Any) -> str | None:
             return "`since` or `within`"
         case s.Sum():
             return "`sum`"
-        case s.Filled():
-            return 'an `f"…"`'
-        case s.Approvers(names=names) if any(isinstance(name, s.Name) for name in names):
-            return "a name of approvers"
         case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
             return "this limit"
         case s.BudgetClause(scope="session"):

@@ -138,7 +138,7 @@ class Evaluator:
         facts.tests += len(values) * self._weight(test, right)
         if facts.tests > MAX_ELEMENT_TESTS:
             return None, f"{name} {_TOO_MANY}", seen
-        names = element_names(test.operand, look.chain, facts, self.context, apart=True)
+        names = element_names(test.operand, look.chain, facts, self.context, len(values))
         elements = ["the element"] * len(values) if names is None else [f"`{element}`" for element in names]
         found = [
             self._element(test, element, value, right, look, facts, flipped)
@@ -168,7 +168,7 @@ class Evaluator:
         shown: list[TraceNode] = []
         answer: Tri = every
         why = ""
-        names = element_names(test.operand, look.chain, facts, self.context, apart=True)
+        names = element_names(test.operand, look.chain, facts, self.context, len(values))
         for at, value in enumerate(values):
             facts.it = value
             node = self.node(inner, facts, flipped, counted, Block(look.facet))

@@ -10,12 +10,13 @@ from rebuno.model.step import Kind
 from rebuno.policy.facets.registry import facet_packages, packaged_facets
 from rebuno.policy.matcher.conditions import BundleNames, ConditionTooLargeError, all_of, compile_expr
 from rebuno.policy.matcher.fast_tests import Check
+from rebuno.policy.matcher.filled import FilledDecision, filled_texts
 from rebuno.policy.matcher.index import IndexedRule, RuleIndex, SubjectPattern
 from rebuno.policy.matcher.index import subject_patterns as patterns
 from rebuno.policy.matcher.known_sets import KnownSets
 from rebuno.policy.matcher.obligations import obligation_of
 from rebuno.policy.matcher.operands import literal, path_context
-from rebuno.policy.matcher.policy import Layer, Ruling
+from rebuno.policy.matcher.policy import FillingLayer, Layer, Ruling
 from rebuno.policy.matcher.read_ahead import facets_in
 from rebuno.policy.matcher.tables import LiteralTest, first_literal_test
 from rebuno.policy.syntax import tree
@@ -82,7 +83,11 @@ def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
         for kind in (Kind.TOOL, Kind.LLM, Kind.LOCAL)
     }
     sources = [source, *(Source(file.text, file.path) for file in bundle.files)]
-    return Layer(bundle.name, stamp, sources, (bundle,), kinds, _index("", ruled, default))
+    parts = (bundle.name, stamp, sources, (bundle,), kinds, _index("", ruled, default))
+    filled = [
+        FilledDecision(ruling[2], rule) for rule, (_, ruling, _) in zip(rules, ruled, strict=True) if filled_texts(rule)
+    ]
+    return FillingLayer(*parts, filled) if filled else Layer(*parts)
 
 
 def _index(
@@ -121,7 +126,7 @@ def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Rul
                 message = str(text.value) if isinstance(text, tree.Literal) else ""
             case _:
                 pass  # part of the obligation
-    obligation = obligation_of(rule, bundle)
+    obligation = obligation_of(rule, bundle, names.values)
     decision = Decision(
         Verdict(rule.verdict),
         rule.id.text,

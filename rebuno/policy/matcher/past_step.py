@@ -9,12 +9,12 @@ from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, absent
 
 # Roots of the paths in a `where` whose values change with every step.
-OF_THE_STEP: Final = frozenset({"args", "result", "target", "it"})
+OF_THE_STEP: Final = frozenset({"args", "result", "target", "definition", "it"})
 
 
 class PastStep(Facts):
-    """The facts for the `where` of a test on history: `args`, `result` and target of an earlier step, and `this`, the
-    submission. All other facts are those of the submission."""
+    """The facts for the `where` of a test on history: `args`, `result`, target and definition of an earlier step, and
+    `this`, the submission. All other facts are those of the submission."""
 
     __slots__ = ("result", "this")
 
@@ -28,7 +28,7 @@ class PastStep(Facts):
     def look_at(self, step: Evidence) -> None:
         """Makes `step` the current step. A step without a result may have had any effect: tests of its result are
         maybe."""
-        self.kind, self.target, self.args = step.kind, step.target, step.args
+        self.kind, self.target, self.args, self.definition = step.kind, step.target, step.args, step.definition
         self.result = step.result if step.succeeded else UNREADABLE
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from rebuno.model.decision import STRICTNESS, Decision, Verdict
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check
+from rebuno.policy.matcher.filled import FilledDecision
 from rebuno.policy.matcher.index import RuleIndex
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.tree import Bundle
@@ -84,6 +85,31 @@ class Layer(Policy):
         raise AssertionError("the last candidate has no condition")
 
 
+class FillingLayer(Layer):
+    """The policy of a bundle with a rule whose texts have values of the submission in them."""
+
+    __slots__ = ("_filled",)
+
+    def __init__(
+        self,
+        name: str,
+        digest: str,
+        sources: Sequence[Source],
+        bundles: Sequence[Bundle],
+        kinds: Mapping[str, RuleIndex[Ruling]],
+        other: RuleIndex[Ruling],
+        filled: Sequence[FilledDecision],
+    ) -> None:
+        super().__init__(name, digest, sources, bundles, kinds, other)
+        self._filled = {decision.plain: decision for decision in filled}
+
+    def decide(self, facts: Facts) -> Decision:
+        """The decision on one submission, its texts filled."""
+        plain = super().decide(facts)
+        filled = self._filled.get(plain)
+        return plain if filled is None else filled.fill(facts)
+
+
 class Layers(Policy):
     """The policy of several bundles, outermost first. The strictest decision wins."""
 
@@ -108,6 +134,16 @@ class Layers(Policy):
                 self._combined.clear()
             found = self._combined[decisions] = strictest(decisions)
         return found
+
+
+class FillingLayers(Layers):
+    """The policy of several bundles, one of them with texts that the submission fills: no decision comes twice."""
+
+    __slots__ = ()
+
+    def decide(self, facts: Facts) -> Decision:
+        """The strictest of the layers' decisions on one submission; each layer counts in `facts.tests` from 0."""
+        return strictest([layer.decide(facts) for layer in self.layers])
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:

@@ -28,9 +28,9 @@ Keys = Sequence[tuple[Any, bool]]
 
 
 class SourceItem(Facts):
-    """The facts for the `where` of a source: `kind`, `target`, `args` and `result` of an earlier step, and the `item`
-    on the path. `agent` and `input` are those of the execution. Each step has its own count of element tests. If the
-    `where` asks what grows, `moment` and `position` name the item, and it has a count of its own."""
+    """The facts for the `where` of a source: `kind`, `target`, `args`, `result` and `definition` of an earlier step,
+    and the `item` on the path. `agent` and `input` are those of the execution. Each step has its own count of element
+    tests. If the `where` asks what grows, `moment` and `position` name the item, and it has a count of its own."""
 
     __slots__ = ("item", "moment", "position", "result")
 
@@ -38,7 +38,9 @@ class SourceItem(Facts):
     position: int
 
     def __init__(self, step: Evidence, facts: Facts) -> None:
-        super().__init__(step.kind, step.target, step.args, agent=facts.agent, input=facts.input)
+        super().__init__(
+            step.kind, step.target, step.args, agent=facts.agent, input=facts.input, definition=step.definition
+        )
         self.take_execution(facts)
         self.result = step.result
         self.item: Any = step.result
