@@ -119,7 +119,8 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
 
 
 OF_EXECUTION: Final = (
-    "parent", "delegated", "turns", "turn_times", "input_at", "root_input", "root_turns", "read_args",
+    "parent", "delegated", "turns", "turn_times", "input_at", "root_input", "root_input_at", "root_turns",
+    "root_turn_times", "read_args",
 )  # fmt: skip
 
 

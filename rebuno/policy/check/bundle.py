@@ -11,7 +11,7 @@ from rebuno.policy.check.size import check_size
 from rebuno.policy.check.sound import sound
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker
 from rebuno.policy.check.unfinished import check_unfinished
-from rebuno.policy.check.values import check_list
+from rebuno.policy.check.values import check_list, check_zone
 from rebuno.policy.check.warnings import check_warnings
 from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.syntax import tree as s
@@ -109,13 +109,15 @@ def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report:
 def _lines(bundle: s.Bundle, report: DiagnosticReport) -> None:
     first: dict[str, s.Statement] = {}
     for statement in bundle.statements:
-        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home):
+        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone):
             continue
         word = "bundle" if isinstance(statement, s.BundleLine) else type(statement).__name__.lower()
         earlier = first.setdefault(word, statement)
         if earlier is not statement:
             message = f"a second `{word}` line; the first is line {earlier.span.line}"
             report.error(Code.DUPLICATE_LINE, message, statement.span, "keep one of the two")
+        elif isinstance(statement, s.Zone):
+            check_zone(statement.name, report)
         elif isinstance(statement, s.BundleLine):
             if bundle.whole and statement is not bundle.statements[0]:
                 report.error(

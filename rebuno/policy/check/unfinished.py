@@ -8,7 +8,7 @@ from typing import Any, Final
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
-_HINT: Final = re.compile(r"\b(?:zone|never|limit|session)\b")
+_HINT: Final = re.compile(r"\b(?:never|limit|session)\b")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -39,8 +39,6 @@ def _name(node: Any) -> str | None:
             return "this limit"
         case s.BudgetClause(scope="session"):
             return "a budget of a session"
-        case s.Zone():
-            return "`zone`"
         case s.NamedLimit():
             return "a named limit"
         case s.Never():

@@ -16,14 +16,13 @@ from rebuno.policy.matcher.paths import many
 from rebuno.policy.matcher.sources import (
     MAX_KNOWN_VALUES,
     READER_FAILED,
+    FromInput,
     FromUser,
     KeyedValues,
     Keys,
     SourceItem,
     as_listed,
-    at_path,
     in_items,
-    in_texts,
     incomparable,
     index_keys,
     lookup_keys,
@@ -130,6 +129,7 @@ class KnownReader:
                 chain = chain_of(at.facets)
                 for place, element, value in places(root, at.path.parts):
                     item = SourceItem(given, facts)
+                    item.history, item.as_of = facts.history, facts.as_of
                     item.look_at(element)
                     found = [key for one in through(chain, [value], self._context) for key in index_keys(one, fold)]
                     if any(key in found for key in keys) and (where is None or self._where(where, item)):
@@ -154,25 +154,24 @@ class KnownReader:
                 found = held.find(keys)
                 return found, "is in the list" if found else "may be in the list"
             case tree.InputSource(path):
-                texts = SearchableTexts(at_path(getattr(facts, path.root), path.parts))
-                found, why = self._in_input(value, keys, texts, fold, facet)
+                found, why = self._in_input(value, keys, FromInput(path.parts, path.root), facts, fold, facet)
                 if not found or not facts.delegated:
                     return found, why
-                theirs = SearchableTexts(FromUser(path.parts, path.root).values(facts))
-                if self._in_input(value, keys, theirs, fold, facet)[0]:
+                if self._in_input(value, keys, FromUser(path.parts, path.root), facts, fold, facet)[0]:
                     return True, f"{why} what the user wrote to the root execution, or a person read, and so in"
                 return None, f"{why} what another execution passed on, and so perhaps not the user, as"
         return False, ""
 
     def _in_input(
-        self, value: Any, keys: Keys, texts: SearchableTexts, fold: bool, facet: Facet | None
+        self, value: Any, keys: Keys, source: FromInput, facts: Facts, fold: bool, facet: Facet | None
     ) -> tuple[Tri, str]:
         if facet is not None and searches(facet):
-            found = KeyedValues(in_texts(texts, facet, self._context), fold, partial=texts.partial).find(keys)
+            found = source.read(facts, facet, self._context, fold).find(keys)
             return found, f"a `{facet.name}` {'is' if found else 'may be'} found in"
         if type(value) is bool or isinstance(value, Reading):
             what = "a truth value" if type(value) is bool else "a value of this kind"
             return None, f"is {what}, which cannot be looked for in"
+        texts = SearchableTexts(source.values(facts))
         answer = texts.find(value, fold=fold)
         if answer is None and texts.find(value, fold=True):
             return None, "occurs, but for upper and lower case, in"

@@ -11,13 +11,15 @@ from rebuno.policy.matcher.growing import Moment
 from rebuno.policy.matcher.index import SubjectPattern, matches_any
 from rebuno.policy.matcher.operands import through
 from rebuno.policy.matcher.paths import Parts, many, one, split_at_last
+from rebuno.policy.matcher.said_days import said_at, time_of_turn
+from rebuno.policy.syntax.tree import Each, Index
 from rebuno.policy.values.json_values import UNREADABLE, Marker, Tri, absent, key_of
 from rebuno.policy.values.tokens import SearchableTexts
 
 # The bound of values in one set. Beyond it a miss is maybe.
 MAX_KNOWN_VALUES: Final = 100_000
 
-# Marks a failure of a facet among the values that it found in a text.
+# Marks a failure of a facet, and a value that it cannot read, among the values that it found in a text.
 READER_FAILED: Final = Marker("failed")
 logger: Final = logging.getLogger("rebuno.policy.facets")
 
@@ -73,7 +75,8 @@ def _found_by(facet: Facet, text: str, context: PathContext) -> Iterator[Any]:
     if facet.find is None:
         return
     try:
-        yield from facet.find(text, context)
+        for value in facet.find(text, context):
+            yield READER_FAILED if value is UNREADABLE else value
     except Exception as error:
         # INVARIANT: no input makes evaluation raise, also with the facets of other packages.
         logger.exception("the finder of `%s of` failed; what it was given may hold anything", facet.name)
@@ -98,7 +101,12 @@ class KeyedValues:
     def __init__(self, values: Iterable[Any], fold: bool, *, partial: bool = False) -> None:
         self.sure: set[Any] = set()
         self.possible: set[Any] = set()
-        self.partial = partial
+        self.partial = False
+        self.take(values, fold, partial=partial)
+
+    def take(self, values: Iterable[Any], fold: bool, *, partial: bool = False) -> None:
+        """Adds values. With `partial` some are missing."""
+        self.partial |= partial
         for value in values:
             self.partial |= value is READER_FAILED
             for key, sure in index_keys(value, fold):
@@ -137,6 +145,16 @@ class FromInput:
         """What the source takes of these facts."""
         return at_path(getattr(facts, self.root), self.parts)
 
+    def dated(self, facts: Facts) -> list[tuple[list[Any], float | None]]:
+        """What the source takes of these facts, each text of the user with the time at which it was written."""
+        if self.root == "turns":
+            return _turns(facts.turns, facts.turn_times, self.parts)
+        return [(self.values(facts), facts.input_at)]
+
+    def times(self, facts: Facts) -> tuple[Any, ...]:
+        """The times that `dated` gives."""
+        return (facts.input_at, *(facts.turn_times if self.root == "turns" else ()))
+
     def texts(self, facts: Facts) -> SearchableTexts:
         """The texts of what was said, read once for each history."""
         texts: SearchableTexts = _once(
@@ -146,13 +164,33 @@ class FromInput:
 
     def held(self, facts: Facts, facet: Facet, context: PathContext, fold: bool) -> KeyedValues:
         """The values that a facet finds in what was said, read once for each history."""
+        times = () if context.zone is None else self.times(facts)
         held: KeyedValues = _once(
-            facts,
-            (self, "held"),
-            self.said(facts),
-            lambda: KeyedValues(in_texts(self.texts(facts), facet, context), fold, partial=self.texts(facts).partial),
+            facts, (self, "held"), (*self.said(facts), times), lambda: self.read(facts, facet, context, fold)
         )
         return held
+
+    def read(self, facts: Facts, facet: Facet, context: PathContext, fold: bool) -> KeyedValues:
+        """The values that a facet finds in what was said. Where the bundle names a time zone, each text has its own
+        day."""
+        if context.zone is None:
+            texts = SearchableTexts(self.values(facts))
+            return KeyedValues(in_texts(texts, facet, context), fold, partial=texts.partial)
+        read = [(SearchableTexts(values), said_at(context, at)) for values, at in self.dated(facts)]
+        found = (value for texts, own in read for value in in_texts(texts, facet, own))
+        return KeyedValues(found, fold, partial=any(texts.partial for texts, _ in read))
+
+
+def _turns(
+    turns: Sequence[str] | None, times: Sequence[float | None], parts: Parts
+) -> list[tuple[list[Any], float | None]]:
+    # The turns that a path leads to, each with its time.
+    if len(parts) == 1 and isinstance(parts[0], Index):
+        position = parts[0].position
+        return [(at_path(turns, parts), time_of_turn(times, position))]
+    if parts in ((), (Each(),)):
+        return [([turn], time_of_turn(times, position)) for position, turn in enumerate(turns or ())]
+    return [(at_path(turns, parts), None)]
 
 
 class FromUser(FromInput):
@@ -169,6 +207,24 @@ class FromUser(FromInput):
         """What the user wrote, and a person read."""
         asked = at_path(facts.root_input, self.parts) if self.root == "input" else []
         return [*asked, *(facts.root_turns or ()), *at_path(facts.read_args, ())]
+
+    def dated(self, facts: Facts) -> list[tuple[list[Any], float | None]]:
+        """What the user wrote, each text with its time."""
+        asked = at_path(facts.root_input, self.parts) if self.root == "input" else []
+        return [(asked, facts.root_input_at), *_turns(facts.root_turns, facts.root_turn_times, ())]
+
+    def times(self, facts: Facts) -> tuple[Any, ...]:
+        """The times that `dated` gives."""
+        return (facts.root_input_at, *facts.root_turn_times)
+
+    def read(self, facts: Facts, facet: Facet, context: PathContext, fold: bool) -> KeyedValues:
+        """The values that a facet finds in what the user wrote, and in arguments that a person read; these have no
+        day."""
+        held = super().read(facts, facet, context, fold)
+        if context.zone is not None:
+            texts = SearchableTexts(at_path(facts.read_args, ()))
+            held.take(in_texts(texts, facet, context), fold, partial=texts.partial)
+        return held
 
 
 def at_path(said: Any, parts: Parts) -> list[Any]:
@@ -190,9 +246,14 @@ def _once(facts: Facts, key: object, said: tuple[Any, ...], make: Callable[[], A
     if history is None:
         return make()
     kept = history.indexes.get(key)
-    if kept is None or any(one is not other for one, other in zip(kept[0], said, strict=True)):
+    if kept is None or any(not _same(one, other) for one, other in zip(kept[0], said, strict=True)):
         kept = history.indexes[key] = (said, make())
     return kept[1]
+
+
+def _same(one: Any, other: Any) -> bool:
+    # Times are compared, all other facts are the same objects.
+    return one is other or (type(one) is tuple and type(other) is tuple and one == other)
 
 
 class FromSteps:

@@ -20,8 +20,8 @@ from rebuno.policy.matcher.operands import (
     looked_up_by,
     normal_operand,
     normal_right,
+    read_operand,
     right_of,
-    through,
     values_of,
     weight,
 )
@@ -241,7 +241,11 @@ def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value
         return _path_value(path)
     root, parts = attrgetter(path.root), path.parts
     key = names.place(operand, chain[0].name, "one")
-    return _kept(key, path.root in names.changing, lambda facts: through(chain, [one(root(facts), parts)], context)[0])
+    return _kept(
+        key,
+        path.root in names.changing,
+        lambda facts: read_operand(operand, chain, [one(root(facts), parts)], facts, context)[0],
+    )
 
 
 def _elements(operand: tree.Operand, look: Lens, names: Vocabulary, *, apart: bool, block: bool = False) -> Elements:
