@@ -187,7 +187,7 @@ def measure(work: Workload, count: int) -> dict[str, Any]:
     """
     policy = policy_of(work)
     steps = work.steps(count + ROUNDS)
-    past, later = steps[:count], steps[count:]
+    past = steps[:count]
     asked = work.submissions(count)
     told = evidence(steps)
     for one in asked:
@@ -196,17 +196,17 @@ def measure(work: Workload, count: int) -> dict[str, Any]:
     history = History(told[:count])
     policy.decide(facts(asked[0], history))
     live = []
-    for n, _ in enumerate(later):
-        history.append(told[count + n])
-        one = facts(asked[n % len(asked)], history)
+    for n, added in enumerate(told[count:]):
+        history.append(added)
+        submission = facts(asked[n % len(asked)], history)
         started = process_time()
-        policy.decide(one)
+        policy.decide(submission)
         live.append(process_time() - started)
     cold = []
     for n in range(COLD_ROUNDS):
-        one = facts(asked[n % len(asked)], History(told[:count]))
+        submission = facts(asked[n % len(asked)], History(told[:count]))
         started = process_time()
-        policy.decide(one)
+        policy.decide(submission)
         cold.append(process_time() - started)
     row = {"live_us": statistics.median(live) * _SECOND, "cold_us": statistics.median(cold) * _SECOND}
     return {name: round(value, 1) for name, value in row.items()}
