@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     )
     from rebuno.policy.matcher.facts import Evidence, Facts, History
     from rebuno.policy.matcher.policy import Policy
-    from rebuno.policy.matcher.provenance import MAX_KNOWN_VALUES
     from rebuno.policy.matcher.read_ahead import LONG_TEXT, MAX_TEXTS_AHEAD, read_long_texts, reads_texts, text_readers
     from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
+    from rebuno.policy.matcher.sources import MAX_KNOWN_VALUES
     from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
     from rebuno.policy.restore import restore_policy, texts_make_policy
     from rebuno.policy.syntax import tree
@@ -138,7 +138,7 @@ _MODULES: Final = {
         "History",
     ),
     "matcher.policy": ("Policy",),
-    "matcher.provenance": ("MAX_KNOWN_VALUES",),
+    "matcher.sources": ("MAX_KNOWN_VALUES",),
     "matcher.read_ahead": (
         "LONG_TEXT",
         "MAX_TEXTS_AHEAD",

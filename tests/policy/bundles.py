@@ -10,6 +10,7 @@ from rebuno.policy.matcher.build import from_tree
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.soft_roots import read_soft_roots
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.values.json_values import Tri
 
@@ -105,11 +106,16 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
     )
 
 
+OF_EXECUTION: Final = (
+    "parent", "delegated", "turns", "turn_times", "input_at", "root_input", "root_input_at", "root_turns",
+    "root_turn_times", "read_args",
+)  # fmt: skip
+
+
 def again(given: Facts, **changes: Any) -> Facts:
     """The same submission with other fields, and a history that no policy has read."""
-    fields = {
-        name: getattr(given, name) for name in ("args", "agent", "parent", "input", "history", "as_of", "now")
-    } | changes
+    names = (*OF_EXECUTION, "args", "agent", "input", "history", "as_of", "now")
+    fields = {name: getattr(given, name) for name in names} | changes
     if fields["history"] is not None:
         fields["history"] = History(fields["history"].evidence)
     return Facts(given.kind, given.target, fields.pop("args"), **fields)
@@ -395,7 +401,7 @@ def policy_of(text: str) -> Policy:
     source = Source(text)
     bundle, found = parse_bundle(source)
     assert not found, "\n".join(map(str, found)) + "\n" + text
-    return from_tree(bundle, source)
+    return from_tree(read_soft_roots(bundle), source)
 
 
 def answers(prologue: str, expression: str, submissions: Iterable[Facts]) -> list[Tri]:

@@ -13,14 +13,32 @@ _SCHEMA_KEYS: Final = ("inputSchema", "input_schema", "parameters")
 _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 # Schemas of one argument that are looked at; a schema may refer to itself.
 _MOST: Final = 100
+_MOST_OF_OUTPUT: Final = 10_000
+_OUTPUT_KEYS: Final = ("outputSchema", "output_schema")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool's name and the JSON schema of its arguments, None where it gives none."""
+    """A tool's name and the JSON schemas of its arguments and of its result, None where it gives none."""
 
     name: str
     schema: Any
+    output: Any = None
+
+    def returns(self, names: frozenset[str]) -> bool:
+        """Whether the schema of the result, or a schema inside it, has a property of one of these names."""
+        waiting = [self.output]
+        for _ in range(_MOST_OF_OUTPUT):
+            if not waiting:
+                break
+            found = waiting.pop()
+            if isinstance(found, dict):
+                if isinstance(properties := found.get("properties"), dict) and not names.isdisjoint(properties):
+                    return True
+                waiting.extend(found.values())
+            elif isinstance(found, list):
+                waiting.extend(found)
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +85,8 @@ def _tool(entry: Any, number: int) -> ToolSchema:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         raise ValidationError(f"tool number {number} has no `name`")
-    return ToolSchema(name, next((entry[key] for key in _SCHEMA_KEYS if key in entry), None))
+    schema, output = (next((entry[key] for key in keys if key in entry), None) for keys in (_SCHEMA_KEYS, _OUTPUT_KEYS))
+    return ToolSchema(name, schema, output)
 
 
 def argument_schema(tool: ToolSchema, parts: Sequence[PathPart], *, apart: bool) -> ArgumentSchema | str | None:

@@ -33,15 +33,18 @@ class ExpressionScope:
 
 
 _FACTS: Final = ("args", "input", "target", "agent")
-IN_RULE: Final = ExpressionScope("a rule", _FACTS, free=True, knowns=True)
-IN_KNOWN: Final = ExpressionScope("the `where` of a `known`", (*_FACTS, "item", "result"), free=False, knowns=False)
+IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True, knowns=True)
+IN_KNOWN: Final = ExpressionScope(
+    "the `where` of a `known`", (*_FACTS, "turns", "parent", "item", "result"), free=False, knowns=True
+)
 IN_HISTORY: Final = ExpressionScope(
-    "the `where` of a test on history", (*_FACTS, "result", "error", "this"), free=False, knowns=True
+    "the `where` of a test on history",
+    (*_FACTS, "turns", "parent", "result", "error", "this"),
+    free=False,
+    knowns=True,
 )
 
-IN_JOIN: Final = ExpressionScope(
-    "the `where` of a joined step", (*_FACTS, "result", "error", "this", "outer"), free=False, knowns=True
-)
+IN_JOIN: Final = ExpressionScope("the `where` of a joined step", (*IN_HISTORY.roots, "outer"), free=False, knowns=True)
 IN_SUM: Final = ExpressionScope("the `at` of a `sum`", ("args", "result"), free=False, knowns=False)
 OF_THIS: Final = ExpressionScope("what a `sum` adds of this step", ("args",), free=False, knowns=False)
 
@@ -208,7 +211,8 @@ class ExpressionChecker:
 
     def _path(self, path: s.Path, place: ExpressionScope) -> None:
         root = path.root
-        if root not in ROOT_WORDS and root not in place.roots and (root not in _HOME_OF or self._names.peek(root)):
+        known = root in ROOT_WORDS or root in place.roots or root in ("turns", "parent")
+        if not known and (root not in _HOME_OF or self._names.peek(root)):
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
@@ -221,7 +225,7 @@ class ExpressionChecker:
         elif root not in place.roots:
             help = _HOME_OF.get(root) or f"here a path starts at {_words(place.roots)}"
             self._report.error(Code.MISPLACED_ROOT, f"`{root}` is not allowed in {place.called}", path.span, help)
-        elif root in ("target", "agent") and path.parts:
+        elif root in ("target", "agent", "parent") and path.parts:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
         elif root == "error" and path.parts and not _names_one(path.parts, _OF_ERROR):
             message = "an error has `type`, `message` and `nothing_done`"
@@ -276,12 +280,29 @@ class ExpressionChecker:
             check_sides(test, facet, other, self._report)
 
     def _known(self, op: Op, name: s.Name, known: s.Known, place: ExpressionScope) -> None:
-        if op is Op.CONTAINS_ANY and any(isinstance(source, s.InputSource) for source in known.sources):
-            message = f"`{name.text}` includes `input`, which `contains any` cannot search"
-            self._report.error(Code.BAD_SOURCE, message, name.span, "make a `known` without `input`")
+        unlisted = self._unlisted(known) if op is Op.CONTAINS_ANY else ""
+        if unlisted:
+            message = f"`{name.text}` includes {unlisted}, which `contains any` cannot search"
+            self._report.error(Code.BAD_SOURCE, message, name.span, f"make a `known` without {unlisted}")
         if not place.knowns:
             message = f"a `known` is not allowed in {place.called}"
             self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")
+
+    def _unlisted(self, known: s.Known) -> str:
+        # What of a `known`, or of one that it names as a source, gives values that cannot be listed.
+        seen, waiting = {known.name.text}, [known]
+        while waiting:
+            for source in waiting.pop().sources:
+                match source:
+                    case s.InputSource(path):
+                        return f"`{path.root}`"
+                    case s.ResultSource(words=True):
+                        return "`words at`"
+                    case s.ListSource(value=s.Name(name)) if name not in seen:
+                        seen.add(name)
+                        named = self._names.peek(name)
+                        waiting += [named] if isinstance(named, s.Known) else []
+        return ""
 
     def _sort(self, test: s.Test, name: s.Name, sort: str) -> None:
         message = f"`{name.text}` is {sort}; `{test.op.value}` cannot use it"

@@ -5,6 +5,7 @@ from typing import Final
 
 from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
 from rebuno.policy.analysis.tool_schemas import ArgumentSchema, ToolSchema, argument_schema, names_at, optional
+from rebuno.policy.check.evidence import SENDERS, results_in, warn_untied
 from rebuno.policy.check.rules import shown_path
 from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
@@ -30,6 +31,10 @@ def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnosti
     that no value of an argument fulfils. If the schemas leave a question open, there is no diagnostic."""
     report = DiagnosticReport(bundle.path)
     formulas = Formulas(bundle)
+    sets = {line.name.text: line for line in bundle.statements if isinstance(line, s.Known)}
+    for source in results_in(bundle):
+        if any(tool.returns(SENDERS) for tool in _tools_of(source.subject, formulas, tools)):
+            warn_untied(source, sets, report)
     for statement in bundle.statements:
         for subject in _subjects(statement):
             dead = isinstance(statement, s.Rule) and statement.verdict == "deny" and subject is statement.subject

@@ -8,11 +8,8 @@ from typing import Any, Final
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
-_HINT: Final = re.compile(
-    r"\b(?:turns|parent|definition|error|outer|allowed|approved|words|sum|since|within|zone|never"
-    r"|limit|session)\b"
-)
-_ROOTS: Final = ("turns", "parent", "definition")
+_HINT: Final = re.compile(r"\b(?:definition|never|limit|session)\b")
+_ROOTS: Final = ("definition",)
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -41,16 +38,10 @@ def _name(node: Any) -> str | None:
     match node:
         case s.Path(root=root) if root in _ROOTS:
             return f"`{root}`"
-        case s.ResultSource() if node.who:
-            return f"`{node.who}`"
-        case s.ResultSource(words=True):
-            return "`words at`"
         case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
             return "this limit"
         case s.BudgetClause(scope="session"):
             return "a budget of a session"
-        case s.Zone():
-            return "`zone`"
         case s.NamedLimit():
             return "a named limit"
         case s.Never():

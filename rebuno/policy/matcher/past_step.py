@@ -31,7 +31,7 @@ class PastStep(Facts):
 
     def __init__(self, facts: Facts) -> None:
         super().__init__("", "", None, agent=facts.agent, input=facts.input, history=facts.history, as_of=facts.as_of)
-        self.parent = facts.parent
+        self.take_execution(facts)
         self.now = facts.now
         self.this: Any
         self.outer: Any = MISSING

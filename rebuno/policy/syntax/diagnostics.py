@@ -91,6 +91,8 @@ class Code(StrEnum):
     ANY_IN_ALLOW = "any-in-allow"
     ALWAYS_HOLDS = "always-holds"
     WHOLE_DOMAIN = "whole-domain"
+    UNTIED_NAME = "untied-name"
+    LAUNDERED = "laundered"
     READ_BY_FACET = "read-by-facet"
     DENY_LIST = "deny-list"
     NO_WORKDIR = "no-workdir"
