@@ -58,6 +58,7 @@ check: $(VENV)/.ready ## lint, types, import direction, and the shipped policies
 
 bench: $(VENV)/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/decide.py
+	$(BIN)/python benchmarks/history.py
 	$(BIN)/python benchmarks/load.py
 	$(BIN)/python benchmarks/steps.py
 	$(BIN)/python benchmarks/agentdojo.py

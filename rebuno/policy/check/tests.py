@@ -44,12 +44,7 @@ IN_HISTORY: Final = ExpressionScope(
     knowns=True,
 )
 
-IN_JOIN: Final = ExpressionScope(
-    "the `where` of a joined step",
-    (*_FACTS, "turns", "parent", "result", "error", "this", "outer"),
-    free=False,
-    knowns=True,
-)
+IN_JOIN: Final = ExpressionScope("the `where` of a joined step", (*IN_HISTORY.roots, "outer"), free=False, knowns=True)
 IN_SUM: Final = ExpressionScope("the `at` of a `sum`", ("args", "result"), free=False, knowns=False)
 OF_THIS: Final = ExpressionScope("what a `sum` adds of this step", ("args",), free=False, knowns=False)
 
@@ -217,7 +212,8 @@ class ExpressionChecker:
 
     def _path(self, path: s.Path, place: ExpressionScope) -> None:
         root = path.root
-        if root not in ROOT_WORDS and root not in place.roots and (root not in _HOME_OF or self._names.peek(root)):
+        known = root in ROOT_WORDS or root in place.roots or root in ("turns", "parent")
+        if not known and (root not in _HOME_OF or self._names.peek(root)):
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
