@@ -54,7 +54,8 @@ def accepting(bundle: s.Bundle, findings: Sequence[Diagnostic], codes: Collectio
 
 
 def _accepts(bundle: s.Bundle) -> Iterator[_Accept]:
-    for origin in (bundle, *bundle.files):
+    origins: tuple[s.Bundle | s.File, ...] = (bundle, *bundle.files)
+    for origin in origins:
         path = origin.path
         below = {
             statement.span.line: statement
