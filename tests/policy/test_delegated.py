@@ -199,6 +199,11 @@ def test_cases_and_submissions_say_who_began_it() -> None:
         read_submission({**asked, "parent": 5})
     assert_decision(policy_of(bundle), "allow", "pay", asked["args"], input=asked["input"])
     assert_decision(policy_of(bundle), "deny", "pay", asked["args"], input=asked["input"], parent="helper")
+    root: dict[str, Any] = {"parent": "helper", "root_input": "DE75, please"}
+    assert_decision(policy_of(bundle), "allow", "pay", asked["args"], input=asked["input"], **root)
+    said = policy_of(bundle.replace("= input", "= turns"))
+    assert_decision(said, "allow", "pay", asked["args"], turns=["DE75"])
+    assert_decision(said, "deny", "pay", asked["args"])
 
 
 def test_the_trace_says_why() -> None:
