@@ -35,7 +35,7 @@ from rebuno.policy import Facts, History, HistoryDependencies, Policy
 if TYPE_CHECKING:
     from rebuno.kernel.core.heavy import Foreseen
 
-# Evidence of the running attempt comes after all that is recorded, in its own order; true numbers are the store's affair.
+# Evidence of the running attempt comes after all that is recorded; its true event number is the store's affair.
 NEWEST = 2**62
 # How many of the steps that an attempt has added to the log are kept to be named.
 MOST_FRESH = 10
