@@ -457,7 +457,7 @@ def test_eight_sets_in_a_line() -> None:
     assert codes(line(8)) == []
     policy_of(line(8))
     assert [code for code, _ in codes(line(9))] == ["too-deep"]
-    assert [code for code, _ in codes(line(3000))] == ["too-deep"]
+    assert [code for code, _ in codes(line(1000))] == ["too-deep"]
 
 
 @pytest.mark.parametrize("source", ["input", "turns", "input.x"])
