@@ -65,7 +65,20 @@ arguments = st.one_of(
     values,
 )
 inputs = st.one_of(
-    st.sampled_from(["a, b; 50.", "Pay AB to “é”", "1,100 or -1", "x.y!", None, [], True, 50, *READABLE[:12]]),
+    st.sampled_from(
+        [
+            "a, b; 50.",
+            "Pay AB to “é”",
+            "1,100 or -1",
+            "x.y!",
+            "lunch today, or on May 5",
+            None,
+            [],
+            True,
+            50,
+            *READABLE[:12],
+        ]
+    ),
     st.fixed_dictionaries({}, optional={"q": values, "l": st.lists(scalars, max_size=3)}),
     values,
 )
@@ -98,7 +111,10 @@ def histories(draw: st.DrawFn) -> History:
         args = draw(row if telling else arguments)
         result = draw(results if telling else values)
         approved, described = draw(st.integers(0, 2)) == 0, draw(definitions)
-        evidence.append(Evidence(seq, kind, target, args, result, approved=approved, definition=described))
+        let_in = draw(st.sampled_from(["", "allowed", "approved"]))
+        evidence.append(
+            Evidence(seq, kind, target, args, result, approved=approved, definition=described, let_in=let_in)
+        )
     return History(evidence)
 
 
@@ -115,6 +131,7 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
         as_of=draw(st.one_of(st.none(), st.integers(0, 8))),
         parent=draw(st.sampled_from(["", "", "bot"])),
         definition=draw(definitions),
+        input_at=draw(st.sampled_from([None, 1_736_553_600.0])),
     )
 
 
@@ -365,14 +382,28 @@ def prologues(draw: st.DrawFn, presence: bool = True) -> str:
     from_result = f"result of tool {tools} at {at}{draw(st.sampled_from(['', '', f' where ({where})']))}"
     approved = f"approved tool {tools} at a, l[], {draw(st.sampled_from(['a', 'domain of a', 'name of l[]']))}"
     source = draw(st.sampled_from(["input", "input.q", "input.l[]", "some", '["b", 2, "ana@corp.example", "/a/b"]']))
-    around = draw(st.sampled_from(["", "", 'workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n']))
+    who = draw(st.sampled_from(["", "allowed ", "approved "]))
+    grows = draw(
+        st.sampled_from(["item.x in paid", "any item.l[] in told", "item in paid ignoring case or item in told"])
+    )
+    grown = draw(
+        st.sampled_from(
+            [
+                f"{source} or {from_result} or {approved}",
+                f"asked or {from_result} or result of {who}tool {tools} words at {at}",
+                f"asked or paid or result of {who}tool {tools} at {at} where ({grows})",
+                f"result of tool {tools} words at [], * where ({grows}) or some",
+            ]
+        )
+    )
+    around = draw(st.sampled_from(["", "", 'workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n', 'zone "Europe/London"\n']))
     return f"""
 {around}let some = {draw(listed(words, 1))}
 let none = []
 let figures = {draw(listed(literals, 1))}
 known asked = {source}
 known paid = {from_result}
-known grown = {source} or {from_result} or {approved}
+known grown = {grown}
 known told = some or ["ab c", 1100] or {from_result}
 condition small = {draw(expressions(presence=presence, depth=1))}
 condition odd = {draw(st.sampled_from(["not small", "small", "(not (small or args.a == 1))"]))}

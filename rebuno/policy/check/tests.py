@@ -23,7 +23,6 @@ class ExpressionScope:
     called: str
     roots: tuple[str, ...]
     free: bool  # named conditions and tests on history are allowed
-    knowns: bool  # `known` sets are allowed
     block: Block | None = None  # the `has (…)` around it
 
     def within_block(self, facet: Facet | None) -> "ExpressionScope":
@@ -33,20 +32,17 @@ class ExpressionScope:
 
 
 _FACTS: Final = ("args", "input", "target", "agent", "definition")
-IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True, knowns=True)
+IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True)
 IN_KNOWN: Final = ExpressionScope(
-    "the `where` of a `known`", (*_FACTS, "turns", "parent", "item", "result"), free=False, knowns=True
+    "the `where` of a `known`", (*_FACTS, "turns", "parent", "item", "result"), free=False
 )
 IN_HISTORY: Final = ExpressionScope(
-    "the `where` of a test on history",
-    (*_FACTS, "turns", "parent", "result", "error", "this"),
-    free=False,
-    knowns=True,
+    "the `where` of a test on history", (*_FACTS, "turns", "parent", "result", "error", "this"), free=False
 )
 
-IN_JOIN: Final = ExpressionScope("the `where` of a joined step", (*IN_HISTORY.roots, "outer"), free=False, knowns=True)
-IN_SUM: Final = ExpressionScope("the `at` of a `sum`", ("args", "result"), free=False, knowns=False)
-OF_THIS: Final = ExpressionScope("what a `sum` adds of this step", ("args",), free=False, knowns=False)
+IN_JOIN: Final = ExpressionScope("the `where` of a joined step", (*IN_HISTORY.roots, "outer"), free=False)
+IN_SUM: Final = ExpressionScope("the `at` of a `sum`", ("args", "result"), free=False)
+OF_THIS: Final = ExpressionScope("what a `sum` adds of this step", ("args",), free=False)
 
 _HOME_OF: Final = {
     "it": "`it` is allowed inside `has (…)` only",
@@ -255,7 +251,7 @@ class ExpressionChecker:
         if isinstance(right, s.Name):
             found = self._names.find(right, did_you_mean(right.text, place.roots))
             if isinstance(found, s.Known) and test.op in (Op.IN, Op.CONTAINS_ANY):
-                self._known(test.op, right, found, place)
+                self._known(test.op, right, found)
                 return
             if isinstance(found, s.Known | s.Condition):
                 self._sort(test, right, sort_of(found))
@@ -285,14 +281,11 @@ class ExpressionChecker:
             other = chain[0] if chain else inherited(right, place.block)
             check_sides(test, facet, other, self._report)
 
-    def _known(self, op: Op, name: s.Name, known: s.Known, place: ExpressionScope) -> None:
+    def _known(self, op: Op, name: s.Name, known: s.Known) -> None:
         unlisted = self._unlisted(known) if op is Op.CONTAINS_ANY else ""
         if unlisted:
             message = f"`{name.text}` includes {unlisted}, which `contains any` cannot search"
             self._report.error(Code.BAD_SOURCE, message, name.span, f"make a `known` without {unlisted}")
-        if not place.knowns:
-            message = f"a `known` is not allowed in {place.called}"
-            self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")
 
     def _unlisted(self, known: s.Known) -> str:
         # What of a `known`, or of one that it names as a source, gives values that cannot be listed.

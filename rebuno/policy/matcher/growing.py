@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
 
 from rebuno.policy.facets.reading import Facet
 from rebuno.policy.matcher.facts import Evidence, Facts, History
@@ -22,21 +23,23 @@ _MOST_MOMENTS: Final = 4
 
 
 class Waiting:
-    """Items that wait for a set to grow, by the place of what they wait for. An item is its position in a `Moment`."""
+    """Items that wait for a set to grow, by the place of what they wait for. An item is its position in a `Moment`. A
+    moment that no history keeps any more is forgotten."""
 
-    __slots__ = ("_by_place",)
+    __slots__ = ("_by_moment",)
 
     def __init__(self) -> None:
-        self._by_place: dict[Any, dict[tuple[Moment, int], None]] = {}
+        self._by_moment: WeakKeyDictionary[Moment, dict[Any, list[int]]] = WeakKeyDictionary()
 
     def wait(self, place: Any, moment: "Moment", position: int) -> None:
         """Makes an item wait for what is filed at a place."""
-        self._by_place.setdefault(place, {})[moment, position] = None
+        self._by_moment.setdefault(moment, {}).setdefault(place, []).append(position)
 
     def arrived(self, place: Any, seq: int) -> None:
         """Wakes the items that wait at a place: the event `seq` filed something there."""
-        for moment, position in self._by_place.pop(place, ()):
-            moment.wake(position, seq)
+        for moment, places in list(self._by_moment.items()):
+            for position in dict.fromkeys(places.pop(place, ())):
+                moment.wake(position, seq)
 
 
 class AskedSet(Protocol):
@@ -138,8 +141,8 @@ class Moment:
     reached: no value is known from it on."""
 
     __slots__ = (
-        "_asked", "_base", "_kept", "_looked", "_read", "_restless", "_states", "_woken", "full_at", "given", "indexes",
-        "instant", "same", "turns",
+        "__weakref__", "_asked", "_base", "_kept", "_looked", "_read", "_restless", "_states", "_woken", "full_at",
+        "given", "indexes", "instant", "same", "turns",
     )  # fmt: skip
 
     def __init__(self, facts: Facts, kept: _Items, base: "Moment | None", states: list[object]) -> None:
