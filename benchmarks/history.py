@@ -27,6 +27,8 @@ ROUNDS, COLD_ROUNDS = 200, 5
 # Steps share a value with four others, and an amount of 1 each.
 SHARED = 5
 _SECOND = 1_000_000.0
+# After more steps than this a submission may take Dogwood seconds: two are checked, and each text is replayed once.
+_LONG = 1_000
 # An execution has one input, which is read once.
 INPUT = {"name": "n1"}
 
@@ -154,7 +156,7 @@ WORKLOADS = (
         bookings,
         named,
         0,
-        3,
+        1,
         _KNOWN,
     ),
 )
@@ -255,11 +257,14 @@ def dogwood_us(work: Workload, count: int) -> float:
         return statistics.median(times) * _SECOND
     policy = work.dogwood.replace("KIND", "response")
     before = "".join(_line(n, step, "response") for n, step in enumerate(past))
-    for one, answer in zip(asked, expected, strict=True):
+    few = count > _LONG
+    checked = list(zip(asked, expected, strict=True))
+    for one, answer in checked[:1] + checked[-1:] if few else checked:
         said = native.replay(policy, _SCHEMA, before + _line(count, one, "request"))
         assert said.strip().endswith(str(answer).lower()), (work.name, count, one, said)
     after = before + "".join(_line(count, one, "request") for one in (asked * work.asked)[: work.asked])
-    times = [_replayed(native, policy, text) for _ in repeat(None, 3) for text in (before, after)]
+    rounds = 1 if few else max(3, _LONG // count)
+    times = [_replayed(native, policy, text) for _ in repeat(None, rounds) for text in (before, after)]
     return max(min(times[1::2]) - min(times[::2]), 0.0) / work.asked * _SECOND
 
 
