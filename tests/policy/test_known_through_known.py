@@ -119,7 +119,7 @@ def test_a_history_forgets_what_it_read_for_earlier_turns() -> None:
         facts = Facts(TOOL, "t", {"v": number}, history=history, turns=turns)
         assert decided(policy, facts) == "r"
     gc.collect()
-    alive = [one for one in gc.get_objects() if isinstance(one, growing.Moment)]
+    alive = [one for one in gc.get_objects() if isinstance(one, growing.GivenForTurns)]
     assert 1 <= len([one for one in alive if len(one.turns or ()) > 4]) <= 5
     history.append(read(4, "seed", "b15"))
     facts = Facts(TOOL, "t", {"v": 15}, history=history, turns=turns)
@@ -480,13 +480,13 @@ def test_ten_thousand_steps_are_read_in_linear_time(monkeypatch: pytest.MonkeyPa
         "rule r { allow any step when args.v in m }"
     )
     asked = []
-    answer = growing.Moment._answer
+    answer = growing.GivenForTurns._answer
 
     def counted(*args: Any, **more: Any) -> Tri:
         asked.append(args)
         return answer(*args, **more)
 
-    monkeypatch.setattr(growing.Moment, "_answer", counted)
+    monkeypatch.setattr(growing.GivenForTurns, "_answer", counted)
     history = History()
     size = 10_000
     start = time.perf_counter()

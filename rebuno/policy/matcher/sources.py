@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rebuno.policy.facets.reading import Facet, PathContext, Reading, UncertainValue, reader_failed
 from rebuno.policy.matcher.facts import Evidence, Facts
-from rebuno.policy.matcher.growing import Moment
+from rebuno.policy.matcher.growing import GivenForTurns
 from rebuno.policy.matcher.index import SubjectPattern, matches_any
 from rebuno.policy.matcher.operands import through
 from rebuno.policy.matcher.paths import Parts, many, one, split_at_last
@@ -34,7 +34,7 @@ class SourceItem(Facts):
 
     __slots__ = ("item", "moment", "position", "result")
 
-    moment: Moment
+    moment: GivenForTurns
     position: int
 
     def __init__(self, step: Evidence, facts: Facts) -> None:
