@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rebuno.policy.interop.json_ast import dump_ast, load_ast
     from rebuno.policy.interop.yaml_bundle import read_yaml_bundle
     from rebuno.policy.interop.yaml_convert import convert_yaml_bundle, rules_source
+    from rebuno.policy.matcher.amounts import MAX_DIGITS, Measured, measured
     from rebuno.policy.matcher.dependencies import HistoryDependencies
     from rebuno.policy.matcher.facts import Evidence, Facts, History
     from rebuno.policy.matcher.policy import Policy
@@ -119,6 +120,7 @@ _MODULES: Final = {
         "convert_yaml_bundle",
         "rules_source",
     ),
+    "matcher.amounts": ("MAX_DIGITS", "Measured", "measured"),
     "matcher.dependencies": ("HistoryDependencies",),
     "matcher.facts": (
         "Evidence",
@@ -231,6 +233,7 @@ __all__ = [
     "HEAD_WORDS",
     "KIND_WORDS",
     "LONG_TEXT",
+    "MAX_DIGITS",
     "MAX_ELEMENT_TESTS",
     "MAX_JSON_DEPTH",
     "MAX_KNOWN_VALUES",
@@ -265,6 +268,7 @@ __all__ = [
     "History",
     "HistoryDependencies",
     "LiteralError",
+    "Measured",
     "Op",
     "PathContext",
     "Policy",
@@ -299,6 +303,7 @@ __all__ = [
     "inline_bundle",
     "link_bundle",
     "load_ast",
+    "measured",
     "parse_bundle",
     "parse_cases",
     "parse_duration",

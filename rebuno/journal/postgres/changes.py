@@ -13,6 +13,7 @@ from rebuno.journal.postgres.group import ChangeGroup, approval_objects, dispatc
 from rebuno.journal.postgres.pipeline import PreparedConnection, pipelined
 from rebuno.journal.postgres.sql import SQL, Given, Prepared
 from rebuno.journal.postgres.texts import asked, hexed, packed
+from rebuno.journal.pots import declared
 from rebuno.journal.records import Copied, ExecutionRow, Lease
 from rebuno.journal.rows import copied_approval_values, copied_step_values, holder_values
 from rebuno.model.clock import Clock, rfc3339
@@ -156,6 +157,17 @@ class PostgresChanges:
             "approvals": approval_objects([copied_approval_values(question) for question in copied.approvals]),
             "dispatch": dispatch_object(copied.dispatch) if copied.dispatch is not None else None,
             "places": [asdict(place) for place in copied.places],
+            "pots": [declared(one.take) for one in copied.takes],
+            "takes": [
+                {
+                    "key": one.take.pot.key,
+                    "step_id": one.step_id,
+                    "execution_id": one.take.execution_id,
+                    "at": one.at,
+                    "amount": one.take.amount,
+                }
+                for one in copied.takes
+            ],
         }
         added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
         if added is not None and added[0]:

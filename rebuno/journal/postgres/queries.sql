@@ -234,7 +234,7 @@ SELECT 1 FROM rebuno.executions WHERE id = %(id)s AND created_at = %(at)s AND ou
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json,
-        places json
+        places json, pots json, takes json
     )
 ), added AS (
     INSERT INTO rebuno.executions
@@ -279,6 +279,17 @@ WITH given AS (
     SELECT DISTINCT x.key FROM added, given AS g, json_populate_recordset(NULL::rebuno.spends, g.places) AS x
     ORDER BY x.key
     ON CONFLICT (key) DO UPDATE SET key = w.key
+), potted AS (
+    INSERT INTO rebuno.pots AS p (key, bundle, name, measure, scope, owner, number, per, seconds, taken)
+    SELECT DISTINCT ON (x.key) x.key, x.bundle, x.name, x.measure, x.scope, x.owner, x.number, x.seconds, x.seconds, ''
+    FROM added, given AS g, json_populate_recordset(NULL::rebuno.pots, g.pots) AS x
+    ORDER BY x.key
+    ON CONFLICT (key) DO UPDATE SET taken = ''
+), took AS (
+    INSERT INTO rebuno.amounts (key, step_id, execution_id, at, amount, sure)
+    SELECT x.key, x.step_id, x.execution_id, x.at, x.amount, true
+    FROM added, given AS g, json_populate_recordset(NULL::rebuno.amounts, g.takes) AS x
+    ON CONFLICT DO NOTHING
 )
 SELECT count(*) FROM added
 
@@ -437,6 +448,21 @@ WITH gone AS (
     DELETE FROM rebuno.spends AS p USING gone WHERE p.key >= gone.id AND p.key < gone.id || chr(1114111)
 ), windows AS (
     DELETE FROM rebuno.windows AS w USING gone WHERE w.key >= gone.id AND w.key < gone.id || chr(1114111)
+), own_amounts AS (
+    DELETE FROM rebuno.amounts AS a USING gone WHERE a.key >= gone.id AND a.key < gone.id || chr(1114111)
+), own_pots AS (
+    DELETE FROM rebuno.pots AS p USING gone WHERE p.key >= gone.id AND p.key < gone.id || chr(1114111)
+), returned AS (
+    -- What its steps have taken from shared pots and never used.
+    UPDATE rebuno.amounts AS a SET returned_at = %(ended_at)s FROM gone
+    WHERE a.execution_id = gone.id AND NOT a.sure AND a.returned_at = 0
+      AND NOT (a.key >= gone.id AND a.key < gone.id || chr(1114111))
+      AND NOT EXISTS (
+          SELECT 1 FROM rebuno.steps AS s WHERE s.step_id = a.step_id AND (s.status <> 'denied' OR s.started_seq > 0)
+      )
+    RETURNING a.key
+), disturbed AS (
+    UPDATE rebuno.pots AS p SET taken = '' FROM returned AS r WHERE p.key = r.key
 )
 SELECT id FROM gone
 

@@ -1,4 +1,4 @@
-"""The statements of `queries.sql` and `served.sql` by their names."""
+"""The statements of `queries.sql`, `served.sql` and `pots.sql` by their names."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Final
 
 from rebuno.journal.migrate import queries
 
-SQL: Final = queries(__package__) | queries(__package__, "served.sql")
+SQL: Final = queries(__package__) | queries(__package__, "served.sql") | queries(__package__, "pots.sql")
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 
 # What a prepared statement is given: the texts of its parameters, in their order.

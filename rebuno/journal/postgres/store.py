@@ -24,7 +24,7 @@ from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
 from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import RENEW_SECONDS, Workers
-from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
+from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Take, Tombstone
 from rebuno.model.clock import Clock
 
 # How long a deferred outcome may wait for the next submission of its execution.
@@ -163,10 +163,15 @@ class PostgresStore(PostgresServed):
         self._workers.expect()
         await self._ask(partial(upkeep.save_bundle, digest=digest, sources=tuple(sources)), "")
 
-    async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
-        """Takes one place for this step in every window, or in none: then says which is full."""
+    async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
+        """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
+        no room."""
         work = partial(upkeep.spend, step_id=step_id, spends=tuple(spends), clock=self._changes.now)
         return await self._ask(work, "")
+
+    async def give_back(self, step_id: str) -> None:
+        """Gives back what the step has taken from pots."""
+        await self._ask(partial(upkeep.give_back, step_id=step_id, clock=self._changes.now), "")
 
     async def bury(self, tombstone: Tombstone) -> bool:
         """Removes an ended execution with all its rows and leaves the tombstone."""

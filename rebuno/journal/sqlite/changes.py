@@ -7,6 +7,7 @@ import apsw
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, Head, Written, chained
+from rebuno.journal.pots import declared
 from rebuno.journal.records import Batch, Copied, ExecutionRow, ExecutionWrite, Lease
 from rebuno.journal.rows import (
     Row,
@@ -78,6 +79,11 @@ class SQLiteChanges:
             self._put_approval(approval.id, copied_approval_values(approval))
         for place in copied.places:
             self._execute(SQL["copy-place"], (place.key, place.step_id, place.at))
+        for one in copied.takes:
+            self._connection.execute(SQL["put-pot"], declared(one.take))
+            taken = {"key": one.take.pot.key, "step_id": one.step_id, "execution_id": one.take.execution_id}
+            self._connection.execute(SQL["copy-amount"], {**taken, "at": one.at, "amount": one.take.amount})
+            self._connection.execute(SQL["disturb-pot"], {"key": one.take.pot.key})
         if copied.dispatch is not None:
             self._execute(SQL["put-dispatch"], dispatch_values(copied.dispatch))
         self._moved[execution.id] = head

@@ -8,7 +8,8 @@ import apsw
 
 from rebuno.errors import NotFoundError, StoreCorrupt
 from rebuno.journal import rows, success_page
-from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
+from rebuno.journal.pots import states
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, PotState, StepRow, Tombstone
 from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import ReadJob
 from rebuno.journal.sqlite.sql import SQL
@@ -29,6 +30,10 @@ class SQLiteReading:
     _writer: Writer
 
     def _check(self) -> None:
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """The time by the clock that this store stamps its rows with, in seconds since 1970."""
         raise NotImplementedError
 
     async def execution(self, execution_id: str) -> ExecutionRow:
@@ -119,6 +124,15 @@ class SQLiteReading:
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources kept under a digest, or None."""
         return await self._rows(rows.source, "sources", digest) or None
+
+    async def pots(self, *, after: str = "", limit: int = 1000) -> list[PotState]:
+        """A page of the pots, those whose keys come after this one."""
+        return states(await self._rows(tuple, "pots", after, limit), self.now())
+
+    async def session_tokens(self, agent_id: str, session: str, but: str) -> int:
+        """The tokens that a session's executions used, without those of the execution `but`."""
+        ((tokens,),) = await self._rows(tuple, "session-tokens", agent_id, session, but)
+        return int(tokens)
 
     async def _rows(self, record: Callable[[rows.Row], T], query: str, *values: Value) -> list[T]:
         self._check()

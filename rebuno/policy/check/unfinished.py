@@ -10,7 +10,7 @@ from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
     r"\b(?:turns|parent|definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone|never"
-    r'|limit|session|approvers)\b|\*|f"'
+    r'|approvers)\b|\*|f"'
 )
 _ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
 _FACETS: Final = ("key", "word", "mailbox", "amount")
@@ -31,7 +31,7 @@ def _unfinished(statements: tuple[s.Statement, ...]) -> Iterator[tuple[str, s.Sp
         if isinstance(node, tuple):
             stack.extend(node)
             continue
-        if not is_dataclass(node) or isinstance(node, s.Span):
+        if not is_dataclass(node) or isinstance(node, s.Span | s.LimitClause):
             continue
         if (name := _name(node)) is not None:
             yield name, getattr(node, "span")  # noqa: B009
@@ -58,14 +58,8 @@ def _name(node: Any) -> str | None:
             return 'an `f"…"`'
         case s.Approvers(names=names) if any(isinstance(name, s.Name) for name in names):
             return "a name of approvers"
-        case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
-            return "this limit"
-        case s.BudgetClause(scope="session"):
-            return "a budget of a session"
         case s.Zone():
             return "`zone`"
-        case s.NamedLimit():
-            return "a named limit"
         case s.Never():
             return "`never`"
     return None

@@ -11,7 +11,7 @@ from rebuno.policy.explain.wording import one_line
 from rebuno.policy.facets.reading import reader_failures
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.index import matches_any, subject_patterns
-from rebuno.policy.matcher.obligations import obligation_of
+from rebuno.policy.matcher.obligations import named_limits, obligation_of
 from rebuno.policy.matcher.policy import Layer, Policy, strictest
 from rebuno.policy.syntax import tree
 
@@ -59,7 +59,7 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
             trace = _rule(rule, facts, evaluator, reached=decision is None)
             traces.append(trace)
             if trace.outcome is RuleOutcome.DECIDED:
-                decision = _decided(rule, policy)
+                decision = _decided(bundle, rule, policy)
     if decision is None:
         decision = _otherwise(bundle, facts, policy)
     lines = bundle.text.splitlines()
@@ -87,13 +87,13 @@ def _maker(clause: tree.When | tree.Unless, facts: Facts, evaluator: Evaluator) 
     return lambda counted: evaluator.node(clause.expr, facts, negated, counted)
 
 
-def _decided(rule: tree.Rule, policy: Layer) -> Decision:
+def _decided(bundle: tree.Bundle, rule: tree.Rule, policy: Layer) -> Decision:
     texts = {
         type(clause): str(clause.text.value) if isinstance(clause.text, tree.Literal) else ""
         for clause in rule.clauses
         if isinstance(clause, tree.Because | tree.Message)
     }
-    obligation = obligation_of(rule, policy.name)
+    obligation = obligation_of(rule, policy.name, named_limits(bundle))
     return Decision(
         Verdict(rule.verdict),
         rule.id.text,

@@ -13,7 +13,7 @@ from rebuno.policy.matcher.conditions import BundleNames, ConditionTooLargeError
 from rebuno.policy.matcher.fast_tests import Check
 from rebuno.policy.matcher.index import IndexedRule, RuleIndex, SubjectPattern
 from rebuno.policy.matcher.index import subject_patterns as patterns
-from rebuno.policy.matcher.obligations import obligation_of
+from rebuno.policy.matcher.obligations import named_limits, obligation_of
 from rebuno.policy.matcher.operands import chain_of, literal, path_context
 from rebuno.policy.matcher.paths import Parts
 from rebuno.policy.matcher.policy import Layer, Ruling
@@ -67,11 +67,16 @@ def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
     """
     stamp = stamp or policy_digest([(source, bundle.files)], packages_of([bundle]))
     names = names_of(bundle)
+    limits = named_limits(bundle)
     rules = [s for s in bundle.statements if isinstance(s, tree.Rule)]
     try:
         values = names.values
         ruled = [
-            (patterns(rule.subject, values), _ruling(rule, names, bundle.name, stamp), first_literal_test(rule, values))
+            (
+                patterns(rule.subject, values),
+                _ruling(rule, names, limits, bundle.name, stamp),
+                first_literal_test(rule, values),
+            )
             for rule in rules
         ]
     except ConditionTooLargeError as error:
@@ -108,7 +113,9 @@ def _default(bundle: tree.Bundle, stamp: str) -> Decision:
     return Decision(Verdict.DENY, DEFAULT, bundle=bundle.name, digest=stamp)
 
 
-def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Ruling:
+def _ruling(
+    rule: tree.Rule, names: BundleNames, limits: Mapping[str, tree.LimitClause], bundle: str, stamp: str
+) -> Ruling:
     checks: list[Check] = []
     reason = message = ""
     for clause in rule.clauses:
@@ -123,7 +130,7 @@ def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Rul
                 message = str(text.value) if isinstance(text, tree.Literal) else ""
             case _:
                 pass  # part of the obligation
-    obligation = obligation_of(rule, bundle)
+    obligation = obligation_of(rule, bundle, limits)
     decision = Decision(
         Verdict(rule.verdict),
         rule.id.text,

@@ -1,9 +1,11 @@
 """Collects the obligations of a rule from its clauses: limits, budgets and questions to people."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from rebuno.model.obligation import Asking, Budget, Limit, LimitScope, Obligation, Otherwise
+from rebuno.model.obligation import Asking, Budget, Limit, LimitScope, Obligation, Otherwise, PathSign, ValuePath
 from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.shown import shown_path
 
 _OTHERWISE: Final = {
     "deny": Otherwise.DENY,
@@ -12,8 +14,14 @@ _OTHERWISE: Final = {
 }
 
 
-def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
-    """The obligation of a rule in the bundle of that name; None for a rule without limit, budget or question."""
+def named_limits(bundle: s.Bundle) -> dict[str, s.LimitClause]:
+    """The quantities of the bundle's named limits."""
+    return {line.name.text: line.limit for line in bundle.statements if isinstance(line, s.NamedLimit)}
+
+
+def obligation_of(rule: s.Rule, bundle: str, named: Mapping[str, s.LimitClause]) -> Obligation | None:
+    """The obligation of a rule in the bundle of that name, whose named limits are `named`; None for a rule without
+    limit, budget or question."""
     limit: Limit | None = None
     budget: Budget | None = None
     approvers: tuple[str, ...] = ()
@@ -22,9 +30,9 @@ def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
     for clause in rule.clauses:
         match clause:
             case s.LimitClause():
-                limit = _limit(clause)
+                limit = _limit(clause, named)
             case s.BudgetClause(tokens, otherwise):
-                budget = Budget(tokens, _OTHERWISE.get(otherwise, Otherwise.DENY))
+                budget = Budget(tokens, _OTHERWISE.get(otherwise, Otherwise.DENY), LimitScope(clause.scope))
             case s.Approvers(names):
                 asks, approvers = (
                     True,
@@ -44,12 +52,31 @@ def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
     return Obligation(bundle, rule.id.text, limit, budget, asking)
 
 
-def _limit(clause: s.LimitClause) -> Limit:
+def _limit(clause: s.LimitClause, named: Mapping[str, s.LimitClause]) -> Limit:
+    quantity = clause if clause.named is None else named[clause.named.text]
     return Limit(
-        int(clause.number),
-        clause.window.seconds if clause.window else None,
-        LimitScope(clause.scope),
+        quantity.number,
+        quantity.window.seconds if quantity.window else None,
+        LimitScope(quantity.scope),
         _OTHERWISE.get(clause.otherwise, Otherwise.RATE_LIMITED),
         clause.wait.seconds if clause.wait else 0,
         clause.unavailable == "allow",
+        tuple(_path(path) for path in quantity.measure),
+        _path(quantity.key) if quantity.key else None,
+        clause.named.text if clause.named else "",
     )
+
+
+def _path(path: s.Path) -> ValuePath:
+    parts: list[str | int | PathSign] = []
+    for part in path.parts:
+        match part:
+            case s.Key(name):
+                parts.append(name)
+            case s.Index(position):
+                parts.append(position)
+            case s.Each():
+                parts.append(PathSign.ELEMENTS)
+            case s.Values():
+                parts.append(PathSign.VALUES)
+    return ValuePath(shown_path(path), path.root, tuple(parts))
