@@ -150,9 +150,12 @@ class Naive:
         wanted = []
         for one in takes:
             key, window = one.pot.key, one.pot.window
-            longest = self.kept.get(key, 0.0)
-            self.kept[key] = None if longest is None or window is None else max(longest, window)
+            before = self.kept.get(key, 0.0)
+            self.kept[key] = None if before is None or window is None else max(before, window)
             rows = self.rows.setdefault(key, {})
+            if (longest := self.kept[key]) is not None:
+                for gone in [name for name, row in rows.items() if row[0] <= now - longest]:
+                    del rows[gone]
             since = 0.0 if window is None else now - window
             inside = {name: row for name, row in rows.items() if row[0] > since}
             if step_id in inside:
@@ -162,8 +165,8 @@ class Naive:
             if total + amount > number and not one.forced:
                 due = None
                 if window is not None and amount <= number:
-                    for at, gone in sorted(inside.values()):
-                        total -= gone
+                    for at, left in sorted(inside.values()):
+                        total -= left
                         if total + amount <= number:
                             due = at + window
                             break

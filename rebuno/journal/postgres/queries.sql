@@ -286,8 +286,8 @@ WITH given AS (
     ORDER BY x.key
     ON CONFLICT (key) DO UPDATE SET taken = ''
 ), took AS (
-    INSERT INTO rebuno.amounts (key, step_id, execution_id, at, amount, sure)
-    SELECT x.key, x.step_id, x.execution_id, x.at, x.amount, true
+    INSERT INTO rebuno.amounts (key, step_id, execution_id, at, amount)
+    SELECT x.key, x.step_id, x.execution_id, x.at, x.amount
     FROM added, given AS g, json_populate_recordset(NULL::rebuno.amounts, g.takes) AS x
     ON CONFLICT DO NOTHING
 )

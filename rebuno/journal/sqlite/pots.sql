@@ -55,7 +55,7 @@ SELECT key FROM amounts WHERE step_id = :step_id AND returned_at = 0.0 ORDER BY 
 
 -- name: copy-amount
 -- Gives a copied step what it has taken from a pot, if it has nothing there.
-INSERT INTO amounts (key, step_id, execution_id, at, amount, sure) VALUES (:key, :step_id, :execution_id, :at, :amount, 1)
+INSERT INTO amounts (key, step_id, execution_id, at, amount) VALUES (:key, :step_id, :execution_id, :at, :amount)
 ON CONFLICT DO NOTHING
 
 -- name: disturb-pot
