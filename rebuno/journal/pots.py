@@ -7,15 +7,14 @@ from typing import Any, Final
 
 from rebuno.journal.records import Full, PotState, Take
 from rebuno.journal.rows import Row
+from rebuno.model import identity
 
-# Runs a named query of `pots.sql`; the rows that it gives. `LOCK` locks pots in the order of their keys.
+# Runs a named query of `pots.sql`; the rows that it gives.
 Ask = Callable[[str, dict[str, Any]], Sequence[Row]]
 
 # Sums of amounts of at most 40 digits, before and behind the point.
 _EXACT: Final = Context(prec=200, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact])
-LOCK: Final = "lock-pots"
 _WAITING: Final = ("proposed", "awaiting_approval")
-_STARTED: Final = ("executing", "succeeded", "failed", "cancelled")
 
 
 class Pots:
@@ -56,21 +55,6 @@ class Pots:
             self._set(key, total, since)
         return None
 
-    def give_back(self, step_id: str) -> None:
-        """Gives back all that a step has taken."""
-        keys = [str(key) for (key,) in self._ask("amounts-of-step", {"step_id": step_id})]
-        if not keys:
-            return
-        self._ask(LOCK, {"keys": keys})
-        now = self._clock()
-        for key in keys:
-            pot, row = self._one("pot", key=key), self._one("amount", key=key, step_id=step_id)
-            if pot is None or row is None or row[2]:
-                continue
-            self._ask("return-amount", {"key": key, "step_id": step_id, "at": now})
-            if pot[0] and row[0] > pot[1]:
-                self._set(key, _EXACT.subtract(Decimal(pot[0]), Decimal(row[1])), pot[1])
-
     def _slid(self, take: Take, now: float) -> tuple[Decimal, float]:
         """What is taken within the window that ends now, and when that begins."""
         key, window = take.pot.key, take.pot.window
@@ -93,14 +77,14 @@ class Pots:
         return total, since
 
     def _reclaimed(self, key: str, total: Decimal, since: float, now: float) -> Decimal:
-        """What is taken once that is given back which never came to anything: the step was denied before it started, or
-        its execution has ended without it."""
-        for step_id, at, amount, _, status, started, ended in self._ask("unsure-amounts", {"key": key}):
+        """What is taken once that is given back which certainly came to nothing, see `_nothing`."""
+        self._ask("settle-amounts", {"key": key})
+        for step_id, at, amount, _, *state in self._ask("unsure-amounts", {"key": key}):
             which = {"key": key, "step_id": step_id}
-            if _never(status, started, ended):
+            if _nothing(*state):
                 self._ask("return-amount", {**which, "at": now})
                 total = _EXACT.subtract(total, Decimal(amount)) if at > since else total
-            elif started or status in _STARTED:
+            elif state[0] == "failed":
                 self._ask("set-sure", which)
         self._set(key, total, since)
         return total
@@ -109,7 +93,7 @@ class Pots:
         """What the unanswered questions of an execution hold of a pot."""
         return _sum(
             Decimal(amount)
-            for _, _, amount, owner, status, started, _ in self._ask("unsure-amounts", {"key": key})
+            for _, _, amount, owner, status, started, *_ in self._ask("unsure-amounts", {"key": key})
             if owner == execution_id and not started and (status is None or status in _WAITING)
         )
 
@@ -141,8 +125,8 @@ def states(rows: Iterable[Row], now: float) -> list[PotState]:
         since = 0.0 if seconds is None else now - seconds
         inside = [
             (at, Decimal(amount), status)
-            for *_, at, amount, sure, status, started, ended in (row[8:] for row in amounts)
-            if at is not None and at > since and (sure or not _never(status, started, ended))
+            for at, amount, sure, status, *state in (row[8:] for row in amounts)
+            if at is not None and at > since and (sure or not _nothing(status, *state))
         ]
         asked = _sum(amount for _, amount, status in inside if status in _WAITING)
         found.append(
@@ -157,8 +141,14 @@ def states(rows: Iterable[Row], now: float) -> list[PotState]:
     return found
 
 
-def _never(status: str | None, started: int, ended: float) -> bool:
-    return bool(ended) if status is None else status == "denied" and not started
+def _nothing(status: str | None, started: int, ended: float, failure: str | None, starts: int) -> bool:
+    """Whether it is certain that nothing happened: the step was denied before it started, its execution has ended
+    without it, or its tool says so of its only start."""
+    if status is None:
+        return bool(ended)
+    if status == "denied":
+        return not started
+    return failure is not None and starts == 1 and identity.parse(failure).get("nothing_done") is True
 
 
 def declared(take: Take) -> dict[str, Any]:

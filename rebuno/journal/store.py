@@ -141,14 +141,9 @@ class Store(Protocol):
         whose place has left the window takes a new one. Places that left the window are forgotten. What is counted for
         one execution only has a key that begins with the execution's id, and is buried with it.
 
-        From a full pot everything is given back first that was taken for nothing: by a step that was denied before it
-        started, or that its execution has ended without.
+        From a full pot everything is given back first that certainly came to nothing: of a step that was denied before
+        it started, that its execution has ended without, or of whose only start its tool says that nothing was done.
         """
-        ...
-
-    async def give_back(self, step_id: str) -> None:
-        """Gives back what the step has taken from pots: it is certain that nothing happened. Durable before it
-        returns."""
         ...
 
     async def pots(self, *, after: str = "", limit: int = 1000) -> list[PotState]:

@@ -92,6 +92,7 @@ async def test_a_full_pot_gets_back_what_came_to_nothing(opener: Opener) -> None
             assert await store.spend(name, [take(amount)]) is None
         await written(store, batch("e1", steps=(StepWrite(step("denied", status=StepStatus.DENIED), 0, settled=0),)))
         await written(store, starting(step("ran")))
+        assert await taken(store) == {"all": "6"}
         assert await store.spend("next", [take("5")]) == Full(take("5"), None)
         assert await store.spend("next", [take("4")]) is None
         await written(store, ending())
@@ -99,16 +100,20 @@ async def test_a_full_pot_gets_back_what_came_to_nothing(opener: Opener) -> None
         assert await store.spend("last", [take("8", by="e2")]) is None
 
 
+@pytest.mark.parametrize(("said", "starts", "free"), [(True, 1, True), (True, 2, False), (False, 1, False)])
 @in_loop
-async def test_what_is_given_back_is_free_at_once(opener: Opener) -> None:
-    """And a second time gives nothing."""
+async def test_a_failure_that_did_nothing_gives_back(opener: Opener, said: bool, starts: int, free: bool) -> None:
+    """Of a step that was started once: an earlier start may have done something."""
     async with opener() as store:
-        assert await store.spend("s1", [take("9"), take("1", pot("b"))]) is None
-        await store.give_back("s1")
-        await store.give_back("s1")
-        await store.give_back("unknown")
-        assert await taken(store) == {"all": "0", "b": "0"}
-        assert await store.spend("s2", [take("10")]) is None
+        await started(store)
+        assert await store.spend("s1", [take("9")]) is None
+        for _ in range(starts):
+            await written(store, starting(step("s1")))
+        payload = {"step_id": "s1"} | ({"nothing_done": True} if said else {})
+        failed = StepWrite(step("s1", status=StepStatus.FAILED, error="{}"), settled=0)
+        await written(store, batch("e1", event("step.failed", **payload), steps=(failed,)))
+        assert await taken(store) == {"all": "0" if free else "9"}
+        assert (await store.spend("s2", [take("10")]) is None) is free
 
 
 @in_loop
@@ -176,10 +181,6 @@ class Naive:
             self.rows[one.pot.key][step_id] = now, Decimal(one.amount)
         return None
 
-    def give_back(self, step_id: str) -> None:
-        for rows in self.rows.values():
-            rows.pop(step_id, None)
-
 
 TAKES = st.lists(
     st.builds(
@@ -193,26 +194,22 @@ TAKES = st.lists(
     unique_by=lambda one: one.pot.key,
 )
 ASKED = st.lists(
-    st.tuples(st.integers(0, 12).map("s{}".format), st.none() | TAKES, st.sampled_from([0.0, 0.5, 1.0, 4.0])),
+    st.tuples(st.integers(0, 12).map("s{}".format), TAKES, st.sampled_from([0.0, 0.5, 1.0, 4.0])),
     max_size=40,
 )
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ASKED)
-def test_a_pot_says_what_a_naive_sum_says(asked: list[tuple[str, list[Take] | None, float]]) -> None:
-    """Whatever the amounts and windows, however an edited bundle changes them, and whatever is given back."""
+def test_a_pot_says_what_a_naive_sum_says(asked: list[tuple[str, list[Take], float]]) -> None:
+    """Whatever the amounts and windows, and however an edited bundle changes them."""
 
     async def scenario() -> None:
         clock, naive = FixedClock(), Naive()
         store = await SQLiteStore.open(":memory:", clock=clock)
         for step_id, takes, later in asked:
             clock.advance(later)
-            if takes is None:
-                await store.give_back(step_id)
-                naive.give_back(step_id)
-            else:
-                assert await store.spend(step_id, takes) == naive.spend(step_id, takes, round(clock.now(), 6))
+            assert await store.spend(step_id, takes) == naive.spend(step_id, takes, round(clock.now(), 6))
         await store.close()
 
     asyncio.run(scenario())

@@ -6,10 +6,6 @@ ON CONFLICT (key) DO UPDATE
 SET number = excluded.number, seconds = excluded.seconds,
     per = CASE WHEN p.per IS NOT NULL AND excluded.per IS NOT NULL THEN greatest(p.per, excluded.per) END
 
--- name: lock-pots
--- Locks pots, always in the same order: who counts next sees what this one takes.
-SELECT key FROM rebuno.pots WHERE key = ANY(%(keys)s) ORDER BY key FOR UPDATE
-
 -- name: pot
 -- What is taken from a pot since when, and for how long its places are kept.
 SELECT taken, since, per FROM rebuno.pots WHERE key = %(key)s
@@ -39,31 +35,58 @@ SELECT at, amount, returned_at FROM rebuno.amounts WHERE key = %(key)s AND step_
 INSERT INTO rebuno.amounts (key, step_id, execution_id, at, amount) VALUES (%(key)s, %(step_id)s, %(execution_id)s, %(at)s, %(amount)s)
 ON CONFLICT (key, step_id) DO UPDATE SET at = excluded.at, amount = excluded.amount, returned_at = 0
 
+-- name: settle-amounts
+-- Marks what the steps have taken for good that are over or denied after a start. Of one that failed, its tool may say
+-- that nothing was done.
+UPDATE rebuno.amounts AS a SET sure = true
+WHERE a.key = %(key)s AND NOT a.sure AND EXISTS (
+    SELECT 1 FROM rebuno.steps AS s WHERE s.step_id = a.step_id AND (
+        s.status IN ('succeeded', 'cancelled') OR (s.status = 'denied' AND s.started_seq > 0)
+        OR (s.status = 'failed' AND NOT EXISTS (
+            SELECT 1 FROM rebuno.events AS f WHERE f.execution_id = s.execution_id AND f.event_seq = s.outcome_seq
+              AND f.payload LIKE '%%"nothing_done":true%%'
+        ))
+    )
+)
+
 -- name: unsure-amounts
--- The steps that have taken from a pot and are not known to have started, and how they and their executions stand.
-SELECT a.step_id, a.at, a.amount, a.execution_id, s.status, coalesce(s.started_seq, 0), coalesce(e.ended_at, 0)
-FROM rebuno.amounts AS a LEFT JOIN rebuno.steps AS s ON s.step_id = a.step_id LEFT JOIN rebuno.executions AS e ON e.id = a.execution_id AND e.output_hash IS NULL
+-- What may be given back of a pot: by which steps, how these and their executions stand, and of one that failed and did
+-- nothing the event that says so, and how often it was started.
+SELECT a.step_id, a.at, a.amount, a.execution_id, s.status, coalesce(s.started_seq, 0), coalesce(e.ended_at, 0), f.payload,
+       CASE WHEN f.payload IS NULL THEN 0 ELSE (
+           SELECT count(*) FROM rebuno.events AS b
+           WHERE b.execution_id = s.execution_id AND b.event_seq BETWEEN s.started_seq AND s.outcome_seq
+             AND b.type = 'step.executing' AND b.payload LIKE '%%' || a.step_id || '%%'
+       ) END
+FROM rebuno.amounts AS a LEFT JOIN rebuno.steps AS s ON s.step_id = a.step_id
+LEFT JOIN rebuno.executions AS e ON e.id = a.execution_id AND e.output_hash IS NULL
+LEFT JOIN rebuno.events AS f ON s.status = 'failed' AND f.execution_id = s.execution_id AND f.event_seq = s.outcome_seq
+    AND f.payload LIKE '%%"nothing_done":true%%'
 WHERE a.key = %(key)s AND NOT a.sure AND a.returned_at = 0
 
 -- name: set-sure
--- A step has started.
+-- What a step has taken for good.
 UPDATE rebuno.amounts SET sure = true WHERE key = %(key)s AND step_id = %(step_id)s
 
 -- name: return-amount
 -- Gives back what a step has taken from a pot.
 UPDATE rebuno.amounts SET returned_at = %(at)s WHERE key = %(key)s AND step_id = %(step_id)s
 
--- name: amounts-of-step
--- What a step has taken and not given back.
-SELECT key FROM rebuno.amounts WHERE step_id = %(step_id)s AND returned_at = 0 ORDER BY key
-
 -- name: pots
 -- A page of pots with what was taken from each, in the order of their keys and of time.
-SELECT p.key, p.bundle, p.name, p.measure, p.scope, p.owner, p.number, p.seconds, a.at, a.amount, a.sure, s.status,
-       coalesce(s.started_seq, 0), coalesce(e.ended_at, 0)
+SELECT p.key, p.bundle, p.name, p.measure, p.scope, p.owner, p.number, p.seconds, a.at, a.amount, a.sure,
+       s.status, coalesce(s.started_seq, 0), coalesce(e.ended_at, 0), f.payload,
+       CASE WHEN f.payload IS NULL THEN 0 ELSE (
+           SELECT count(*) FROM rebuno.events AS b
+           WHERE b.execution_id = s.execution_id AND b.event_seq BETWEEN s.started_seq AND s.outcome_seq
+             AND b.type = 'step.executing' AND b.payload LIKE '%%' || a.step_id || '%%'
+       ) END
 FROM (SELECT * FROM rebuno.pots WHERE key > %(after)s ORDER BY key LIMIT %(limit)s) AS p
 LEFT JOIN rebuno.amounts AS a ON a.key = p.key AND a.returned_at = 0
-LEFT JOIN rebuno.steps AS s ON s.step_id = a.step_id LEFT JOIN rebuno.executions AS e ON e.id = a.execution_id AND e.output_hash IS NULL
+LEFT JOIN rebuno.steps AS s ON s.step_id = a.step_id
+LEFT JOIN rebuno.executions AS e ON e.id = a.execution_id AND e.output_hash IS NULL
+LEFT JOIN rebuno.events AS f ON s.status = 'failed' AND f.execution_id = s.execution_id AND f.event_seq = s.outcome_seq
+    AND f.payload LIKE '%%"nothing_done":true%%'
 ORDER BY p.key, a.at
 
 -- name: session-tokens

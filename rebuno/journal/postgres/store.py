@@ -169,10 +169,6 @@ class PostgresStore(PostgresServed):
         work = partial(upkeep.spend, step_id=step_id, spends=tuple(spends), clock=self._changes.now)
         return await self._ask(work, "")
 
-    async def give_back(self, step_id: str) -> None:
-        """Gives back what the step has taken from pots."""
-        await self._ask(partial(upkeep.give_back, step_id=step_id, clock=self._changes.now), "")
-
     async def bury(self, tombstone: Tombstone) -> bool:
         """Removes an ended execution with all its rows and leaves the tombstone."""
         return await self._ask(upkeep.Burial(tombstone), tombstone.id)

@@ -58,12 +58,6 @@ def spend(
     return None
 
 
-def give_back(connection: PreparedConnection, step_id: str, clock: Callable[[], float]) -> None:
-    """Gives back what a step has taken from pots."""
-    with connection.transaction():
-        _pots(connection, clock).give_back(step_id)
-
-
 def _pots(connection: PreparedConnection, clock: Callable[[], float]) -> Pots:
     def ask(query: str, values: dict[str, Any]) -> list[Row]:
         done = connection.execute(SQL[query], asked(values))

@@ -35,23 +35,42 @@ SELECT at, amount, returned_at FROM amounts WHERE key = :key AND step_id = :step
 INSERT INTO amounts (key, step_id, execution_id, at, amount) VALUES (:key, :step_id, :execution_id, :at, :amount)
 ON CONFLICT (key, step_id) DO UPDATE SET at = excluded.at, amount = excluded.amount, returned_at = 0.0
 
+-- name: settle-amounts
+-- Marks what the steps have taken for good that are over or denied after a start. Of one that failed, its tool may say
+-- that nothing was done.
+UPDATE amounts SET sure = 1
+WHERE key = :key AND sure = 0 AND EXISTS (
+    SELECT 1 FROM steps AS s WHERE s.step_id = amounts.step_id AND (
+        s.status IN ('succeeded', 'cancelled') OR (s.status = 'denied' AND s.started_seq > 0)
+        OR (s.status = 'failed' AND NOT EXISTS (
+            SELECT 1 FROM events AS f WHERE f.execution_id = s.execution_id AND f.event_seq = s.outcome_seq
+              AND f.payload LIKE '%"nothing_done":true%'
+        ))
+    )
+)
+
 -- name: unsure-amounts
--- The steps that have taken from a pot and are not known to have started, and how they and their executions stand.
-SELECT a.step_id, a.at, a.amount, a.execution_id, s.status, coalesce(s.started_seq, 0), coalesce(e.ended_at, 0.0)
-FROM amounts AS a LEFT JOIN steps AS s ON s.step_id = a.step_id LEFT JOIN executions AS e ON e.id = a.execution_id
+-- What may be given back of a pot: by which steps, how these and their executions stand, and of one that failed and did
+-- nothing the event that says so, and how often it was started.
+SELECT a.step_id, a.at, a.amount, a.execution_id, s.status, coalesce(s.started_seq, 0), coalesce(e.ended_at, 0.0), f.payload,
+       CASE WHEN f.payload IS NULL THEN 0 ELSE (
+           SELECT count(*) FROM events AS b
+           WHERE b.execution_id = s.execution_id AND b.event_seq BETWEEN s.started_seq AND s.outcome_seq
+             AND b.type = 'step.executing' AND b.payload LIKE '%' || a.step_id || '%'
+       ) END
+FROM amounts AS a LEFT JOIN steps AS s ON s.step_id = a.step_id
+LEFT JOIN executions AS e ON e.id = a.execution_id
+LEFT JOIN events AS f ON s.status = 'failed' AND f.execution_id = s.execution_id AND f.event_seq = s.outcome_seq
+    AND f.payload LIKE '%"nothing_done":true%'
 WHERE a.key = :key AND a.sure = 0 AND a.returned_at = 0.0
 
 -- name: set-sure
--- A step has started.
+-- What a step has taken for good.
 UPDATE amounts SET sure = 1 WHERE key = :key AND step_id = :step_id
 
 -- name: return-amount
 -- Gives back what a step has taken from a pot.
 UPDATE amounts SET returned_at = :at WHERE key = :key AND step_id = :step_id
-
--- name: amounts-of-step
--- What a step has taken and not given back.
-SELECT key FROM amounts WHERE step_id = :step_id AND returned_at = 0.0 ORDER BY key
 
 -- name: copy-amount
 -- Gives a copied step what it has taken from a pot, if it has nothing there.
@@ -83,11 +102,19 @@ DELETE FROM pots WHERE key >= :id AND key < :id || char(1114111)
 
 -- name: pots
 -- A page of pots with what was taken from each, in the order of their keys and of time.
-SELECT p.key, p.bundle, p.name, p.measure, p.scope, p.owner, p.number, p.seconds, a.at, a.amount, a.sure, s.status,
-       coalesce(s.started_seq, 0), coalesce(e.ended_at, 0.0)
+SELECT p.key, p.bundle, p.name, p.measure, p.scope, p.owner, p.number, p.seconds, a.at, a.amount, a.sure,
+       s.status, coalesce(s.started_seq, 0), coalesce(e.ended_at, 0.0), f.payload,
+       CASE WHEN f.payload IS NULL THEN 0 ELSE (
+           SELECT count(*) FROM events AS b
+           WHERE b.execution_id = s.execution_id AND b.event_seq BETWEEN s.started_seq AND s.outcome_seq
+             AND b.type = 'step.executing' AND b.payload LIKE '%' || a.step_id || '%'
+       ) END
 FROM (SELECT * FROM pots WHERE key > ?1 ORDER BY key LIMIT ?2) AS p
 LEFT JOIN amounts AS a ON a.key = p.key AND a.returned_at = 0.0
-LEFT JOIN steps AS s ON s.step_id = a.step_id LEFT JOIN executions AS e ON e.id = a.execution_id
+LEFT JOIN steps AS s ON s.step_id = a.step_id
+LEFT JOIN executions AS e ON e.id = a.execution_id
+LEFT JOIN events AS f ON s.status = 'failed' AND f.execution_id = s.execution_id AND f.event_seq = s.outcome_seq
+    AND f.payload LIKE '%"nothing_done":true%'
 ORDER BY p.key, a.at
 
 -- name: session-tokens

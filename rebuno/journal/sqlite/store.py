@@ -137,10 +137,6 @@ class SQLiteStore(SQLiteServed):
         no room."""
         return await self._change(partial(self._upkeep.spend, step_id, tuple(spends)))
 
-    async def give_back(self, step_id: str) -> None:
-        """Gives back what the step has taken from pots."""
-        await self._change(partial(self._upkeep.give_back, step_id))
-
     async def bury(self, tombstone: Tombstone) -> bool:
         """Removes an ended execution with all its rows and leaves the tombstone."""
         return await self._change(partial(self._upkeep.bury, tombstone), long=True)

@@ -6,7 +6,7 @@ from typing import Any
 import apsw
 
 from rebuno.journal.lease import Leases
-from rebuno.journal.pots import LOCK, Pots
+from rebuno.journal.pots import Pots
 from rebuno.journal.records import Full, Holder, Spend, Take, Tombstone
 from rebuno.journal.rows import Row
 from rebuno.journal.sqlite.sql import SQL
@@ -37,15 +37,8 @@ class Upkeep:
             self._connection.execute(SQL["take-place"], (spend.key, step_id, now))
         return None
 
-    def give_back(self, step_id: str) -> None:
-        """Gives back what a step has taken from pots."""
-        self._pots(round(self._clock.now(), 6)).give_back(step_id)
-
     def _pots(self, now: float) -> Pots:
         def ask(query: str, values: dict[str, Any]) -> list[Row]:
-            # Whoever writes to the file is alone.
-            if query == LOCK:
-                return []
             return self._connection.execute(SQL[query], values).fetchall()
 
         return Pots(ask, lambda: now)
