@@ -78,6 +78,8 @@ class Attempt:
         self.input = input
         # The execution that began this one; anyone who makes an attempt of a fork looks it up.
         self.parent = execution.spawned_execution_id or execution.forked_from
+        # The session that limits and budgets count in; None: that of a fork's source was not looked up.
+        self.session: str | None = execution.session if execution.session or not execution.forked_from else None
         self._looks_back = HistoryDependencies(policy)
         # Whether the policy may ask about any step.
         self._is_asked_about = bool(self._looks_back)

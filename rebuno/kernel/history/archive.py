@@ -14,7 +14,7 @@ from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import load
 from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.encoding import UnfitError, decode, encode
-from rebuno.kernel.history.imports import continued, places_of
+from rebuno.kernel.history.imports import continued, places_of, takes_of
 from rebuno.model import identity
 
 T = TypeVar("T")
@@ -251,7 +251,7 @@ async def restore(store: Store, recording: Recording) -> ExecutionRow:
         StoreCorrupt: its log names limits that are none.
         StoreError
     """
-    places = tuple(places_of(recording))
+    places, takes = tuple(places_of(recording)), takes_of(recording)
     for bundle in recording.bundles:
         await store.save_bundle(bundle.digest, bundle.sources)
     events = [NewEvent(event.type, event.payload, event.occurred_at) for event in recording.events]
@@ -259,7 +259,7 @@ async def restore(store: Store, recording: Recording) -> ExecutionRow:
     if not execution.status.terminal:
         execution, more, copied = continued(recording, store.now())
         events += more
-    if await store.create(execution, events, replace(copied, places=places)):
+    if await store.create(execution, events, replace(copied, places=places, takes=takes)):
         return await store.execution(execution.id)
     with suppress(NotFoundError):
         await store.execution(execution.id)

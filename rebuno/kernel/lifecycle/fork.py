@@ -23,6 +23,7 @@ from rebuno.kernel.core.inheritance import places, session_of
 from rebuno.kernel.core.limit_outcome import EXCEEDED, UNAVAILABLE
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.pots import CopiedTakes
 from rebuno.kernel.lifecycle.cancel import check_deadline
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model import identity
@@ -93,7 +94,9 @@ async def fork(
         on_behalf_of=source.on_behalf_of,
     )
     said = {"session": kept} if (kept := await session_of(store, source)) else {}
-    copy = _Copy(new, at_seq, await _with_bodies(store, source, steps), approvals)
+    # A fork takes no turn in the session of its source, and counts in it.
+    takes = CopiedTakes(new, session or kept, source, kept)
+    copy = _Copy(new, at_seq, await _with_bodies(store, source, steps), approvals, takes)
     copy.add(events.created(new))
     copy.add(
         events.execution(
@@ -241,7 +244,12 @@ class _Copy:
     """What a fork takes over, under ids of its own."""
 
     def __init__(
-        self, new: ExecutionRow, at_seq: int, steps: dict[str, StepRow], approvals: dict[str, ApprovalRow]
+        self,
+        new: ExecutionRow,
+        at_seq: int,
+        steps: dict[str, StepRow],
+        approvals: dict[str, ApprovalRow],
+        takes: CopiedTakes | None = None,
     ) -> None:
         self.events: list[NewEvent] = []
         self._new = new
@@ -261,6 +269,7 @@ class _Copy:
         # Where each copied event of the source stands in the fork.
         self._numbers: dict[int, int] = {0: 0}
         self._places: list[WindowPlace] = []
+        self._takes = takes
 
     def add(self, event: NewEvent) -> None:
         """Adds an event of the fork's own."""
@@ -279,6 +288,9 @@ class _Copy:
             moved["parent_step_id"] = self._id(str(payload["parent_step_id"]))
         if "approval_id" in payload:
             moved["approval_id"] = self._approval_ids.get(str(payload["approval_id"]), "")
+        if about_step and self._takes is not None:
+            said = self._takes.read(event, moved["step_id"])
+            moved |= {} if said is None else {"limits": said}
         self.events.append(NewEvent(event.type, moved, event.occurred_at))
         self._numbers[event.event_seq] = len(self.events)
         if about_step:
@@ -326,7 +338,10 @@ class _Copy:
             )
             for approval in self._approvals.values()
         ]
-        return Copied(tuple(steps), tuple(approvals), places=tuple(self._places))
+        # What the source counts in a shared pot is there already.
+        own = {step.step_id for step in steps}
+        takes = tuple(one for one in self._takes.all() if one.step_id in own) if self._takes is not None else ()
+        return Copied(tuple(steps), tuple(approvals), places=tuple(self._places), takes=takes)
 
     def _id(self, step_id: str) -> str:
         """The id in the fork of a step of the source, copied or not: as the fork's handler will submit it."""
