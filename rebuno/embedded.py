@@ -82,8 +82,10 @@ class _Direct:
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
-        await self._core.fail(self._attempt, step_id, error, wait=wait, raised=raised)
+    async def fail(
+        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
+    ) -> None:
+        await self._core.fail(self._attempt, step_id, error, wait=wait, raised=raised, nothing_done=nothing_done)
 
     def release(self, step_id: str) -> None:
         self._core.release(self._attempt, step_id)

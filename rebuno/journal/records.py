@@ -99,7 +99,12 @@ class StepRow:
     when it was decided, last started and settled, in seconds since 1970; `attempt` is the run that last started it;
     `approval_id` its newest approval, or the one whose scope covered it. `input_tokens` and `output_tokens` are what an
     `llm_call` used (None: not known). Of a served execution `visited` is the run that last came to the step, and
-    `submission` the number of the request in which it did (0: neither; below 0: one that had no number)."""
+    `submission` the number of the request in which it did (0: neither; below 0: one that had no number).
+
+    The last four are no columns, but said by the step's events; they have their resting values where nobody has looked
+    them up (`rebuno.kernel.core.step_facts`). `definition` and `doubt` are those of the first event, as canonical JSON
+    and in words; `nothing_done` says that its tool did nothing before it failed; `began_at` is when it first started,
+    in seconds since 1970 (0: as `decided_at` or `started_at` says)."""
 
     step_id: str
     execution_id: str
@@ -130,6 +135,10 @@ class StepRow:
     output_tokens: int | None = None
     visited: int = 0
     submission: int = 0
+    definition: str = ""
+    doubt: str = ""
+    nothing_done: bool = False
+    began_at: float = 0.0
 
     def ended(self, status: StepStatus, *, result: str | None = None, error: str | None = None) -> "StepRow":
         """The step as it is once it has ended so; several times as fast as `replace`."""
@@ -138,6 +147,8 @@ class StepRow:
         return step
 
 
+# What the events of a step say besides.
+NO_COLUMNS: Final = ("definition", "doubt", "nothing_done", "began_at")
 _FIELDS: Final = attrgetter(*(field.name for field in fields(StepRow)))
 
 

@@ -115,6 +115,10 @@ class Store(Protocol):
         """A page of an execution's events, those numbered above `after`."""
         ...
 
+    async def events_at(self, execution_id: str, numbers: Sequence[int]) -> list[EventRow]:
+        """The events of an execution that have these numbers, in their order."""
+        ...
+
     async def approvals(
         self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
     ) -> list[ApprovalRow]:
@@ -191,6 +195,18 @@ class Store(Protocol):
 
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources stored under a digest, or None."""
+        ...
+
+    async def save_definition(self, digest: str, text: str) -> None:
+        """Stores what a server says of a tool under its digest; a repetition changes nothing."""
+        ...
+
+    async def definition(self, digest: str) -> str | None:
+        """The text stored under a digest, or None."""
+        ...
+
+    async def definitions(self, *, after: str = "", limit: int = 1000) -> list[tuple[str, str]]:
+        """A page of the stored definitions, digest and text, in the order of the digests."""
         ...
 
     async def close(self) -> None:

@@ -75,10 +75,21 @@ class Kernel:
         if not deferred:
             await self._heard(attempt, row, committed)
 
-    async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
-        """Records that a body failed, `error` as canonical JSON text of an object, and what it `raised` as that of what
-        `rebuno.model.raised` tells. With `wait` False the commit is left to happen by itself."""
+    async def fail(
+        self,
+        attempt: Attempt,
+        step_id: str,
+        error: str,
+        *,
+        wait: bool = True,
+        raised: str = "",
+        nothing_done: bool = False,
+    ) -> None:
+        """Records that a body failed, `error` as canonical JSON text of an object, what it `raised` as that of what
+        `rebuno.model.raised` tells, and whether it says that nothing was done. With `wait` False the commit is left to
+        happen by itself."""
         row = attempt.running(step_id).ended(StepStatus.FAILED, error=error)
+        row.nothing_done = nothing_done
         deferred = row.idempotency is Idempotency.SAFE and not self.strict
         committed = attempt.end_body(row, events.failed(row, raised), None, deferred=deferred)
         if wait and not deferred:

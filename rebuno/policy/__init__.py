@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rebuno.policy.analysis.tool_schemas import read_tools
     from rebuno.policy.check.bundle import check_bundle
     from rebuno.policy.compile import compile_bundle, compile_policy, compile_text, permissive_policy
+    from rebuno.policy.explain.doubt import doubt_of
     from rebuno.policy.explain.explain import explain_decision
     from rebuno.policy.explain.trace import RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
     from rebuno.policy.facets.path.facets import MAX_PATH_LENGTH
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
     from rebuno.policy.interop.yaml_bundle import read_yaml_bundle
     from rebuno.policy.interop.yaml_convert import convert_yaml_bundle, rules_source
     from rebuno.policy.matcher.amounts import MAX_DIGITS, Measured, measured
-    from rebuno.policy.matcher.dependencies import HistoryDependencies
+    from rebuno.policy.matcher.dependencies import (
+        ALL_STEP_FACTS,
+        HistoryDependencies,
+        StepFactsNeeded,
+        step_facts_needed,
+    )
     from rebuno.policy.matcher.facts import Evidence, Facts, History
     from rebuno.policy.matcher.policy import Policy
     from rebuno.policy.matcher.provenance import MAX_KNOWN_VALUES
@@ -82,6 +88,7 @@ _MODULES: Final = {
         "compile_text",
         "permissive_policy",
     ),
+    "explain.doubt": ("doubt_of",),
     "explain.explain": ("explain_decision",),
     "explain.trace": (
         "RuleOutcome",
@@ -121,7 +128,12 @@ _MODULES: Final = {
         "rules_source",
     ),
     "matcher.amounts": ("MAX_DIGITS", "Measured", "measured"),
-    "matcher.dependencies": ("HistoryDependencies",),
+    "matcher.dependencies": (
+        "ALL_STEP_FACTS",
+        "HistoryDependencies",
+        "StepFactsNeeded",
+        "step_facts_needed",
+    ),
     "matcher.facts": (
         "Evidence",
         "Facts",
@@ -223,6 +235,7 @@ _MODULES: Final = {
 _HOMES: Final = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "ALL_STEP_FACTS",
     "BUILT_IN_FACETS",
     "CASES_SUFFIX",
     "CASE_VERDICTS",
@@ -280,6 +293,7 @@ __all__ = [
     "Severity",
     "Source",
     "Span",
+    "StepFactsNeeded",
     "SuiteCheck",
     "SuiteResult",
     "Trace",
@@ -294,6 +308,7 @@ __all__ = [
     "compile_text",
     "convert_yaml_bundle",
     "diff_bundles",
+    "doubt_of",
     "dump_ast",
     "explain_decision",
     "facet_packages",
@@ -322,6 +337,7 @@ __all__ = [
     "run_cases",
     "run_suites",
     "source_tokens",
+    "step_facts_needed",
     "text_readers",
     "texts_make_policy",
     "tree",

@@ -13,6 +13,7 @@ from typing import Any, Final
 from rebuno.errors import (
     Blocked,
     LeaseSuperseded,
+    NothingDone,
     NotJSON,
     PolicyError,
     RateLimited,
@@ -25,6 +26,7 @@ from rebuno.errors import (
 )
 from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
+from rebuno.model.definition import Definition
 from rebuno.sdk.arguments import all_detached
 from rebuno.sdk.calls import BodyScope, StepCall
 from rebuno.sdk.transport import ServedTransport, Transport
@@ -158,8 +160,10 @@ class ExecutionContext:
         *,
         idempotency: str,
         named: bool = False,
+        definition: Definition | None = None,
     ) -> Any:
         """Submits one effect, and runs `body` if the kernel allows it; with `named` on the arguments by name.
+        `definition` is that of the tool.
 
         Returns what the recorded result reads as, on the first run and on every later one.
 
@@ -185,7 +189,7 @@ class ExecutionContext:
             if self._replayed % TURN == 0:
                 await asyncio.sleep(0)
             return recorded[0] if isinstance(recorded, tuple) else await _read(target, recorded)
-        submission = Submission(kind, target, text, idempotency, scope.step_id)
+        submission = Submission(kind, target, text, idempotency, scope.step_id, definition)
         if named:
             # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
             body = partial(body, **all_detached(args))
@@ -390,7 +394,12 @@ class ExecutionContext:
             said["reason"] = "indeterminate"
         said |= {"message": recordable(text_of(error))}
         recorded = identity.canonical(said)
-        settled = await self._transport.fail(step_id, recorded, raised=self._kept(target, step_id, error))
+        settled = await self._transport.fail(
+            step_id,
+            recorded,
+            raised=self._kept(target, step_id, error),
+            nothing_done=isinstance(error, NothingDone),
+        )
         if settled is not None:
             return settled
         raise _failure(identity.parse(recorded), target, step_id) from error

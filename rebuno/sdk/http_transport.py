@@ -6,6 +6,7 @@ from typing import Any
 from rebuno.errors import RebunoError, Terminated, ValidationError
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, CallKey, Submission
+from rebuno.model.definition import Definition
 from rebuno.model.raised import KEY as RAISED
 from rebuno.sdk.deltas import Deltas
 from rebuno.sdk.link import DeliveryLink
@@ -21,6 +22,8 @@ class HTTPTransport:
         self.line = line
         self.released = False
         self._count = 0
+        # The digests of the definitions whose descriptions the kernel has been told.
+        self._described: set[str] = set()
         # Requests go one after the other, so that the kernel counts identical submissions in the order of the calls.
         self._turn = asyncio.Lock()
         self._late: set[asyncio.Task[Any]] = set()
@@ -52,19 +55,30 @@ class HTTPTransport:
             idempotency=identity.canonical(submission.idempotency),
             submission=str(self._count),
             **({"parent_step_id": identity.canonical(submission.parent_id)} if submission.parent_id else {}),
+            **({"definition": self._definition(submission.definition)} if submission.definition is not None else {}),
         )
         async with self._turn:
             return _answer(await self.line.send("POST", "steps", body=said))
+
+    def _definition(self, definition: Definition) -> str:
+        """The definition of a tool, with its description the first time that this attempt tells it."""
+        if not definition.text or definition.digest in self._described:
+            return definition.said
+        self._described.add(definition.digest)
+        return f'{{"digest":"{definition.digest}",{definition.text.removeprefix("{")}'
 
     async def succeed(self, step_id: str, result: str, value: object) -> Answer | None:
         """Reports a result."""
         return await self._report(step_id, "complete", _object(result=result))
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> Answer | None:
+    async def fail(
+        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
+    ) -> Answer | None:
         """Reports a failure. Without `wait` the request is pending on return, and `flush` waits for it."""
         # Within the error, where a kernel that does not look for it takes it too.
         said = f"{error.removesuffix('}')},{identity.canonical(RAISED)}:{raised}}}" if raised else error
-        report = self._report(step_id, "fail", _object(error=said))
+        clean = {"nothing_done": "true"} if nothing_done else {}
+        report = self._report(step_id, "fail", _object(error=said, **clean))
         if wait:
             return await report
         late = asyncio.create_task(report)

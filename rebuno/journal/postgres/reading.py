@@ -1,7 +1,7 @@
 """The reads of the journal: a worker runs each query and returns its rows as records."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from rebuno.errors import NotFoundError
@@ -19,7 +19,7 @@ from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, PotState
 from rebuno.journal.success_page import SuccessPage
 
 T = TypeVar("T")
-Value = str | float | bytes | None
+Value = str | float | bytes | list[int] | None
 
 
 class PostgresReading:
@@ -92,6 +92,10 @@ class PostgresReading:
         """A page of an execution's events, those numbered above `after`."""
         return await self._rows(rows.event, "events", execution_id, id=execution_id, after=after, limit=limit)
 
+    async def events_at(self, execution_id: str, numbers: Sequence[int]) -> list[EventRow]:
+        """The events of an execution that have these numbers, in their order."""
+        return await self._rows(rows.event, "events-at", execution_id, id=execution_id, numbers=list(numbers))
+
     async def approvals(
         self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
     ) -> list[ApprovalRow]:
@@ -137,6 +141,15 @@ class PostgresReading:
         values: dict[str, Value] = {"agent_id": agent_id, "session": session, "but": but}
         ((tokens,),) = await self._rows(tuple, "session-tokens", **values)
         return int(tokens)
+
+    async def definition(self, digest: str) -> str | None:
+        """What a server says of a tool, under its digest, or None."""
+        found = await self._rows(rows.source, "definition", digest=digest)
+        return found[0][1] if found else None
+
+    async def definitions(self, *, after: str = "", limit: int = 1000) -> list[tuple[str, str]]:
+        """A page of what servers say of tools, digest and text, in the order of the digests."""
+        return await self._rows(rows.source, "definitions", after=after, limit=limit)
 
     async def _rows(
         self, record: Callable[[rows.Row], T], query: str, about: str | None = None, /, **values: Value

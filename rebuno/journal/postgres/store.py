@@ -163,6 +163,10 @@ class PostgresStore(PostgresServed):
         self._workers.expect()
         await self._ask(partial(upkeep.save_bundle, digest=digest, sources=tuple(sources)), "")
 
+    async def save_definition(self, digest: str, text: str) -> None:
+        """Keeps what a server says of a tool under its digest; a second time is no change."""
+        await self._ask(partial(upkeep.save_definition, digest=digest, text=text), "")
+
     async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
         """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
         no room."""

@@ -147,6 +147,10 @@ class SQLiteChanges:
         for position, (path, text) in enumerate(sources):
             self._execute(SQL["add-source"], (digest, position, path, text))
 
+    def save_definition(self, digest: str, text: str) -> None:
+        """Keeps what a server says of a tool."""
+        self._execute(SQL["add-definition"], (digest, text))
+
     def _advance(
         self, batch: Batch, head: Head, events: Sequence[Written], now: float, at: str
     ) -> tuple[list[Row], Head] | None:

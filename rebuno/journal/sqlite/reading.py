@@ -1,7 +1,8 @@
 """The reads of the journal: the connection's thread runs each query and returns its rows as records."""
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 import apsw
@@ -86,6 +87,10 @@ class SQLiteReading:
         """A page of an execution's events, those numbered above `after`."""
         return await self._rows(rows.event, "events", execution_id, after, limit)
 
+    async def events_at(self, execution_id: str, numbers: Sequence[int]) -> list[EventRow]:
+        """The events of an execution that have these numbers, in their order."""
+        return await self._rows(rows.event, "events-at", execution_id, json.dumps(list(numbers)))
+
     async def approvals(
         self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
     ) -> list[ApprovalRow]:
@@ -133,6 +138,15 @@ class SQLiteReading:
         """The tokens that a session's executions used, without those of the execution `but`."""
         ((tokens,),) = await self._rows(tuple, "session-tokens", agent_id, session, but)
         return int(tokens)
+
+    async def definition(self, digest: str) -> str | None:
+        """What a server says of a tool, under its digest, or None."""
+        found = await self._rows(rows.source, "definition", digest)
+        return found[0][1] if found else None
+
+    async def definitions(self, *, after: str = "", limit: int = 1000) -> list[tuple[str, str]]:
+        """A page of what servers say of tools, digest and text, in the order of the digests."""
+        return await self._rows(rows.source, "definitions", after, limit)
 
     async def _rows(self, record: Callable[[rows.Row], T], query: str, *values: Value) -> list[T]:
         self._check()

@@ -132,6 +132,10 @@ class SQLiteStore(SQLiteServed):
         """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""
         await self._change(partial(self._changes.save_bundle, digest, tuple(sources)))
 
+    async def save_definition(self, digest: str, text: str) -> None:
+        """Keeps what a server says of a tool under its digest; a second time is no change."""
+        await self._change(partial(self._changes.save_definition, digest, text))
+
     async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
         """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
         no room."""

@@ -24,17 +24,18 @@ from rebuno.journal.records import (
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
-from rebuno.kernel.core.effects import Identified, Need, Routed
+from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model import identity
-from rebuno.model.answer import AnswerKind, CallKey
-from rebuno.model.step import Idempotency, StepStatus
+from rebuno.model.answer import Answer, AnswerKind, CallKey
+from rebuno.model.step import Idempotency
 from rebuno.policy import Facts, History, HistoryDependencies, Policy
 
 if TYPE_CHECKING:
     from rebuno.kernel.core.heavy import Foreseen
 
-# Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
+# Evidence of the running attempt comes after everything that is recorded, numbered in its own order; its true event
+# number is the store's affair.
 NEWEST = 2**62
 # How many of the steps that an attempt has added to the log are kept to be named.
 MOST_FRESH = 10
@@ -104,6 +105,8 @@ class Attempt:
         self._counts: dict[tuple[str, str, str, str], int] = {}
         # Whether steps were counted by their ids alone.
         self._in_order = False
+        # How many pieces of evidence this attempt has added.
+        self._added = 0
         self._basis = Basis()
         self._stale = False
         self._writes = 0
@@ -214,6 +217,7 @@ class Attempt:
             history=self.recorded.history if past is None else past,
             now=self.store.now() if now is None else now,
             parent=self.parent,
+            definition=None if step.definition is None else identity.parse(step.definition.said),
         )
 
     def facts(self, known: StepRow, past: History | None = None) -> Facts:
@@ -314,12 +318,19 @@ class Attempt:
             self.blocked = True
         if effects is None:
             return None
-        if answer.kind is AnswerKind.PROCEED:
-            self.start(effects.steps[0].step)
+        self.take_in(answer, effects)
         if effects.held:
             self.hold(effects.events[0], effects.steps[0].step)
             return None
         return self.write(effects.events, steps=effects.steps, approvals=effects.approvals, judged=True)
+
+    def take_in(self, answer: Answer, effects: Effects) -> None:
+        """Adds to the evidence what an answer is about to write: a body that starts, a step that the kernel ends."""
+        if answer.kind is AnswerKind.PROCEED:
+            self.start(effects.steps[0].step)
+        for change in effects.steps:
+            if change.settled is not None and change.step.started_seq:
+                self.settled(change.step)
 
     def write(
         self,
@@ -454,8 +465,7 @@ class Attempt:
         """Writes how a body ended; `value` is what the result of a success reads as. The commit of a `deferred` outcome
         may come later than its answer."""
         self.bodies.discard(row.step_id)
-        if row.status is StepStatus.SUCCEEDED:
-            self.succeeded(row, value)
+        self.settled(row, value)
         return self.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
 
     def start(self, step: StepRow) -> None:
@@ -463,16 +473,27 @@ class Attempt:
         self.bodies.add(step.step_id)
         if self._is_asked_about and self._looks_back.about(step.kind, step.target):
             args = self.read_args.pop(step.step_id, None) or identity.parse(step.args)
-            self.history.append(facts.started(step, NEWEST, args))
+            granted = self.recorded.grants_of(step.step_id)
+            self.history.append(facts.started(step, self._next_seq(), args, granted, self._now()))
 
-    def succeeded(self, step: StepRow, value: object) -> None:
-        """Adds a success of this attempt, with the result as a JSON value, to the evidence."""
+    def settled(self, step: StepRow, value: object = None) -> None:
+        """Adds the end of a step of this attempt to the evidence; `value` is the result of a success, as JSON value."""
         self.recorded.weight += len(step.args) + len(step.result or "")
         if self._is_asked_about and self._looks_back.about(step.kind, step.target):
             # Long arguments take long to read, and its start has them.
             began = next((one for one in reversed(self.history.evidence) if one.step == step.step_id), None)
-            args = identity.parse(step.args) if began is None else began.args
-            self.history.append(facts.ended(step, NEWEST, args, value))
+            if began is None:
+                granted = self.recorded.grants_of(step.step_id)
+                began = facts.started(step, NEWEST, identity.parse(step.args), granted)
+            self.history.append(facts.ended(step, self._next_seq(), began, value, self._now()))
+
+    def _next_seq(self) -> int:
+        self._added += 1
+        return NEWEST + self._added
+
+    def _now(self) -> float:
+        # As the journal rounds it.
+        return round(self.store.now(), 6)
 
     def forget(self) -> None:
         """Lets go of what was read and counted, after the end: references in a circle may keep the rest for long."""

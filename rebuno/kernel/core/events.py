@@ -36,9 +36,16 @@ def _first(step: StepRow | Identified) -> dict[str, object]:
     return {"args_hash": step.args_hash, "occurrence": step.occurrence, **nested}
 
 
+def _first_row(step: StepRow) -> dict[str, object]:
+    # And what it was judged on beside its arguments: its tool's definition, and the test that was maybe.
+    defined = {"definition": identity.parse(step.definition)} if step.definition else {}
+    doubted = {"doubt": step.doubt} if step.doubt else {}
+    return {**_first(step), **defined, **doubted}
+
+
 def proposed(step: StepRow) -> NewEvent:
     once = {"idempotency": step.idempotency.value} if step.idempotency is Idempotency.ONCE else {}
-    return _step("step.proposed", step, **once, **_first(step))
+    return _step("step.proposed", step, **once, **_first_row(step))
 
 
 def executing(step: StepRow, decision: Decision, *, first: bool) -> NewEvent:
@@ -53,21 +60,24 @@ def _started(step: StepRow, decision: Decision) -> str:
     # order, and hashes and ids are digits.
     # A grant that was given for more than one step covers this one.
     grant = f'"approval_id":{quoted(step.approval_id)},' if step.approval_id else ""
+    defined = f'"definition":{step.definition},' if step.definition else ""
+    doubted = f'"doubt":{identity.canonical(step.doubt)},' if step.doubt else ""
     outer = f'"parent_step_id":{quoted(step.parent_id)},' if step.parent_id else ""
     return (
         f'{{{grant}"args_hash":"{step.args_hash}","attempt":{step.attempt},"bundle":{quoted(decision.bundle)},'
-        f'"digest":{quoted(decision.digest)},"idempotency":"{step.idempotency}","occurrence":{step.occurrence},{outer}'
+        f'{defined}"digest":{quoted(decision.digest)},{doubted}"idempotency":"{step.idempotency}","occurrence":{step.occurrence},{outer}'
         f'"reason":{quoted(decision.reason)},"rule_id":{quoted(decision.rule_id)},"step_id":"{step.step_id}",'
         f'"step_type":"{step.kind}","target":{_target(step)}}}'
     )
 
 
 def _ended(step: StepRow, outcome: str | None, usage: str = "", raised: str = "") -> str:
-    # "raised" stands behind the hash, and before the step.
+    # "nothing_done" stands before the hash, "raised" behind it and before the step.
+    nothing = '"nothing_done":true,' if step.nothing_done else ""
     said = f'"raised":{raised},' if raised else ""
     target, outcome_hash = _target(step), identity.args_hash(outcome or "null")
     return (
-        f'{{"outcome_hash":"{outcome_hash}",{said}"step_id":"{step.step_id}",'
+        f'{{{nothing}"outcome_hash":"{outcome_hash}",{said}"step_id":"{step.step_id}",'
         f'"step_type":"{step.kind}","target":{target}{usage}}}'
     )
 
@@ -78,7 +88,7 @@ def _target(step: StepRow) -> str:
 
 
 def denied(step: StepRow, decision: Decision, *, first: bool) -> NewEvent:
-    return _step("step.denied", step, **_decision(decision), **(_first(step) if first else {}))
+    return _step("step.denied", step, **_decision(decision), **(_first_row(step) if first else {}))
 
 
 def refused(step: StepRow, reason: str) -> NewEvent:

@@ -17,7 +17,7 @@ from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
-from rebuno.policy import LONG_TEXT, Facts, History, Policy, reads_texts
+from rebuno.policy import LONG_TEXT, Facts, History, Policy, doubt_of, reads_texts
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ _MAY_START: Final = (StepStatus.ALLOWED, StepStatus.EXECUTING)
 @dataclass(frozen=True, slots=True)
 class Foreseen:
     """What a policy says of a step on the first `count` pieces of evidence; `layers` is what its layers say where a
-    person is to be asked, else empty; `args` are the step's, as a JSON value."""
+    person is to be asked, else empty; `args` are the step's, as a JSON value; `doubt` as `doubt_of` tells it."""
 
     decision: Decision
     layers: tuple[Decision, ...]
@@ -42,6 +42,7 @@ class Foreseen:
     history: History
     count: int
     args: Any
+    doubt: str = ""
 
     def holds(self, attempt: Attempt) -> bool:
         """Whether it rests on all that is known by now."""
@@ -148,6 +149,7 @@ def _kept(attempt: Attempt, known: StepRow) -> Foreseen | None:
 def foreseen(attempt: Attempt, step: Identified) -> Decision | ForesightNeeded | None:
     """The decision that was made beside the event loop, where it still holds. None where it takes no time to make."""
     if step.foreseen is not None and step.foreseen.holds(attempt):
+        step.doubt = step.foreseen.doubt
         return step.foreseen.decision
     if attempt.deciding is not None or is_heavy(attempt, step.args):
         return ForesightNeeded(step)
@@ -175,9 +177,10 @@ async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:
 
 def _foreseen(policy: Policy, facts: Facts, history: History, count: int) -> Foreseen:
     decision = policy.decide(facts)
+    doubt = doubt_of(policy, facts, decision) if facts.doubted else ""
     asks = decision.verdict is Verdict.APPROVAL
     layers = tuple([layer.decide(facts) for layer in policy.layers]) if asks else ()
-    return Foreseen(decision, layers, policy, history, count, facts.args)
+    return Foreseen(decision, layers, policy, history, count, facts.args, doubt)
 
 
 async def _decided_beside(attempt: Attempt, step_id: str, work: Callable[[], Foreseen], size: int) -> Foreseen:

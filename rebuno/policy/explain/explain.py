@@ -56,7 +56,7 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
     traces: list[RuleTrace] = []
     for rule in bundle.statements:
         if isinstance(rule, tree.Rule):
-            trace = _rule(rule, facts, evaluator, reached=decision is None)
+            trace = explain_rule(rule, facts, evaluator, reached=decision is None)
             traces.append(trace)
             if trace.outcome is RuleOutcome.DECIDED:
                 decision = _decided(bundle, rule, policy)
@@ -67,7 +67,8 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
     return Trace(decision, tuple(traces), source, bundle.path)
 
 
-def _rule(rule: tree.Rule, facts: Facts, evaluator: Evaluator, *, reached: bool) -> RuleTrace:
+def explain_rule(rule: tree.Rule, facts: Facts, evaluator: Evaluator, *, reached: bool) -> RuleTrace:
+    """What one rule of the evaluator's bundle says of a submission; a rule that is not reached says nothing."""
     subject = one_line(evaluator.bundle, rule.subject.span)
     start = (rule.id.text, rule.verdict, rule.span.line)
     if not reached:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rebuno.model.decision import Decision
 from rebuno.model.step import StepStatus
 from rebuno.policy.values.json_values import MISSING
 
@@ -18,8 +19,10 @@ class Evidence:
     `at` and `ended_at` are the times of the start and of the end in seconds since 1970, None where unknown. `error`
     is `{"type", "message"}` of a step that failed, and `nothing_done` whether its tool said that nothing was done;
     both are None where that is unknown. `definition` is `{"server", "name", "digest"}` of the tool, None without
-    one. `let_in` is `allowed` (no person was asked), `approved` (a person read the arguments) or empty (neither).
-    `submitted` is the number of the step's first event.
+    one. `let_in` is `allowed` (a rule or the default, and no person), `approved` (a person read the arguments),
+    `granted` (a grant for more than this call), empty (nothing: it ran all the same) or None where nobody recorded it.
+    `submitted` is the number of the step's first event, and `submitted_at` the time of that event if it is not the time
+    of the start.
     """
 
     __slots__ = (
@@ -37,6 +40,7 @@ class Evidence:
         "status",
         "step",
         "submitted",
+        "submitted_at",
         "succeeded",
         "target",
     )
@@ -57,8 +61,9 @@ class Evidence:
         error: Any = None,
         nothing_done: bool | None = None,
         definition: Any = None,
-        let_in: str = "",
+        let_in: str | None = None,
         submitted: int | None = None,
+        submitted_at: float | None = None,
     ) -> None:
         self.seq = seq
         self.kind = kind
@@ -75,6 +80,7 @@ class Evidence:
         self.definition = definition
         self.let_in = let_in
         self.submitted = seq if submitted is None else submitted
+        self.submitted_at = at if submitted_at is None else submitted_at
         # Whether `result` is the result of the step.
         self.succeeded = not approved and status is StepStatus.SUCCEEDED
 
@@ -118,6 +124,7 @@ class Facts:
         "args",
         "as_of",
         "definition",
+        "doubted",
         "history",
         "input",
         "input_at",
@@ -173,6 +180,8 @@ class Facts:
         self.definition = definition
         # The number of elements tested so far in this decision. `decide` resets it to 0.
         self.tests = 0
+        # The decisions of the layers whose rule fired on a maybe.
+        self.doubted: tuple[Decision, ...] = ()
         # The values that facets have read in this decision. `decide` clears them.
         self.readings: dict[int, list[Any]] | None = None
         # The current element of a block. The block sets it before a test reads it.

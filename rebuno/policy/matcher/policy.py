@@ -79,7 +79,10 @@ class Layer(Policy):
             if condition is None:
                 return decision
             answer = condition(facts)
-            if answer or (answer is None and not allows):
+            if answer:
+                return decision
+            if answer is None and not allows:
+                facts.doubted = (*facts.doubted, decision)
                 return decision
         raise AssertionError("the last candidate has no condition")
 
