@@ -40,6 +40,7 @@ __all__ = [
     "Moment",
     "NewApiKey",
     "Page",
+    "Pot",
     "Process",
     "RawJson",
     "Seconds",
@@ -331,6 +332,30 @@ class Approval(Model):
     cause: Annotated[str | None, Absent.NEVER] = None
     bundle: Annotated[str | None, Absent.NEVER] = None
     reason: Annotated[str | None, Absent.NEVER] = None
+
+
+class Pot(Model):
+    """What a limit by amount, by value, by session or with a name counts in: `taken` of `number`, decimal numbers, by
+    so many `steps`, of which unanswered questions hold `asked`.
+
+    `name` is that of the limit, None where it is the rule's own (`rule_id`); `of` are the paths of the amount, empty
+    where steps are counted. `owner` is the execution, the session or the agent that it is of, or the SHA-256 digest of
+    the value that it is for. `window` is in seconds, None for the whole execution or session; the oldest step leaves it
+    at `frees_at`."""
+
+    id: str
+    bundle: str = ""
+    name: Text = None
+    rule_id: Text = None
+    of: list[str] = field(default_factory=list)
+    scope: str = ""
+    owner: Text = None
+    number: str = ""
+    window: int | None = None
+    taken: str = ""
+    asked: str = ""
+    steps: int = 0
+    frees_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
 
 
 class Execution(Model):

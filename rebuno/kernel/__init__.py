@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.views import execution as execution_view
     from rebuno.kernel.views import key as key_view
     from rebuno.kernel.views import new_key as new_key_view
+    from rebuno.kernel.views import pot as pot_view
     from rebuno.kernel.views import raised as raised_view
     from rebuno.kernel.views import step as step_view
 
@@ -108,6 +109,7 @@ _HOMES: Final = {
     "key_view": ("views", "key"),
     "may_be_own": ("lifecycle.execution", "may_be_own"),
     "new_key_view": ("views", "new_key"),
+    "pot_view": ("views", "pot"),
     "parent_in_doubt": ("core.origins", "in_doubt"),
     "raised_view": ("views", "raised"),
     "read_recording": ("history.archive", "read"),
@@ -173,6 +175,7 @@ __all__ = [
     "may_be_own",
     "new_key_view",
     "parent_in_doubt",
+    "pot_view",
     "raised_view",
     "read_recording",
     "read_timeline",

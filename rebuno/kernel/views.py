@@ -5,7 +5,28 @@ from typing import Any
 
 from rebuno import types
 from rebuno.journal import records
+from rebuno.kernel.core.pots import OWN
 from rebuno.types import RawJson
+
+
+def pot(row: records.PotState) -> types.Pot:
+    """What is taken from a limit."""
+    own = row.name.startswith(OWN)
+    return types.Pot(
+        id=row.key,
+        bundle=row.bundle,
+        name=None if own else row.name,
+        rule_id=row.name.removeprefix(OWN) if own else None,
+        of=row.measure.split(", ") if row.measure else [],
+        scope=row.scope,
+        owner=row.owner or None,
+        number=row.number,
+        window=row.window,
+        taken=row.taken,
+        asked=row.asked,
+        steps=row.places,
+        frees_at=row.frees_at,
+    )
 
 
 def execution(

@@ -21,6 +21,7 @@ from rebuno.types import (
     Model,
     NewApiKey,
     Page,
+    Pot,
     SpawnedBy,
     Step,
     Tested,
@@ -31,6 +32,7 @@ T = TypeVar("T", bound=Model)
 
 # How many questions a server is asked for at a time.
 _PAGE: Final = 200
+_POTS: Final = 1000
 
 
 class Client:
@@ -205,6 +207,15 @@ class Client:
             found += more
             if len(page) != _PAGE or not more:
                 return found
+
+    async def list_limits(self) -> list[Pot]:
+        """What is taken from limits by amount, by value, by session and with a name, in the order of the pots' ids."""
+        found: list[Pot] = []
+        while page := await self._many(Pot, route("limits", cursor=found[-1].id if found else "", limit=_POTS)):
+            found += page
+            if len(page) < _POTS:
+                break
+        return found
 
     async def get_approval(self, approval_id: str) -> Approval:
         """One question."""

@@ -7,7 +7,7 @@ copied one keeps); so a grant, a fork and an import need no bundle.
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from rebuno.errors import ConflictError
 from rebuno.journal.records import CopiedTake, EventRow, ExecutionRow, Full, Pot, StepRow, Take
@@ -20,6 +20,8 @@ from rebuno.policy import Measured
 # When a step that a person is asked about takes its amount only when it is granted: where its execution's questions
 # hold half of the pot already, it needs room then; over the limit it takes the amount in any case.
 ROOM, OVER = "room", "over"
+# How the name of a pot begins that belongs to one rule.
+OWN: Final = "rule "
 
 
 def in_pot(limit: Limit) -> bool:
@@ -77,7 +79,7 @@ def taken_in(said: dict[str, Any], execution: ExecutionRow, session: str, *, for
 
 def _take(said: dict[str, Any], execution: ExecutionRow, session: str, *, forced: bool = False) -> Take:
     scope = LimitScope(said["scope"])
-    name = str(said["name"]) if said.get("name") else f"rule {said['rule_id']}"
+    name = str(said["name"]) if said.get("name") else f"{OWN}{said['rule_id']}"
     measure = ", ".join(map(str, said.get("of") or ()))
     match scope:
         case LimitScope.EXECUTION:
@@ -126,7 +128,7 @@ def _no_room(full: Full) -> str:
     assert isinstance(full.spend, Take)
     pot = full.spend.pot
     when = f"there is room at {rfc3339(full.due)}" if full.due is not None else "there will be none"
-    limit = f"limit `{pot.name}`" if not pot.name.startswith("rule ") else f"limit of the {pot.name}"
+    limit = f"limit `{pot.name}`" if not pot.name.startswith(OWN) else f"limit of the {pot.name}"
     return f"the {limit} of `{pot.bundle}` has no room for {full.spend.amount} of {pot.number}; {when}"
 
 

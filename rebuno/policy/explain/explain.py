@@ -9,6 +9,7 @@ from rebuno.policy.explain.evaluator import ANSWERS, Evaluator, answer_of, combi
 from rebuno.policy.explain.trace import RuleOutcome, RuleTrace, Trace, TraceNode
 from rebuno.policy.explain.wording import one_line
 from rebuno.policy.facets.reading import reader_failures
+from rebuno.policy.matcher.amounts import Measured, measured
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.index import matches_any, subject_patterns
 from rebuno.policy.matcher.obligations import named_limits, obligation_of
@@ -28,7 +29,7 @@ def explain_decision(policy: Policy, facts: Facts) -> Trace:
         return traces[0]
     decision = strictest([trace.decision for trace in traces])
     winner = next(trace for trace in traces if trace.decision.verdict is decision.verdict)
-    return Trace(decision, winner.rules, winner.source, winner.path, tuple(traces))
+    return Trace(decision, winner.rules, winner.source, winner.path, tuple(traces), measured=_measured(decision, facts))
 
 
 def known_values(policy: Policy, facts: Facts) -> dict[str, list[Any]]:
@@ -64,7 +65,11 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
         decision = _otherwise(bundle, facts, policy)
     lines = bundle.text.splitlines()
     source = lines[decision.line - 1].strip() if 0 < decision.line <= len(lines) else ""
-    return Trace(decision, tuple(traces), source, bundle.path)
+    return Trace(decision, tuple(traces), source, bundle.path, measured=_measured(decision, facts))
+
+
+def _measured(decision: Decision, facts: Facts) -> tuple[Measured | None, ...]:
+    return tuple(measured(one.limit, facts) if one.limit is not None else None for one in decision.obligations)
 
 
 def explain_rule(rule: tree.Rule, facts: Facts, evaluator: Evaluator, *, reached: bool) -> RuleTrace:

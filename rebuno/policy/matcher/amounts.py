@@ -1,12 +1,12 @@
 """What a limit measures of a submission: the amount that it takes, and the value that its pot is for."""
 
 import re
-from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from hashlib import sha256
 from typing import Any, Final
 
 from rebuno.model.bigint import to_digits
+from rebuno.model.dataclass import dataclass
 from rebuno.model.obligation import Limit, PathSign, ValuePath
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.paths import spread
