@@ -40,7 +40,6 @@ __all__ = [
     "Moment",
     "NewApiKey",
     "Page",
-    "Pot",
     "Process",
     "RawJson",
     "Seconds",
@@ -49,6 +48,7 @@ __all__ = [
     "Step",
     "Tested",
     "TestedCase",
+    "UsedLimit",
     "Vote",
 ]
 
@@ -334,7 +334,7 @@ class Approval(Model):
     reason: Annotated[str | None, Absent.NEVER] = None
 
 
-class Pot(Model):
+class UsedLimit(Model):
     """What a limit by amount, by value, by session or with a name counts in: `taken` of `number`, decimal numbers, by
     so many `steps`, of which unanswered questions hold `asked`.
 

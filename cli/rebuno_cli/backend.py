@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rebuno.kernel import Panel, Timeline
-    from rebuno.types import Agent, ApiKey, Approval, Event, Execution, NewApiKey, Pot, Step, Tested
+    from rebuno.types import Agent, ApiKey, Approval, Event, Execution, NewApiKey, Step, Tested, UsedLimit
 
 
 class Backend(Protocol):
@@ -78,7 +78,7 @@ class Backend(Protocol):
         """Questions, oldest first; None: in every state, and of every execution."""
         ...
 
-    async def limits(self) -> "Sequence[Pot]":
+    async def limits(self) -> "Sequence[UsedLimit]":
         """What is taken from limits."""
         ...
 

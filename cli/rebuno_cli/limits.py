@@ -8,7 +8,7 @@ import click
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
-    from rebuno.types import Pot
+    from rebuno.types import UsedLimit
 
 
 @click.command("limits")
@@ -22,6 +22,6 @@ def limits(bundle: str, name: str, db: str | None, url: str | None, as_json: boo
     from rebuno_cli.render import limits as render
     from rebuno_cli.render.show import show
 
-    every: Sequence[Pot] = connection.work(db, url, lambda backend: backend.limits())
+    every: Sequence[UsedLimit] = connection.work(db, url, lambda backend: backend.limits())
     found = [pot for pot in every if bundle in ("", pot.bundle) and name in ("", pot.name, pot.rule_id)]
     show(as_json, lambda: {"limits": [pot.model_dump(mode="json") for pot in found]}, lambda: render.limits(found))

@@ -5,7 +5,8 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from itertools import groupby
 from typing import Any, Final
 
-from rebuno.journal.records import Full, PotState, Take
+from rebuno.journal.pot_records import PotState, Take
+from rebuno.journal.records import Full
 from rebuno.journal.rows import Row
 from rebuno.model import identity
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from rebuno.journal.pot_records import PotState, Take
 from rebuno.journal.records import (
     ApprovalRow,
     Batch,
@@ -14,10 +15,8 @@ from rebuno.journal.records import (
     Holder,
     Lease,
     NewEvent,
-    PotState,
     Spend,
     StepRow,
-    Take,
     Tombstone,
 )
 from rebuno.journal.success_page import SuccessPage

@@ -24,7 +24,7 @@ from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
 from rebuno.policy import RecordedStep
-from rebuno.types import Approval, Event, Execution, Pot, Step
+from rebuno.types import Approval, Event, Execution, Step, UsedLimit
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX: Final = 4
@@ -115,10 +115,10 @@ class Operator:
         rows = await questions(self._store, status=status, execution_id=execution_id, after=after, limit=limit)
         return [await asked(self._store, row) for row in rows]
 
-    async def limits(self) -> list[Pot]:
+    async def limits(self) -> list[UsedLimit]:
         """The pots of limits by amount, by value, by session and with a name, and what is taken from each. A limit that
         counts a rule's steps for an execution, an agent or all agents has none."""
-        found: list[Pot] = []
+        found: list[UsedLimit] = []
         while page := await self._store.pots(after=found[-1].id if found else ""):
             found += map(views.pot, page)
         return found

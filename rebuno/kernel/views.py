@@ -5,14 +5,14 @@ from typing import Any
 
 from rebuno import types
 from rebuno.journal import records
-from rebuno.kernel.core.pots import OWN
+from rebuno.journal.pot_records import OWN, PotState
 from rebuno.types import RawJson
 
 
-def pot(row: records.PotState) -> types.Pot:
+def pot(row: PotState) -> types.UsedLimit:
     """What is taken from a limit."""
     own = row.name.startswith(OWN)
-    return types.Pot(
+    return types.UsedLimit(
         id=row.key,
         bundle=row.bundle,
         name=None if own else row.name,

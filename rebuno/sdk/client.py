@@ -21,10 +21,10 @@ from rebuno.types import (
     Model,
     NewApiKey,
     Page,
-    Pot,
     SpawnedBy,
     Step,
     Tested,
+    UsedLimit,
 )
 
 T = TypeVar("T", bound=Model)
@@ -208,10 +208,10 @@ class Client:
             if len(page) != _PAGE or not more:
                 return found
 
-    async def list_limits(self) -> list[Pot]:
+    async def list_limits(self) -> list[UsedLimit]:
         """What is taken from limits by amount, by value, by session and with a name, in the order of the pots' ids."""
-        found: list[Pot] = []
-        while page := await self._many(Pot, route("limits", cursor=found[-1].id if found else "", limit=_POTS)):
+        found: list[UsedLimit] = []
+        while page := await self._many(UsedLimit, route("limits", cursor=found[-1].id if found else "", limit=_POTS)):
             found += page
             if len(page) < _POTS:
                 break

@@ -235,7 +235,7 @@ ENDPOINTS: Final = (
         list_limits,
         scopes=(KeyScope.EXECUTIONS_READ,),
         query=requests.LimitsQuery,
-        answer=list[types.Pot],
+        answer=list[types.UsedLimit],
     ),
     Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=types.Approval),
     Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),

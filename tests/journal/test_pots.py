@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rebuno.journal.records import Copied, CopiedTake, Full, Pot, Spend, StepWrite, Take, Tombstone
+from rebuno.journal.pot_records import CopiedTake, Pot, Take
+from rebuno.journal.records import Copied, Full, Spend, StepWrite, Tombstone
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.store import Store
 from rebuno.model.clock import FixedClock
@@ -49,7 +50,7 @@ async def test_amounts_are_added_up_exactly(opener: Opener) -> None:
 async def test_a_step_takes_from_all_pots_and_windows_or_from_none(opener: Opener) -> None:
     """Whatever has no room; and what it has already it does not take again."""
     async with opener() as store:
-        both = [take("3"), take("1", pot("b", "1")), Spend("w", 1, 60)]
+        both: list[Spend | Take] = [take("3"), take("1", pot("b", "1")), Spend("w", 1, 60)]
         assert await store.spend("s1", both) is None
         assert await store.spend("s1", both) is None
         full = await store.spend("s2", both)

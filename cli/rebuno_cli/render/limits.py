@@ -7,7 +7,7 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.types import Pot
+from rebuno.types import UsedLimit
 from rebuno_cli.render.escape import escape
 from rebuno_cli.render.layout import Rows
 from rebuno_cli.render.records import moment
@@ -17,7 +17,7 @@ _DIGEST: Final = 12
 _UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
 
 
-def limits(pots: Sequence[Pot]) -> Iterator[RenderableType]:
+def limits(pots: Sequence[UsedLimit]) -> Iterator[RenderableType]:
     """A table of pots."""
     if not pots:
         yield Text("nothing was taken from a limit by amount, by value, by session or with a name")
@@ -48,13 +48,13 @@ def window(seconds: int) -> str:
     return f"{seconds}s"
 
 
-def named(pot: Pot) -> str:
+def named(pot: UsedLimit) -> str:
     """The limit, or the rule that has it alone, and the bundle."""
     name = escape(pot.name) if pot.name else f"rule {escape(pot.rule_id or '')}"
     return f"{name} ({escape(pot.bundle)})"
 
 
-def whom(pot: Pot) -> str:
+def whom(pot: UsedLimit) -> str:
     """Whom it counts for."""
     owner = pot.owner or ""
     match pot.scope:

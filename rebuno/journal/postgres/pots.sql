@@ -104,3 +104,46 @@ SELECT (coalesce(sum((coalesce(s.input_tokens, 0) + coalesce(s.output_tokens, 0)
     ELSE 1
 END), 0))::bigint
 FROM mine AS m JOIN rebuno.steps AS s ON s.execution_id = m.id WHERE s.input_tokens > 0 OR s.output_tokens > 0
+
+-- name: lock-windows
+-- Makes the limits' rows and locks them, always in the same order: who counts next sees what this one spends.
+INSERT INTO rebuno.windows AS w (key)
+SELECT key FROM unnest(%(keys)s::text[]) AS key ORDER BY key
+ON CONFLICT (key) DO UPDATE SET key = w.key
+
+-- name: forget-places
+-- Lets go of the places that left a window.
+DELETE FROM rebuno.spends WHERE key = %(key)s AND at <= %(before)s
+
+-- name: place
+-- Whether a step has its place, how many are taken, and when the one was taken that must leave before there is room.
+SELECT EXISTS (SELECT 1 FROM rebuno.spends WHERE key = %(key)s AND step_id = %(step_id)s), w.taken,
+       CASE
+           WHEN w.taken < %(number)s OR %(number)s < 1 THEN NULL
+           WHEN w.taken - %(number)s < %(number)s THEN
+               (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at OFFSET w.taken - %(number)s LIMIT 1)
+           ELSE (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at DESC OFFSET %(number)s - 1 LIMIT 1)
+       END
+FROM rebuno.windows AS w WHERE w.key = %(key)s
+
+-- name: take-place
+-- Takes a place for a step.
+INSERT INTO rebuno.spends (key, step_id, at) VALUES (%(key)s, %(step_id)s, %(at)s)
+
+-- name: number-write
+-- Takes the number of a write, as a role that nobody has twice: one row, or none where it was written before.
+INSERT INTO rebuno.leaders (role, owner, until) VALUES (%(role)s, '', %(until)s)
+ON CONFLICT (role) DO NOTHING
+RETURNING role
+
+-- name: answer-write
+-- Keeps what a write came to.
+UPDATE rebuno.leaders SET owner = %(answer)s WHERE role = %(role)s
+
+-- name: numbered-write
+-- What a write came to whose answer was lost.
+SELECT owner FROM rebuno.leaders WHERE role = %(role)s
+
+-- name: forget-writes
+-- Forgets the numbers of writes that nobody sends again.
+DELETE FROM rebuno.leaders WHERE starts_with(role, %(begins)s) AND until < %(now)s

@@ -14,8 +14,9 @@ from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, row_told
 from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import Workers
+from rebuno.journal.pot_records import PotState
 from rebuno.journal.pots import states
-from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, PotState, StepRow, Tombstone
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
 from rebuno.journal.success_page import SuccessPage
 
 T = TypeVar("T")

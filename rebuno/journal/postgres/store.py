@@ -24,7 +24,8 @@ from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
 from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import RENEW_SECONDS, Workers
-from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Take, Tombstone
+from rebuno.journal.pot_records import Take
+from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.model.clock import Clock
 
 # How long a deferred outcome may wait for the next submission of its execution.

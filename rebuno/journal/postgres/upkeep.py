@@ -11,8 +11,9 @@ import uuid_utils
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held
+from rebuno.journal.pot_records import Take
 from rebuno.journal.pots import Pots
-from rebuno.journal.records import Full, Spend, Take, Tombstone
+from rebuno.journal.records import Full, Spend, Tombstone
 from rebuno.journal.rows import Row
 
 # How the roles begin that stand for writes, and for how long one whose answer was lost is known, in seconds: much

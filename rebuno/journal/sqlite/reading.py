@@ -9,8 +9,9 @@ import apsw
 
 from rebuno.errors import NotFoundError, StoreCorrupt
 from rebuno.journal import rows, success_page
+from rebuno.journal.pot_records import PotState
 from rebuno.journal.pots import states
-from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, PotState, StepRow, Tombstone
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
 from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import ReadJob
 from rebuno.journal.sqlite.sql import SQL

@@ -15,7 +15,8 @@ from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.chain import written
 from rebuno.journal.lease import Leases
 from rebuno.journal.liveness import Owner
-from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Take, Tombstone
+from rebuno.journal.pot_records import Take
+from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.journal.sqlite.changes import SQLiteChanges
 from rebuno.journal.sqlite.connection import MEMORY, Patience, connect, owners_folder
 from rebuno.journal.sqlite.failures import named

@@ -6,8 +6,9 @@ from typing import Any
 import apsw
 
 from rebuno.journal.lease import Leases
+from rebuno.journal.pot_records import Take
 from rebuno.journal.pots import Pots
-from rebuno.journal.records import Full, Holder, Spend, Take, Tombstone
+from rebuno.journal.records import Full, Holder, Spend, Tombstone
 from rebuno.journal.rows import Row
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock

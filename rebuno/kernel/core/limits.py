@@ -7,7 +7,8 @@ from time import monotonic
 from typing import Final
 
 from rebuno.errors import LeaseSuperseded, StoreError, Terminated
-from rebuno.journal.records import NewEvent, Spend, Take
+from rebuno.journal.pot_records import Take
+from rebuno.journal.records import NewEvent, Spend
 from rebuno.kernel.core import pots
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Effects, Identified, Need

@@ -7,10 +7,11 @@ copied one keeps); so a grant, a fork and an import need no bundle.
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
 from rebuno.errors import ConflictError
-from rebuno.journal.records import CopiedTake, EventRow, ExecutionRow, Full, Pot, StepRow, Take
+from rebuno.journal.pot_records import OWN, CopiedTake, Pot, Take
+from rebuno.journal.records import EventRow, ExecutionRow, Full, StepRow
 from rebuno.journal.store import Store
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339, rfc3339
@@ -20,8 +21,6 @@ from rebuno.policy import Measured
 # When a step that a person is asked about takes its amount only when it is granted: where its execution's questions
 # hold half of the pot already, it needs room then; over the limit it takes the amount in any case.
 ROOM, OVER = "room", "over"
-# How the name of a pot begins that belongs to one rule.
-OWN: Final = "rule "
 
 
 def in_pot(limit: Limit) -> bool:

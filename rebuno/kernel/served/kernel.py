@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import Final
 
 from rebuno.errors import ConflictError
-from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts, PotState
+from rebuno.journal.pot_records import PotState
+from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
