@@ -43,15 +43,14 @@ class Move:
     amount: str
 
 
+WHATS = "pay pay pay ask ask own own again succeed fail decline decline die die end grant grant deny fork fork".split()
+
 moves = st.lists(
     st.builds(
         Move,
         st.sampled_from([0.0, 0.0, 1.0, 25.0]),
         st.sampled_from("12"),
-        st.sampled_from(
-            ["pay", "pay", "pay", "ask", "ask", "own", "own", "again", "succeed", "fail", "decline", "decline"]
-            + ["die", "die", "end", "grant", "grant", "deny", "fork", "fork"]
-        ),
+        st.sampled_from(WHATS),
         st.sampled_from(["1", "2.5", "4", "6"]),
     ),
     min_size=20,
