@@ -43,7 +43,28 @@ class Move:
     amount: str
 
 
-WHATS = "pay pay pay ask ask own own again succeed fail decline decline die die end grant grant deny fork fork".split()
+WHATS = [
+    "pay",
+    "pay",
+    "pay",
+    "ask",
+    "ask",
+    "own",
+    "own",
+    "again",
+    "succeed",
+    "fail",
+    "decline",
+    "decline",
+    "die",
+    "die",
+    "end",
+    "grant",
+    "grant",
+    "deny",
+    "fork",
+    "fork",
+]
 
 moves = st.lists(
     st.builds(
