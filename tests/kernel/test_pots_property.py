@@ -44,26 +44,8 @@ class Move:
 
 
 WHATS = [
-    "pay",
-    "pay",
-    "pay",
-    "ask",
-    "ask",
-    "own",
-    "own",
-    "again",
-    "succeed",
-    "fail",
-    "decline",
-    "decline",
-    "die",
-    "die",
-    "end",
-    "grant",
-    "grant",
-    "deny",
-    "fork",
-    "fork",
+    *("pay", "pay", "pay", "ask", "ask", "own", "own", "again", "succeed", "fail", "decline", "decline"),
+    *("die", "die", "end", "grant", "grant", "deny", "fork", "fork"),
 ]
 
 moves = st.lists(
