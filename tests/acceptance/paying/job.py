@@ -26,19 +26,22 @@ rule pay {{
 @rebuno.tool(idempotency="at_most_once")
 async def pay(amount: float, declined: bool, n: int) -> str:
     """Pays, unless the bank declines it: then nothing is done."""
-    line = json.dumps([n, amount, "declined" if declined else "paid"]) + "\n"
-    # One write a line, which no other process cuts in two.
-    with Path(os.environ[LEDGER]).open("a", encoding="utf-8") as file:
-        file.write(line)
+    _note(n, amount, "declined" if declined else "paid")
     if declined:
         raise rebuno.NothingDone("declined")
     return "paid"
 
 
+def _note(n: int, amount: float, how: str) -> None:
+    # One write a line, which no other process cuts in two.
+    with Path(os.environ[LEDGER]).open("a", encoding="utf-8") as file:
+        file.write(json.dumps([n, amount, how]) + "\n")
+
+
 async def work(amount: float, declined: bool, n: int) -> str:
     """One payment; what became of it."""
     try:
-        return await pay(amount, declined, n)
+        return str(await pay(amount, declined, n))
     except rebuno.RateLimited:
         return "refused"
     except rebuno.ToolError:

@@ -25,7 +25,7 @@ _AGENT: Final = "tests.acceptance.paying.agent"
 @dataclass(slots=True)
 class Count:
     """What was seen. `paid_amount` is what the tool was let to pay in all, `taken` what the store says of the limit,
-    `left_refused` how much of the rest could not be paid in the end, `over` by how much more than the limit was paid."""
+    `left_refused` how much of the rest could not be paid in the end, `over` how much was paid beyond the limit."""
 
     store: str
     payments: int
@@ -84,8 +84,8 @@ async def play_postgres(url: str, folder: Path, number: int) -> Count:
         await again(lambda: client.set_policy(NAME, BUNDLE))
         known = {"REBUNO_URL": address, "REBUNO_AGENT_SECRET": SECRET, LEDGER: str(ledger)}
         await started(port, _AGENT, "serve", str(port), **known)
-        said = await asyncio.gather(paid(url, own), *(_served(client, payment) for payment in served))
-        became = [*said[0], *said[1:]]
+        others = asyncio.gather(*(_served(client, payment) for payment in served))
+        became = [*await paid(url, own), *await others]
         shown = await again(client.list_limits)
     await _look_through(url, ledger, became, count)
     if [limit.taken for limit in shown if limit.name == "daily"] != [count.taken]:
@@ -112,6 +112,10 @@ async def play_sqlite(path: Path, folder: Path, number: int, processes: int) -> 
     return count
 
 
+def _noted(ledger: Path) -> list[Any]:
+    return [json.loads(line) for line in ledger.read_text(encoding="utf-8").splitlines()]
+
+
 async def _served(client: rebuno.Client, payment: dict[str, Any]) -> str:
     begun = await again(lambda: client.create(NAME, payment, idempotency_key=f"served-{payment['n']}"))
     async with asyncio.timeout(PATIENCE):
@@ -124,7 +128,7 @@ async def _served(client: rebuno.Client, payment: dict[str, Any]) -> str:
 
 async def _look_through(store: str, ledger: Path, became: list[str], count: Count) -> None:
     """Holds what the tool noted against what the payers were told and what the store says; then pays what is left."""
-    noted = [json.loads(line) for line in ledger.read_text(encoding="utf-8").splitlines()]
+    noted = _noted(ledger)
     count.paid, count.declined = became.count("paid"), became.count("declined")
     count.refused = became.count("refused")
     ran = [how for _, _, how in noted]
