@@ -3,6 +3,7 @@
 import pytest
 
 from rebuno.errors import ConflictError
+from rebuno.kernel.history.archive import record, restore
 from rebuno.kernel.lifecycle import execution
 from rebuno.kernel.lifecycle.fork import fork
 from rebuno.model import identity
@@ -283,3 +284,39 @@ async def test_without_a_session_the_execution_is_one(opener: Opener) -> None:
             await b.begin(under, key=key)
             assert (await b.submit(args=1)).kind is AnswerKind.PROCEED
             assert (await b.submit(args=2)).kind is AnswerKind.DENIED
+
+
+@in_loop
+async def test_an_import_brings_what_its_steps_took(opener: Opener) -> None:
+    """Once, however often its forks come along; what was given back stays free."""
+    async with bench() as source, bench(opener) as b:
+        await source.begin(pays())
+        await source.succeed(await pay(source, 200))
+        declined = await pay(source, 250)
+        error = identity.canonical({"type": "ToolError", "message": "declined"})
+        await source.kernel.fail(source.attempt, declined.step_id, error, nothing_done=True)
+        await execution.end(source.attempt, output="1")
+        done = await source.store.execution(source.attempt.execution.id)
+        copy = await fork(source.store, done, done.head_seq - 1, key="copy")
+        for made in (copy, done):
+            await restore(b.store, await record(source.store, made.id))
+        assert await taken(b) == ["200"]
+        await b.begin(pays(), key="other")
+        assert (await pay(b, 301)).kind is AnswerKind.RATE_LIMITED
+        assert (await pay(b, 300)).kind is AnswerKind.PROCEED
+
+
+@in_loop
+async def test_a_fork_of_a_question_that_was_let_over_the_limit(opener: Opener) -> None:
+    """In pots of one execution it counts for the copy too."""
+    async with bench(opener) as b:
+        under = pays(" else require approval", limit="limit 500 of args.amount per execution")
+        await b.begin(under)
+        asked = await pay(b, 600)
+        await b.answer(asked.approval_id, granted=True)
+        await b.begin(under)
+        await b.succeed(await pay(b, 600))
+        await execution.end(b.attempt, output="1")
+        done = await b.store.execution(b.attempt.execution.id)
+        await fork(b.store, done, done.head_seq - 1, key="copy")
+        assert await taken(b) == ["600", "600"]

@@ -33,7 +33,7 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
         turn = step.turn = turn or limits.LimitState()
         if (need := limits.session_needed(attempt, turn, decision)) is not None:
             return need
-        turn.places = limits.places(decision, attempt, step)
+        turn.places = limits.places(decision, attempt, step, turn)
         weighed = outcome_of(decision, [*budgets.over(decision, attempt.tokens, turn.tokens or 0), *turn.over()])
         decision, limited, turn.asks = weighed.decision, weighed.rate_limited, weighed.asks
         park = turn.park(attempt, step.step_id, limited)

@@ -50,22 +50,27 @@ class LimitPlace:
         return isinstance(self.spend, Spend) or bool(self.spend.amount)
 
 
-def places(decision: Decision, attempt: Attempt, step: Identified) -> tuple[LimitPlace, ...]:
+def places(decision: Decision, attempt: Attempt, step: Identified, turn: "LimitState") -> tuple[LimitPlace, ...]:
     """What a step needs by a decision about it, that of the strictest limits first."""
     found = [
-        LimitPlace(rule, rule.limit, _spend(rule, rule.limit, attempt, step))
+        LimitPlace(rule, rule.limit, _spend(rule, rule.limit, attempt, step, turn))
         for rule in decision.obligations
         if rule.limit is not None
     ]
     return tuple(sorted(found, key=lambda place: STRICTEST.index(place.limit.otherwise)))
 
 
-def _spend(rule: Obligation, limit: Limit, attempt: Attempt, step: Identified) -> Spend | Take:
+def _spend(rule: Obligation, limit: Limit, attempt: Attempt, step: Identified, turn: "LimitState") -> Spend | Take:
     execution = attempt.execution
     if not pots.in_pot(limit):
         key = window(rule.bundle, rule.rule_id, limit.scope, execution)
         return Spend(key, int(limit.number), limit.window)
-    values = measured(limit, attempt.first_facts(step, attempt.past)) if limit.measure or limit.key else Measured("1")
+    values = turn.measured.get(limit)
+    if values is None:
+        # Once: it may stand in long arguments.
+        looks = limit.measure or limit.key
+        values = measured(limit, attempt.first_facts(step, attempt.past)) if looks else Measured("1")
+        turn.measured[limit] = values
     return pots.take_of(rule, limit, execution, attempt.session or "", values)
 
 
@@ -80,17 +85,18 @@ class Park:
 class LimitState:
     """What the limits have said to one submission so far: which windows were full a moment ago, which places are taken.
 
-    All by the keys of windows and pots. `put_off` are the pots of which the questions of the execution hold half: a
-    question takes nothing more of them. `unavailable` says that the store could not count; `began` is when the
-    submission first waited, by a clock that nobody sets. `places` are those that the step needs as it was decided about
-    last, `asks` the rules that ask a person because a limit or a budget is used up. `tokens` are those that the session
-    has used beside this execution, None where nobody looked.
+    All by the keys of windows and pots. `measured` is what limits measure of the step. `put_off` are the pots of which
+    the questions of the execution hold half: a question takes nothing more of them. `unavailable` says that the store
+    could not count; `began` is when the submission first waited, by a clock that nobody sets. `places` are those that
+    the step needs as it was decided about last, `asks` the rules that ask a person because a limit or a budget is used
+    up. `tokens` are those that the session has used beside this execution, None where nobody looked.
     """
 
-    __slots__ = ("asks", "began", "full", "places", "put_off", "taken", "tokens", "unavailable")
+    __slots__ = ("asks", "began", "full", "measured", "places", "put_off", "taken", "tokens", "unavailable")
 
     def __init__(self) -> None:
         self.full: dict[str, float | None] = {}
+        self.measured: dict[Limit, Measured] = {}
         self.put_off: set[str] = set()
         self.taken: frozenset[str] = frozenset()
         self.tokens: int | None = None
