@@ -13,8 +13,13 @@ from rebuno.journal.sqlite.sql import SQL
 from tests.journal.builders import batch, in_loop, started, written
 
 PACKAGE = Path(connection.__file__).parent
-WRITTEN = queries(connection.__package__) | queries(connection.__package__, "served.sql")
-CODE = "\n".join(file.read_text(encoding="utf-8") for file in PACKAGE.glob("*.py"))
+WRITTEN = {
+    name: query
+    for file in ("queries.sql", "served.sql", "pots.sql")
+    for name, query in queries(connection.__package__, file).items()
+}
+# What both stores count in the same way names its statements beside them.
+CODE = "\n".join(file.read_text(encoding="utf-8") for file in (*PACKAGE.glob("*.py"), PACKAGE.parent / "pots.py"))
 
 
 @pytest.mark.parametrize("name", sorted(SQL))
@@ -27,7 +32,7 @@ def test_a_query_is_explained_fits_the_schema_and_is_used(name: str) -> None:
     assert f'"{name}"' in CODE
     store = connection.connect(":memory:", patience=connection.Patience(0), create=True, vfs=None)
     if not statement.startswith(("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")):
-        parameters = len(set(re.findall(r"\?\d+", statement)))
+        parameters = len(set(re.findall(r'\?\d+|(?<!"):[a-z_]+', statement)))
         store.execute(f"EXPLAIN {statement}", (None,) * parameters)
     store.close()
 
