@@ -7,7 +7,6 @@ program that only runs a handler does not load it.
 None says that there is no value. The wire says the same by an empty text or a missing field: `Absent` tells which.
 """
 
-from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Type
 
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
+from rebuno.model.described import Described, one_of
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
@@ -48,6 +48,7 @@ __all__ = [
     "Step",
     "Tested",
     "TestedCase",
+    "ToolDefinition",
     "UsedLimit",
     "Vote",
 ]
@@ -147,21 +148,6 @@ class Absent(Enum):
                 del schema["anyOf"]
                 schema |= only
         return schema
-
-
-class Described:
-    """More that the wire's schema says of a field."""
-
-    def __init__(self, **schema: Any) -> None:
-        self._schema = schema
-
-    def __get_pydantic_json_schema__(self, core: "CoreSchema", handler: "GetJsonSchemaHandler") -> dict[str, Any]:
-        return {**handler(core), **self._schema}
-
-
-def one_of(words: Iterable[str]) -> Described:
-    """The words that a field has on the wire as far as this version knows; a newer server may say others."""
-    return Described(enum=[str(word) for word in words])
 
 
 Text: TypeAlias = Annotated[str | None, Absent.BLANK]
@@ -409,7 +395,8 @@ class Page(Model):
 
 
 class Step(Model):
-    """One effect of an execution.
+    """One effect of an execution. `nothing_done` is true where its tool itself said that it did nothing before it
+    failed, and `definition` is what its tool's server called it: `server`, `name` and `digest`; left out otherwise.
 
     The protocol does not send the rest: `parent_step_id` (the step in whose body it was submitted), its first
     `decision` (`allow`, `deny` or `require_approval`) with `rule_id`, `bundle`, `digest` and `reason`, `approval_id`
@@ -428,6 +415,8 @@ class Step(Model):
     args: JsonValue = JsonValue()
     result: JsonValue = JsonValue()
     error: JsonValue = JsonValue()
+    nothing_done: Annotated[bool | None, Absent.LEFT_OUT] = None
+    definition: Annotated[dict[str, str] | None, Absent.LEFT_OUT] = None
     started_at: Moment = Moment()
     completed_at: Moment = Moment()
     parent_step_id: Annotated[str | None, Absent.NEVER] = None
@@ -486,6 +475,18 @@ class ApiKey(Model):
     scopes: list[str] = field(default_factory=list)
     created_at: Annotated[Moment, Absent.BLANK] = Moment()
     revoked_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
+
+
+class ToolDefinition(Model):
+    """What a server says of a tool, as agents have told it: `server` is empty for a tool of an agent itself, `digest`
+    the SHA-256 of the canonical JSON of the rest, in hex digits."""
+
+    digest: str
+    server: str = ""
+    name: str = ""
+    description: str = ""
+    input_schema: JsonValue = JsonValue()
+    output_schema: JsonValue = JsonValue()
 
 
 class NewApiKey(ApiKey):

@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rebuno.kernel import Panel, Timeline
-    from rebuno.types import Agent, ApiKey, Approval, Event, Execution, NewApiKey, Step, Tested, UsedLimit
+    from rebuno.types import (
+        Agent,
+        ApiKey,
+        Approval,
+        Event,
+        Execution,
+        NewApiKey,
+        Step,
+        Tested,
+        ToolDefinition,
+        UsedLimit,
+    )
 
 
 class Backend(Protocol):
@@ -119,6 +130,10 @@ class Backend(Protocol):
         self, agent_id: str, *, bundle: str, cases: Sequence[dict[str, Any]], execution_ids: Sequence[str]
     ) -> "Tested":
         """Asks a bundle (empty: the agent's own) about cases and recorded steps."""
+        ...
+
+    async def tools(self) -> "Sequence[ToolDefinition]":
+        """What servers say of their tools, by server, name and digest."""
         ...
 
     async def keys(self) -> "Sequence[ApiKey]":

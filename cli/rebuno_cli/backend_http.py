@@ -205,6 +205,9 @@ class HttpBackend:
             found.failed += more.failed
         return found
 
+    async def tools(self) -> list[types.ToolDefinition]:
+        return await self._client.list_tools()
+
     async def keys(self) -> list[types.ApiKey]:
         return await self._client.list_keys()
 

@@ -183,6 +183,9 @@ class StoreBackend:
             whole.unexercised_rules += said.unexercised_rules if one.cases else []
         return whole
 
+    async def tools(self) -> "list[types.ToolDefinition]":
+        return await self._operator.tools()
+
     async def keys(self) -> "list[types.ApiKey]":
         return [key_view(row) for row in await self._serving.keys()]
 

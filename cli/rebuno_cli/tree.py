@@ -56,6 +56,11 @@ _NOUNS: Final = {
         "agents",
         {"ls": "ls:ls", "get": "get:get", "add": "add:add", "rm": "rm:rm"},
     ),
+    "tools": (
+        "See what servers say of their tools, and pin what was reviewed.",
+        "tools",
+        {"ls": "ls:ls", "pin": "pin:pin"},
+    ),
     "key": (
         "Make and revoke the keys of the HTTP interface.",
         "keys",

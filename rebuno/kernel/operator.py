@@ -10,8 +10,8 @@ from rebuno.journal import records
 from rebuno.journal.served import ServedStore
 from rebuno.journal.store import Store
 from rebuno.kernel import views
-from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.inheritance import session_of
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.history import archive
 from rebuno.kernel.history.recorded_facts import began_since, judged
@@ -23,8 +23,8 @@ from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
-from rebuno.policy import RecordedStep
-from rebuno.types import Approval, Event, Execution, Step, UsedLimit
+from rebuno.policy import ALL_STEP_FACTS, RecordedStep
+from rebuno.types import Approval, Event, Execution, Step, ToolDefinition, UsedLimit
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX: Final = 4
@@ -93,8 +93,12 @@ class Operator:
 
     async def steps(self, execution_id: str) -> list[Step]:
         """Every step of an execution, in the order of the log."""
-        steps, _ = await load(self._store, execution_id)
+        steps, _ = await load(self._store, execution_id, ALL_STEP_FACTS)
         return [views.step(step) for step in steps.values()]
+
+    async def tools(self) -> list[ToolDefinition]:
+        """What servers say of their tools, as agents have told it, by server, name and digest."""
+        return await views.tools(self._store)
 
     async def events(self, execution_id: str) -> list[Event]:
         """Every event of an execution."""

@@ -4,8 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rebuno import types
+from rebuno.errors import StoreCorrupt
 from rebuno.journal import records
 from rebuno.journal.pot_records import OWN, PotState
+from rebuno.journal.store import Store
+from rebuno.model import identity
+from rebuno.model.definition import digest_of
 from rebuno.types import RawJson
 
 
@@ -89,6 +93,8 @@ def step(row: records.StepRow) -> types.Step:
         args=RawJson(row.args),
         result=_json(row.result),
         error=_json(row.error),
+        nothing_done=row.nothing_done or None,
+        definition=identity.parse(row.definition) if row.definition else None,
         started_at=row.started_at,
         completed_at=row.completed_at,
         parent_step_id=row.parent_id or None,
@@ -169,6 +175,35 @@ def key(row: records.ApiKeyRow) -> types.ApiKey:
     return types.ApiKey(
         id=row.id, name=row.name, scopes=[*row.scopes], created_at=row.created_at, revoked_at=row.revoked_at
     )
+
+
+def tool(digest: str, text: str) -> types.ToolDefinition:
+    """A definition that is kept under this digest."""
+    said = identity.parse(text)
+    return types.ToolDefinition(
+        digest=digest,
+        server=said["server"],
+        name=said["name"],
+        description=said["description"],
+        input_schema=RawJson(identity.canonical(said["input_schema"])),
+        output_schema=RawJson(identity.canonical(said["output_schema"])),
+    )
+
+
+async def tools(store: Store) -> list[types.ToolDefinition]:
+    """Every definition that a store keeps, by server, name and digest.
+
+    Raises:
+        StoreCorrupt: one was changed.
+        StoreError
+    """
+    found: list[types.ToolDefinition] = []
+    while page := await store.definitions(after=found[-1].digest if found else ""):
+        for digest, text in page:
+            if digest_of(text) != digest:
+                raise StoreCorrupt(f"the definition under the digest `{digest[:12]}` was changed; restore a copy")
+            found.append(tool(digest, text))
+    return sorted(found, key=lambda one: (one.server, one.name, one.digest))
 
 
 def new_key(row: records.ApiKeyRow, token: str) -> types.NewApiKey:

@@ -16,16 +16,21 @@ class Definition:
     """A tool as its server describes it. `server` is empty for a tool of the agent itself. `digest` is the SHA-256 in
     hex digits of `text`, the canonical JSON of the whole description; both are empty where nobody has shown the
     description, and `text` also where it is told elsewhere. `said` is what an event says of it: the canonical JSON of
-    `server`, `name` and, if there is one, `digest`."""
+    `server`, `name` and, if there is one, `digest`; `facts` is what a policy sees, the same as a JSON value."""
 
     server: str
     name: str
     digest: str
     text: str = ""
-    said: str = field(init=False)
+    said: str = field(init=False, compare=False)
+    facts: dict[str, str] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "said", identity.canonical(facts(self.server, self.name, self.digest)))
+        seen = {"name": self.name, "server": self.server}
+        if self.digest:
+            seen["digest"] = self.digest
+        object.__setattr__(self, "facts", seen)
+        object.__setattr__(self, "said", identity.canonical(seen))
 
 
 def define(
@@ -51,12 +56,6 @@ def define(
 def digest_of(text: str) -> str:
     """The digest of a definition's text."""
     return sha256(text.encode()).hexdigest()
-
-
-def facts(server: str, name: str, digest: str) -> dict[str, str]:
-    """What a policy sees of a definition; `digest` is left out where it is empty."""
-    seen = {"name": name, "server": server}
-    return {"digest": digest, **seen} if digest else seen
 
 
 def read(said: Any) -> Definition:

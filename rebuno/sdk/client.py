@@ -24,6 +24,7 @@ from rebuno.types import (
     SpawnedBy,
     Step,
     Tested,
+    ToolDefinition,
     UsedLimit,
 )
 
@@ -292,6 +293,10 @@ class Client:
     async def create_key(self, name: str, scopes: Sequence[str]) -> NewApiKey:
         """Creates a key; its token is returned only this once. `ValidationError` for an unknown scope."""
         return await self._one(NewApiKey, "POST", route("api-keys"), {"name": name, "scopes": [*scopes]})
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """What servers say of their tools, as agents have told it, by server, name and digest."""
+        return await self._many(ToolDefinition, route("tools"))
 
     async def list_keys(self) -> list[ApiKey]:
         """Every key, revoked ones too."""

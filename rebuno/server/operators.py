@@ -122,6 +122,11 @@ async def create_key(call: ApiCall) -> Response:
     return said(model(new_key_view(row, token)), 201)
 
 
+async def list_tools(call: ApiCall) -> Response:
+    """List what servers say of their tools"""
+    return said(models(await call.serving.tools()))
+
+
 async def list_keys(call: ApiCall) -> Response:
     """List API keys"""
     return said(models(map(key_view, await call.serving.keys())))
@@ -243,6 +248,7 @@ ENDPOINTS: Final = (
     Endpoint(
         "POST", "/v0/api-keys", create_key, scopes=_KEYS, body=requests.CreateKey, answer=types.NewApiKey, status=201
     ),
+    Endpoint("GET", "/v0/tools", list_tools, scopes=_READ_AGENTS, answer=list[types.ToolDefinition]),
     Endpoint("GET", "/v0/api-keys", list_keys, scopes=_KEYS, answer=list[types.ApiKey]),
     Endpoint("POST", f"{_KEY}/rotate", rotate_key, scopes=_KEYS, answer=types.NewApiKey),
     Endpoint("DELETE", _KEY, delete_key, scopes=_KEYS, status=204),

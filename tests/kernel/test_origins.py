@@ -11,7 +11,8 @@ from rebuno.journal.records import EventRow, ExecutionRow
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import origins
-from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.history import archive, recorded_facts
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import fork as forks

@@ -69,7 +69,7 @@ def _judged(recording: "Recording", paths: Sequence[str]) -> "Backtest":
 
     tally = BacktestTally()
     parent = parent_in_doubt(recording.execution, recording.events)
-    steps = facts_of_rows(recording.execution, recording.steps, recording.approvals, parent)
+    steps = facts_of_rows(recording.execution, recording.steps, recording.approvals, parent, recording.events)
     backtest_against_record(tally, compile_policy([read_source(path) for path in paths]), steps)
     return tally.result()
 

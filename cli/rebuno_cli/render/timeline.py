@@ -135,11 +135,30 @@ def _step(step: StepView, depth: int) -> Iterator[RenderableType]:
     decided = f"{step.verdict.replace('_', ' ')} by {escape(step.rule_id)}"
     if step.reason and step.reason != step.why:
         decided += f", because {escape(step.reason)}"
-    for said in (decided, *map(_counted, step.limits), *_used(step), *map(_asked, step.asked), *_again(step)):
+    if step.doubt:
+        decided += f", fired on maybe, because of `{escape(step.doubt)}`"
+    for said in (
+        decided,
+        *_defined(step),
+        *map(_counted, step.limits),
+        *_used(step),
+        *map(_asked, step.asked),
+        *_again(step),
+    ):
         yield hanging("", Text(said, "dim"), margin=margin + 2)
     yield from outcomes.raised(_failure(step.raised), margin + 2)
     for inner in step.inner:
         yield from _step(inner, depth + 1)
+
+
+def _defined(step: StepView) -> Iterator[str]:
+    """What the tool's server says of it, and what the tool says of its failure."""
+    if step.definition is not None and step.definition["server"]:
+        digest = step.definition.get("digest", "")
+        known = f", definition {escape(digest[:12])}" if digest else ""
+        yield f"tool {escape(step.definition['name'])} of server {escape(step.definition['server'])}{known}"
+    if step.nothing_done:
+        yield "nothing was done, as its tool says"
 
 
 def _kept_out(kept: RateLimitedStep) -> RenderableType:

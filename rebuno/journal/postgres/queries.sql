@@ -381,11 +381,6 @@ SELECT * FROM rebuno.steps WHERE step_id = %(id)s
 SELECT * FROM rebuno.events
 WHERE execution_id = %(id)s AND event_seq > %(after)s ORDER BY event_seq LIMIT %(limit)s
 
--- name: events-at
--- The events of an execution that have these numbers.
-SELECT * FROM rebuno.events
-WHERE execution_id = %(id)s AND event_seq = ANY(%(numbers)s::bigint[]) ORDER BY event_seq
-
 -- name: approval
 -- One approval.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
@@ -486,15 +481,3 @@ ON CONFLICT DO NOTHING
 -- name: sources
 -- The files of a policy, in order.
 SELECT path, text FROM rebuno.bundle_sources WHERE digest = %(digest)s ORDER BY position
-
--- name: add-definition
--- Keeps what a server says of a tool; a second time is no change.
-INSERT INTO rebuno.definitions (digest, text) VALUES (%(digest)s, %(text)s) ON CONFLICT DO NOTHING
-
--- name: definition
--- What a server says of a tool.
-SELECT digest, text FROM rebuno.definitions WHERE digest = %(digest)s
-
--- name: definitions
--- A page of what servers say of tools.
-SELECT digest, text FROM rebuno.definitions WHERE digest > %(after)s ORDER BY digest LIMIT %(limit)s

@@ -1,4 +1,4 @@
-"""The statements of `queries.sql`, `served.sql` and `pots.sql` by their names."""
+"""The statements of the `.sql` files of this package by their names."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from typing import Final
 
 from rebuno.journal.migrate import queries
 
-SQL: Final = queries(__package__) | queries(__package__, "served.sql") | queries(__package__, "pots.sql")
+_FILES: Final = ("queries.sql", "served.sql", "facts.sql", "pots.sql")
+SQL: Final = {name: text for file in _FILES for name, text in queries(__package__, file).items()}
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 
 # What a prepared statement is given: the texts of its parameters, in their order.

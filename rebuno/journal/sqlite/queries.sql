@@ -211,11 +211,6 @@ FROM steps WHERE step_id = ?1
 SELECT execution_id, event_seq, type, payload, occurred_at, hash
 FROM events WHERE execution_id = ?1 AND event_seq > ?2 ORDER BY event_seq LIMIT ?3
 
--- name: events-at
--- The events of an execution that have these numbers.
-SELECT execution_id, event_seq, type, payload, occurred_at, hash
-FROM events WHERE execution_id = ?1 AND event_seq IN (SELECT value FROM json_each(?2)) ORDER BY event_seq
-
 -- name: approval
 -- One approval.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
@@ -257,18 +252,6 @@ INSERT INTO bundle_sources (digest, position, path, text) VALUES (?1, ?2, ?3, ?4
 -- name: sources
 -- The files of a policy, in order.
 SELECT path, text FROM bundle_sources WHERE digest = ?1 ORDER BY position
-
--- name: add-definition
--- Keeps what a server says of a tool; a second time is no change.
-INSERT INTO definitions (digest, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING
-
--- name: definition
--- What a server says of a tool.
-SELECT digest, text FROM definitions WHERE digest = ?1
-
--- name: definitions
--- A page of what servers say of tools.
-SELECT digest, text FROM definitions WHERE digest > ?1 ORDER BY digest LIMIT ?2
 
 -- name: forget-places
 -- Frees the places of a limit that have left its window.

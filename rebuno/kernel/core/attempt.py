@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreError, Terminated
@@ -34,25 +35,12 @@ from rebuno.policy import Facts, History, HistoryDependencies, Policy
 if TYPE_CHECKING:
     from rebuno.kernel.core.heavy import Foreseen
 
-# Evidence of the running attempt comes after everything that is recorded, numbered in its own order; its true event
-# number is the store's affair.
+# Evidence of the running attempt comes after all that is recorded; its true event number is the store's affair.
 NEWEST = 2**62
 # How many of the steps that an attempt has added to the log are kept to be named.
 MOST_FRESH = 10
 # How long the start of a step may be kept back from the store, in seconds.
 HOLD = 0.002
-
-
-async def load(store: Store, execution_id: str) -> tuple[dict[str, StepRow], dict[str, ApprovalRow]]:
-    """Every step and approval of an execution, in the order of the log."""
-    steps: dict[str, StepRow] = {}
-    after = 0
-    while page := await store.steps(execution_id, after=after):
-        steps.update((step.step_id, step) for step in page)
-        after = page[-1].decided_seq
-    asked = await store.approvals(execution_id=execution_id, limit=sys.maxsize)
-    approvals = {approval.id: approval for approval in asked}
-    return steps, approvals
 
 
 class Attempt:
@@ -105,8 +93,8 @@ class Attempt:
         self._counts: dict[tuple[str, str, str, str], int] = {}
         # Whether steps were counted by their ids alone.
         self._in_order = False
-        # How many pieces of evidence this attempt has added.
-        self._added = 0
+        # The numbers of the evidence that this attempt adds.
+        self._numbers = count(NEWEST + 1)
         self._basis = Basis()
         self._stale = False
         self._writes = 0
@@ -217,7 +205,7 @@ class Attempt:
             history=self.recorded.history if past is None else past,
             now=self.store.now() if now is None else now,
             parent=self.parent,
-            definition=None if step.definition is None else identity.parse(step.definition.said),
+            definition=None if step.definition is None else step.definition.facts,
         )
 
     def facts(self, known: StepRow, past: History | None = None) -> Facts:
@@ -474,7 +462,7 @@ class Attempt:
         if self._is_asked_about and self._looks_back.about(step.kind, step.target):
             args = self.read_args.pop(step.step_id, None) or identity.parse(step.args)
             granted = self.recorded.grants_of(step.step_id)
-            self.history.append(facts.started(step, self._next_seq(), args, granted, self._now()))
+            self.history.append(facts.started(step, next(self._numbers), args, granted, round(self.store.now(), 6)))
 
     def settled(self, step: StepRow, value: object = None) -> None:
         """Adds the end of a step of this attempt to the evidence; `value` is the result of a success, as JSON value."""
@@ -482,18 +470,9 @@ class Attempt:
         if self._is_asked_about and self._looks_back.about(step.kind, step.target):
             # Long arguments take long to read, and its start has them.
             began = next((one for one in reversed(self.history.evidence) if one.step == step.step_id), None)
-            if began is None:
-                granted = self.recorded.grants_of(step.step_id)
-                began = facts.started(step, NEWEST, identity.parse(step.args), granted)
-            self.history.append(facts.ended(step, self._next_seq(), began, value, self._now()))
-
-    def _next_seq(self) -> int:
-        self._added += 1
-        return NEWEST + self._added
-
-    def _now(self) -> float:
-        # As the journal rounds it.
-        return round(self.store.now(), 6)
+            granted = self.recorded.grants_of(step.step_id)
+            began = began or facts.started(step, NEWEST, identity.parse(step.args), granted)
+            self.history.append(facts.ended(step, next(self._numbers), began, value, round(self.store.now(), 6)))
 
     def forget(self) -> None:
         """Lets go of what was read and counted, after the end: references in a circle may keep the rest for long."""

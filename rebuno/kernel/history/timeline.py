@@ -15,6 +15,7 @@ from rebuno.kernel.history.divergence import Divergence, divergence_of
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.dataclass import dataclass
+from rebuno.model.definition import recorded
 from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus
 from rebuno.types import Approval, Event, Execution, Step
@@ -62,7 +63,9 @@ class StepView:
     answered from the journal, `seconds` how long the body took (None: it has not ended), `inner` the steps submitted
     in its body. `limits` are those that counted it, `tokens` the input and output tokens of an `llm_call` (None: not
     known). `result` and `error` are canonical JSON (None: there is none), `raised` is what is kept of the exception of
-    its body, as `rebuno.model.raised` tells it."""
+    its body, as `rebuno.model.raised` tells it. `doubt` is the test that was maybe when its rule fired, `definition`
+    the `{"server", "name", "digest"}` of its tool, `nothing_done` whether that says that it failed before it did
+    anything."""
 
     step_id: str
     kind: str
@@ -84,6 +87,9 @@ class StepView:
     result: str | None = None
     error: str | None = None
     raised: dict[str, Any] | None = None
+    doubt: str = ""
+    definition: dict[str, str] | None = None
+    nothing_done: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The step as JSON data."""
@@ -95,6 +101,8 @@ class StepView:
             "decision": self.verdict,
             "rule_id": self.rule_id,
             "reason": self.reason or None,
+            "doubt": self.doubt or None,
+            "definition": self.definition,
             "outcome": self.went.value,
             "message": self.why or None,
             "submitted_attempt": self.submitted or None,
@@ -119,6 +127,7 @@ class StepView:
             "output_tokens": self.tokens[1] if self.tokens is not None else None,
             "result": None if self.result is None else identity.parse(self.result),
             "error": None if self.error is None else identity.parse(self.error),
+            "nothing_done": self.nothing_done,
             "failure": self.raised,
             "steps": [step.to_json() for step in self.inner],
         }
@@ -271,6 +280,9 @@ def compose(
             result=None if row.result is None and row.status != StepStatus.SUCCEEDED else row.raw("result"),
             error=None if row.error is None else row.raw("error"),
             raised=mark.raised,
+            doubt=mark.doubt,
+            definition=mark.definition,
+            nothing_done=mark.nothing_done,
         )
 
     outermost = tuple(told(row) for row in inside.get("", ()))
@@ -298,6 +310,9 @@ class _Mark:
     settled: int = 0
     limits: tuple[CountedLimit, ...] = ()
     raised: dict[str, Any] | None = None
+    doubt: str = ""
+    definition: dict[str, str] | None = None
+    nothing_done: bool = False
 
 
 class _Log:
@@ -317,13 +332,14 @@ class _Log:
         elif event.type == "step.rate_limited":
             self.refusals.read(event, self.current)
         elif family == "step":
-            fresh = _Mark(submitted=self.current, limits=counted(event))
+            fresh = _first(event, self.current)
             mark = self.marks.setdefault(_said_of(event, "step_id", str), fresh)
             if what == "executing":
                 mark.ran.append(_said_of(event, "attempt", int) if "attempt" in event.payload else self.current)
             elif what in ("succeeded", "failed"):
                 mark.settled = self.current
                 mark.raised = checked(event.payload.get("raised"))
+                mark.nothing_done = what == "failed" and event.payload.get("nothing_done") is True
 
     def _execution(self, event: Event, what: str) -> None:
         if what == "failed":
@@ -350,6 +366,17 @@ class _Log:
         run = self.runs.get(self.current)
         if run is not None and run.ended == "running":
             self.runs[run.number] = replace(run, ended="cut off")
+
+
+def _first(event: Event, attempt: int) -> _Mark:
+    """What the first event of a step says."""
+    doubt, defined = event.payload.get("doubt", ""), recorded(event.payload.get("definition"))
+    return _Mark(
+        submitted=attempt,
+        limits=counted(event),
+        doubt=doubt if isinstance(doubt, str) else "",
+        definition=None if defined is None else defined.facts,
+    )
 
 
 def _said_of(event: Event, key: str, kind: type[T]) -> T:

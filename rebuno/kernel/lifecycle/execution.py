@@ -23,10 +23,11 @@ from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.ask import withdraw
-from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.divergence import diverged
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.heavy import LONG, LONG_FOR_ALL, beside, read
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.transact import transact, write
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
@@ -35,7 +36,7 @@ from rebuno.kernel.lifecycle.votes import expire
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy import Policy, restore_policy
+from rebuno.policy import Policy, restore_policy, step_facts_needed
 
 # How long a lease holds without being renewed, in seconds.
 LEASE = 30.0
@@ -187,7 +188,7 @@ async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> A
     approvals = {approval.id: approval for approval in asked}
     changes = ExecutionChanges()
     if any(approval.status == "pending" for approval in asked):
-        steps, approvals = await load(store, execution.id)
+        steps, approvals = await load(store, execution.id, step_facts_needed(policy))
         changes = await judge_waiting(policy, execution, steps, approvals, await began_by(store, execution))
     gone = {write.approval.id for write in changes.approvals}
     waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())

@@ -18,9 +18,9 @@ from rebuno.errors import (
 from rebuno.journal.records import ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow, WindowPlace
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
-from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.inheritance import places, session_of
 from rebuno.kernel.core.limit_outcome import EXCEEDED, UNAVAILABLE
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.pots import CopiedTakes

@@ -8,6 +8,7 @@ from rebuno import types
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.kernel import views
+from rebuno.kernel.core import step_facts
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.history import event_payloads
@@ -108,7 +109,10 @@ class Clients(Replica):
         found: list[StepRow] = []
         while page := await self._store.steps(execution_id, after=found[-1].decided_seq if found else 0):
             found += page
-        return [step for step in found if step.status.terminal] if terminal else found
+        if terminal:
+            found = [step for step in found if step.status.terminal]
+        await step_facts.look_up(self._store, execution_id, found)
+        return found
 
     async def began_by(self, execution: ExecutionRow) -> str:
         """The id of the execution that began this one, or the one whose copy it is; empty where a client did."""
@@ -119,6 +123,7 @@ class Clients(Replica):
         step = await self._store.step(step_id)
         if step.execution_id != execution_id:
             raise NotFoundError(f"the execution `{execution_id}` has no step `{step_id}`")
+        await step_facts.look_up(self._store, execution_id, [step])
         return step
 
     async def previous(self, execution_id: str) -> str | None:

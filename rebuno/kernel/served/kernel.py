@@ -8,6 +8,7 @@ from typing import Final
 from rebuno.errors import ConflictError
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts
+from rebuno.kernel import views
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
@@ -18,6 +19,7 @@ from rebuno.kernel.served.replica import Dispatched
 from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy import Policy
+from rebuno.types import ToolDefinition
 
 __all__ = [
     "Dispatched",
@@ -131,6 +133,10 @@ class Serving(Clients, Agents):
     async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKeyRow, str]:
         """A new key and its token, which nobody can be told again."""
         return await self._registry.create_key(name, scopes)
+
+    async def tools(self) -> list[ToolDefinition]:
+        """What servers say of their tools, as agents have told it, by server, name and digest."""
+        return await views.tools(self._store)
 
     async def keys(self) -> list[ApiKeyRow]:
         """Every key, oldest first, revoked ones too."""

@@ -113,7 +113,8 @@ class Facts:
     without any; `turn_times` and `input_at` are the times at which they and the input were recorded, in seconds since
     1970 or None. In an execution that another execution began, `root_input` and `root_turns` are those of the root
     execution as they stood at the delegating step, and `read_args` are the arguments of that step if a person read and
-    granted it, else `MISSING`. `definition` is `{"server", "name", "digest"}` of the tool, None without one. `history`
+    granted it, else `MISSING`. `definition` is `{"server", "name", "digest"}` of the tool, None without one.
+    `workdir` is the folder of the session, empty without one. `history`
     is None if nothing happened yet. `as_of` is the event number at which the history ends (exclusive), None for the
     whole history. `now` is the time of the submission in seconds since 1970, None without a clock. Rules cannot
     distinguish two `Facts` with equal fields.
@@ -140,6 +141,7 @@ class Facts:
         "tests",
         "turn_times",
         "turns",
+        "workdir",
     )
 
     def __init__(
@@ -161,6 +163,7 @@ class Facts:
         root_turns: Sequence[str] | None = None,
         read_args: Any = MISSING,
         definition: Any = None,
+        workdir: str = "",
     ) -> None:
         self.kind = kind
         self.target = target
@@ -178,6 +181,7 @@ class Facts:
         self.root_turns = root_turns
         self.read_args = read_args
         self.definition = definition
+        self.workdir = workdir
         # The number of elements tested so far in this decision. `decide` resets it to 0.
         self.tests = 0
         # The decisions of the layers whose rule fired on a maybe.
