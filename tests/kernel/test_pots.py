@@ -7,7 +7,7 @@ from rebuno.kernel.history.archive import record, restore
 from rebuno.kernel.lifecycle import execution
 from rebuno.kernel.lifecycle.fork import fork
 from rebuno.model import identity
-from rebuno.model.answer import Answer, AnswerKind
+from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.policy import Policy, compile_text
 from tests.embedded.support import in_loop
 from tests.kernel.support import Bench, Opener, bench
@@ -320,3 +320,28 @@ async def test_a_fork_of_a_question_that_was_let_over_the_limit(opener: Opener) 
         done = await b.store.execution(b.attempt.execution.id)
         await fork(b.store, done, done.head_seq - 1, key="copy")
         assert await taken(b) == ["600", "600"]
+
+
+@in_loop
+async def test_a_step_waits_until_enough_has_left_the_window(opener: Opener) -> None:
+    """For the oldest amounts that make room together; an amount that never fits is refused at once."""
+    async with bench(opener) as b:
+        await b.begin(pays(" else wait up to 2d"))
+        await pay(b, 100)
+        b.clock.advance(60)
+        await pay(b, 400)
+
+        async def says(amount: int) -> Answer:
+            args = identity.canonical({"amount": amount})
+            return await b.kernel.submit(b.attempt, Submission("tool_call", "pay", args, "safe_to_retry"), wait=False)
+
+        started = b.clock.now()
+        small, large, never = await says(100), await says(101), await says(501)
+        assert [one.kind for one in (small, large)] == [AnswerKind.PARKED] * 2
+        assert small.due is not None
+        assert large.due is not None
+        assert 0 <= small.due - (started + 86_340) <= 1
+        assert 0 <= large.due - (started + 86_400) <= 1
+        assert never.kind is AnswerKind.RATE_LIMITED
+        b.clock.advance(86_400)
+        assert (await says(101)).kind is AnswerKind.PROCEED
