@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "Delta", "Event", "Execution", "ExecutionStatus", "Failure",
     "JsonValue", "Model", "Moment", "NewApiKey", "Page", "Process", "RawJson", "Seconds", "SpawnedBy", "StackFrame",
-    "Step", "Tested", "TestedCase", "ToolDefinition", "UserTurn", "Vote",
+    "Step", "Tested", "TestedCase", "ToolDefinition", "UsedLimit", "UserTurn", "Vote",
 ]  # fmt: skip
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -305,6 +305,30 @@ class UserTurn(Model):
     by: str = ""
     at: Annotated[Moment, Absent.BLANK] = Moment()
     event_seq: int = 0
+
+
+class UsedLimit(Model):
+    """What a limit by amount, by value, by session or with a name counts in: `taken` of `number`, decimal numbers, by
+    so many `steps`, of which unanswered questions hold `asked`.
+
+    `name` is that of the limit, None where it is the rule's own (`rule_id`); `of` are the paths of the amount, empty
+    where steps are counted. `owner` is the execution, the session or the agent that it is of, or the SHA-256 digest of
+    the value that it is for. `window` is in seconds, None for the whole execution or session; the oldest step leaves it
+    at `frees_at`."""
+
+    id: str
+    bundle: str = ""
+    name: Text = None
+    rule_id: Text = None
+    of: list[str] = field(default_factory=list)
+    scope: str = ""
+    owner: Text = None
+    number: str = ""
+    window: int | None = None
+    taken: str = ""
+    asked: str = ""
+    steps: int = 0
+    frees_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
 
 
 class Execution(Model):

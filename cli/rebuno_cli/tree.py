@@ -68,7 +68,12 @@ _NOUNS: Final = {
         {"create": "make:create", "ls": "ls:ls", "rotate": "make:rotate", "rm": "rm:rm"},
     ),
 }
-_OTHERS: Final = {"dev": "serve.dev:dev", "server": "serve.server:server", "version": "version:version"}
+_OTHERS: Final = {
+    "limits": "limits:limits",
+    "dev": "serve.dev:dev",
+    "server": "serve.server:server",
+    "version": "version:version",
+}
 
 
 class _Group(click.Group):

@@ -24,7 +24,7 @@ from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
 from rebuno.policy import ALL_STEP_FACTS, RecordedStep
-from rebuno.types import Approval, Event, Execution, Step, ToolDefinition, UserTurn
+from rebuno.types import Approval, Event, Execution, Step, ToolDefinition, UsedLimit, UserTurn
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX: Final = 4
@@ -121,6 +121,14 @@ class Operator:
         """Questions to people, each with its step. Raises as `questions` does."""
         rows = await questions(self._store, status=status, execution_id=execution_id, after=after, limit=limit)
         return [await asked(self._store, row) for row in rows]
+
+    async def limits(self) -> list[UsedLimit]:
+        """The pots of limits by amount, by value, by session and with a name, and what is taken from each. A limit that
+        counts a rule's steps for an execution, an agent or all agents has none."""
+        found: list[UsedLimit] = []
+        while page := await self._store.pots(after=found[-1].id if found else ""):
+            found += map(views.pot, page)
+        return found
 
     async def approval(self, approval_id: str) -> Approval:
         """One question, else `NotFoundError`."""

@@ -6,11 +6,32 @@ from typing import Any
 from rebuno import types
 from rebuno.errors import StoreCorrupt
 from rebuno.journal import records
+from rebuno.journal.pot_records import OWN, PotState
 from rebuno.journal.store import Store
 from rebuno.journal.words import TurnRow
 from rebuno.model import identity
 from rebuno.model.definition import digest_of
 from rebuno.types import RawJson
+
+
+def pot(row: PotState) -> types.UsedLimit:
+    """What is taken from a limit."""
+    own = row.name.startswith(OWN)
+    return types.UsedLimit(
+        id=row.key,
+        bundle=row.bundle,
+        name=None if own else row.name,
+        rule_id=row.name.removeprefix(OWN) if own else None,
+        of=row.measure.split(", ") if row.measure else [],
+        scope=row.scope,
+        owner=row.owner or None,
+        number=row.number,
+        window=row.window,
+        taken=row.taken,
+        asked=row.asked,
+        steps=row.places,
+        frees_at=row.frees_at,
+    )
 
 
 def execution(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         step_facts_needed,
     )
     from rebuno.policy.matcher.facts import Evidence, Facts, History
+    from rebuno.policy.matcher.measures import MAX_DIGITS, Measured, measured
     from rebuno.policy.matcher.policy import Policy
     from rebuno.policy.matcher.read_ahead import LONG_TEXT, MAX_TEXTS_AHEAD, read_long_texts, reads_texts, text_readers
     from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
@@ -127,6 +128,7 @@ _MODULES: Final = {
         "convert_yaml_bundle",
         "rules_source",
     ),
+    "matcher.measures": ("MAX_DIGITS", "Measured", "measured"),
     "matcher.dependencies": (
         "ALL_STEP_FACTS",
         "HistoryDependencies",
@@ -246,6 +248,7 @@ __all__ = [
     "HEAD_WORDS",
     "KIND_WORDS",
     "LONG_TEXT",
+    "MAX_DIGITS",
     "MAX_ELEMENT_TESTS",
     "MAX_JSON_DEPTH",
     "MAX_KNOWN_VALUES",
@@ -280,6 +283,7 @@ __all__ = [
     "History",
     "HistoryDependencies",
     "LiteralError",
+    "Measured",
     "Op",
     "PathContext",
     "Policy",
@@ -316,6 +320,7 @@ __all__ = [
     "inline_bundle",
     "link_bundle",
     "load_ast",
+    "measured",
     "parse_bundle",
     "parse_cases",
     "parse_duration",

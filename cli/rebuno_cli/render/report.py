@@ -65,9 +65,15 @@ def _row(result: CaseResult) -> tuple[str | Text, ...]:
     return (
         _result(result),
         escape(result.case.name, 100),
-        Text(verdict.value, VERDICT_STYLE[verdict]),
+        Text(verdict.value, VERDICT_STYLE[verdict]).append(_takes(result), "not bold default"),
         escape(result.decision.rule_id, 60),
     )
+
+
+def _takes(result: CaseResult) -> str:
+    """What the limits measure of the step."""
+    takes = [f"takes {one.amount or 'no amount'} of {escape(name, 60)}" for name, one in result.takes]
+    return f", {', '.join(takes)}" if takes else ""
 
 
 def _result(result: CaseResult) -> Text:

@@ -103,7 +103,7 @@ def _settle_new(attempt: Attempt, step: Identified, decision: Decision) -> Route
         decision = narrowed
     # Where none of these holds, `stricter` has nothing to ask about and gives the decision back as it is.
     routed = TABLE[State.ABSENT][decision.verdict](attempt, step, _row(attempt, step, decision, judged), decision)
-    if step.turn is not None and step.turn.taken and routed.effects is not None:
+    if step.turn is not None and step.turn.places and routed.effects is not None:
         routed.effects = step.turn.named(routed.effects)
     return routed
 

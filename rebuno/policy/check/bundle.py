@@ -4,6 +4,7 @@ from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.check.accept import OF_BUNDLE, accepting
 from rebuno.policy.check.facets import check_directory
 from rebuno.policy.check.known import check_known, check_order
+from rebuno.policy.check.limits import check_quantity
 from rebuno.policy.check.names import DefinedNames, check_ids
 from rebuno.policy.check.reach import check_reach
 from rebuno.policy.check.rules import check_rule
@@ -46,7 +47,9 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
                 check_rule(statement, names, tests, report)
             case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home() | s.Zone():
                 pass
-            case s.NamedLimit() | s.Never():
+            case s.NamedLimit(_, limit):
+                check_quantity(limit, names, report)
+            case s.Never():
                 pass
     check_order(bundle, report)
     order = names.circles()
@@ -90,7 +93,7 @@ def _closed(bundle: s.Bundle) -> bool:
 
 def _library(bundle: s.Bundle) -> bool:
     """Whether the file is a library: it defines names and has no rule."""
-    definitions = [line for line in bundle.statements if isinstance(line, s.Let | s.Known | s.Condition)]
+    definitions = [line for line in bundle.statements if isinstance(line, s.Let | s.Known | s.Condition | s.NamedLimit)]
     others = [line for line in bundle.statements if isinstance(line, s.BundleLine | s.Use)]
     return bool(definitions) and len(definitions) + len(others) == len(bundle.statements)
 

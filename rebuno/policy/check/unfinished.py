@@ -8,7 +8,7 @@ from typing import Any, Final
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
-_HINT: Final = re.compile(r"\b(?:never|limit|session)\b")
+_HINT: Final = re.compile(r"\bnever\b")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -26,7 +26,7 @@ def _unfinished(statements: tuple[s.Statement, ...]) -> Iterator[tuple[str, s.Sp
         if isinstance(node, tuple):
             stack.extend(node)
             continue
-        if not is_dataclass(node) or isinstance(node, s.Span):
+        if not is_dataclass(node) or isinstance(node, s.Span | s.LimitClause):
             continue
         if (name := _name(node)) is not None:
             yield name, getattr(node, "span")  # noqa: B009
@@ -35,12 +35,6 @@ def _unfinished(statements: tuple[s.Statement, ...]) -> Iterator[tuple[str, s.Sp
 
 def _name(node: Any) -> str | None:
     match node:
-        case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
-            return "this limit"
-        case s.BudgetClause(scope="session"):
-            return "a budget of a session"
-        case s.NamedLimit():
-            return "a named limit"
         case s.Never():
             return "`never`"
     return None

@@ -52,6 +52,8 @@ def _named(bundle: Bundle) -> dict[str, tree.Statement]:
                 found[f"rule `{id.text}`"] = statement
             case tree.Let(name=name) | tree.Known(name=name) | tree.Condition(name=name):
                 found[f"{type(statement).__name__.lower()} `{name.text}`"] = statement
+            case tree.NamedLimit(name=name):
+                found[f"limit `{name.text}`"] = statement
             case tree.Use(path=path):
                 found[f"use `{path.value}`"] = statement
             case _:

@@ -62,6 +62,13 @@ def readings(text: str) -> dict[str, str] | None:
     return found if max(map(len, found)) <= _LONGEST else None
 
 
+def plain_text(text: str) -> str | None:
+    """The text without differences of compatibility forms, of case, of white space and of what cannot be seen. None
+    where it is too long, or has very many marks on one letter."""
+    plain = _plain(text)
+    return None if plain is None else without_blanks(plain)
+
+
 def _unescaped(text: str) -> str:
     if not _MIGHT_ESCAPE.search(text):
         return text
