@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from rebuno.errors import LeaseSuperseded, Stale
+from rebuno.journal.words import RootRow, TurnRow, TurnWrite
 from rebuno.model.dataclass import dataclass
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
@@ -317,9 +318,14 @@ class AgentPolicy:
     text: str
 
 
+# How a scope begins that binds a key to an agent.
+BOUND: Final = "agent:"
+
+
 @dataclass(frozen=True, slots=True)
 class ApiKeyRow:
-    """A key of the HTTP interface: its scopes, and the SHA-256 of its token. `revoked_at` is 0 for a valid key."""
+    """A key of the HTTP interface: its scopes, and the SHA-256 of its token. `revoked_at` is 0 for a valid key. Among
+    the scopes `agent:NAME` binds it to an agent."""
 
     id: str
     name: str
@@ -327,6 +333,11 @@ class ApiKeyRow:
     token_hash: bytes = field(repr=False)
     created_at: float = 0.0
     revoked_at: float = 0.0
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents that it is bound to."""
+        return tuple(scope.removeprefix(BOUND) for scope in self.scopes if scope.startswith(BOUND))
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,12 +378,14 @@ class WindowPlace:
 @dataclass(frozen=True, slots=True)
 class Copied:
     """What an execution brings with its first events: rows as they must be, numbers and times included, the places of
-    its steps in limits, and the `dispatch` that it begins with."""
+    its steps in limits, the `dispatch` that it begins with, what was said to it, and what was to its root."""
 
     steps: tuple[StepRow, ...] = ()
     approvals: tuple[ApprovalRow, ...] = ()
     dispatch: Dispatch | None = None
     places: tuple[WindowPlace, ...] = ()
+    turns: tuple[TurnRow, ...] = ()
+    root: RootRow | None = None
 
 
 class Commit(asyncio.Future[int]):
@@ -455,6 +468,7 @@ class Batch:
     lease: Lease | None = None
     deferred: bool = False
     basis: Basis | None = None
+    turns: tuple[TurnWrite, ...] = ()
     committed: Commit = field(init=False)
 
     def __post_init__(self) -> None:

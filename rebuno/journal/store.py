@@ -19,6 +19,7 @@ from rebuno.journal.records import (
     Tombstone,
 )
 from rebuno.journal.success_page import SuccessPage
+from rebuno.journal.words import RootRow, TurnRow
 
 
 class Store(Protocol):
@@ -51,8 +52,8 @@ class Store(Protocol):
         """Submits a batch and returns at once; `batch.committed` is set in the event loop.
 
         It fails with `rebuno.errors.Stale` (the log moved past `base`, or past that of an earlier batch of one `basis`;
-        a step or approval to be written has settled meanwhile, or an approval has got another vote), `Terminated` (the
-        execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
+        a step or approval to be written has settled meanwhile, an approval has got another vote, or there is a turn of
+        the same number), `Terminated` (the execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
         """
         ...
 
@@ -129,6 +130,14 @@ class Store(Protocol):
 
     async def step(self, step_id: str) -> StepRow:
         """The step with this id, else `NotFoundError`."""
+        ...
+
+    async def turns(self, execution_id: str) -> list[TurnRow]:
+        """What the user wrote into an execution after it began, in order."""
+        ...
+
+    async def root(self, execution_id: str) -> RootRow | None:
+        """What the user wrote to the root of an execution that another one began, if that is recorded."""
         ...
 
     async def dispatch(self, execution_id: str) -> Dispatch | None:

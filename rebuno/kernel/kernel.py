@@ -37,6 +37,7 @@ class Kernel:
         pin: bool = False,
         deadline: float | None = None,
         parent: str = "",
+        parent_step: str = "",
     ) -> Attempt | ExecutionRow:
         """Starts or takes over an execution of `input` (canonical JSON text); see `lifecycle.execution.begin`."""
         if not self._saved:
@@ -52,6 +53,7 @@ class Kernel:
             pin=pin,
             deadline=deadline,
             parent=parent,
+            parent_step=parent_step,
         )
 
     async def abandon(self, attempt: Attempt) -> None:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from rebuno.policy.syntax.literals import LiteralError, parse_duration
     from rebuno.policy.syntax.nodes import DEEPEST_TREE
     from rebuno.policy.syntax.parse import parse_bundle
+    from rebuno.policy.syntax.soft_roots import read_soft_roots
     from rebuno.policy.syntax.source import Source, read_source
     from rebuno.policy.syntax.tree import Op, Rule
     from rebuno.policy.syntax.yaml import read_yaml
@@ -171,6 +172,7 @@ _MODULES: Final = {
         "TYPE_WORDS",
     ),
     "syntax.link": ("link_bundle",),
+    "syntax.soft_roots": ("read_soft_roots",),
     "syntax.literals": (
         "LiteralError",
         "parse_duration",
@@ -321,6 +323,7 @@ __all__ = [
     "permissive_policy",
     "read_cases",
     "read_long_texts",
+    "read_soft_roots",
     "read_source",
     "read_submission",
     "read_tools",

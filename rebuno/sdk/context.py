@@ -28,7 +28,7 @@ from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
 from rebuno.model.definition import Definition
 from rebuno.sdk.arguments import all_detached
-from rebuno.sdk.calls import BodyScope, StepCall
+from rebuno.sdk.calls import BodyScope, StepCall, guarded
 from rebuno.sdk.transport import ServedTransport, Transport
 
 logger: Final = logging.getLogger("rebuno.agent")
@@ -394,12 +394,8 @@ class ExecutionContext:
             said["reason"] = "indeterminate"
         said |= {"message": recordable(text_of(error))}
         recorded = identity.canonical(said)
-        settled = await self._transport.fail(
-            step_id,
-            recorded,
-            raised=self._kept(target, step_id, error),
-            nothing_done=isinstance(error, NothingDone),
-        )
+        kept, clean = self._kept(target, step_id, error), isinstance(error, NothingDone)
+        settled = await self._transport.fail(step_id, recorded, raised=kept, nothing_done=clean)
         if settled is not None:
             return settled
         raise _failure(identity.parse(recorded), target, step_id) from error
@@ -464,7 +460,7 @@ class ExecutionContext:
     async def _in_thread(self, function: Callable[[], Any]) -> Any:
         # A plain function must not stop the loop. Contextvars are copied in, and do not come out.
         run = contextvars.copy_context().run
-        value = await self._loop.run_in_executor(self._executor, run, _guarded, function)
+        value = await self._loop.run_in_executor(self._executor, run, guarded, function)
         return await value if inspect.isawaitable(value) else value
 
 
@@ -479,14 +475,6 @@ def _recorded(value: Any) -> str:
         return identity.canonical(value, "result")
     except NotJSON as error:
         raise NotJSON(error.path, f"{error.why} (the body has run, its result is not kept)") from None
-
-
-def _guarded(function: Callable[[], Any]) -> Any:
-    try:
-        return function()
-    except StopIteration as error:
-        # asyncio cannot carry it out of a thread: an awaiting task would wait for ever.
-        raise RuntimeError("the function raised StopIteration") from error
 
 
 def _asked_to_stop() -> bool:

@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-from rebuno.policy import Diagnostic, Severity, Source, check_bundle, parse_bundle
-from rebuno.policy.syntax.soft_roots import read_soft_roots
+from rebuno.policy import Diagnostic, Severity, Source, check_bundle, parse_bundle, read_soft_roots
 from rebuno_cli.main import main
 
 ROOT: Final = Path(__file__).resolve().parents[2]

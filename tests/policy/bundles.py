@@ -65,7 +65,20 @@ arguments = st.one_of(
     values,
 )
 inputs = st.one_of(
-    st.sampled_from(["a, b; 50.", "Pay AB to “é”", "1,100 or -1", "x.y!", None, [], True, 50, *READABLE[:12]]),
+    st.sampled_from(
+        [
+            "a, b; 50.",
+            "Pay AB to “é”",
+            "1,100 or -1",
+            "x.y!",
+            "lunch today, or on May 5",
+            None,
+            [],
+            True,
+            50,
+            *READABLE[:12],
+        ]
+    ),
     st.fixed_dictionaries({}, optional={"q": values, "l": st.lists(scalars, max_size=3)}),
     values,
 )
@@ -74,6 +87,16 @@ inputs = st.one_of(
 told = st.sampled_from(KNOWABLE[:-1])
 row = st.fixed_dictionaries({"x": told}, optional={"l": st.lists(told, max_size=2), "a": told})
 results = st.one_of(row, st.lists(row, max_size=3), st.lists(told, max_size=3))
+
+
+definitions = st.sampled_from(
+    [
+        None,
+        {"server": "a", "name": "pay", "digest": "x.y"},
+        {"server": "b", "name": "a", "digest": "AB"},
+        {"server": "A", "name": "read"},
+    ]
+)
 
 
 @st.composite
@@ -87,7 +110,11 @@ def histories(draw: st.DrawFn) -> History:
         target = draw(st.sampled_from(["pay", "read"] if telling else TARGETS))
         args = draw(row if telling else arguments)
         result = draw(results if telling else values)
-        evidence.append(Evidence(seq, kind, target, args, result, approved=draw(st.integers(0, 2)) == 0))
+        approved, described = draw(st.integers(0, 2)) == 0, draw(definitions)
+        let_in = draw(st.sampled_from(["", "allowed", "approved"]))
+        evidence.append(
+            Evidence(seq, kind, target, args, result, approved=approved, definition=described, let_in=let_in)
+        )
     return History(evidence)
 
 
@@ -103,6 +130,8 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
         history=draw(st.one_of(st.none(), histories(), histories())),
         as_of=draw(st.one_of(st.none(), st.integers(0, 8))),
         parent=draw(st.sampled_from(["", "", "bot"])),
+        definition=draw(definitions),
+        input_at=draw(st.sampled_from([None, 1_736_553_600.0])),
     )
 
 
@@ -114,8 +143,8 @@ OF_EXECUTION: Final = (
 
 def again(given: Facts, **changes: Any) -> Facts:
     """The same submission with other fields, and a history that no policy has read."""
-    names = (*OF_EXECUTION, "args", "agent", "input", "history", "as_of", "now")
-    fields = {name: getattr(given, name) for name in names} | changes
+    kept = (*OF_EXECUTION, "args", "agent", "input", "history", "as_of", "now", "definition")
+    fields = {name: getattr(given, name) for name in kept} | changes
     if fields["history"] is not None:
         fields["history"] = History(fields["history"].evidence)
     return Facts(given.kind, given.target, fields.pop("args"), **fields)
@@ -153,6 +182,7 @@ def variants(given: Facts) -> Iterator[Facts]:
         for args in (rest, *({**rest, key: value} for value in POOL[turn % 2 :: 2])):
             changed = Facts(given.kind, given.target, args, agent=given.agent, input=given.input)
             changed.history, changed.as_of, changed.parent = given.history, given.as_of, given.parent
+            changed.definition = given.definition
             yield changed
 
 
@@ -172,7 +202,7 @@ GLOBS: Final = st.sampled_from(["*", "a*", "*b", "?", "[a-c]", "[!a]*", "A?", "a
 REGEXES: Final = st.sampled_from(["a.*", "[a-c]+", ".", "", "A|é", "(?s:.*)b", "\\d+"]).map(lambda text: f'r"{text}"')
 SINGLE: Final = st.sampled_from(
     ["args.a", "args.a", "args.b", "args.l", "args.o.x", "args.l[0]", "args.l[1]", 'args["odd key"]', "args.o",
-     "args.items", "target", "agent", "input.q", "input", "args.a.x"]
+     "args.items", "target", "agent", "input.q", "input", "args.a.x", "definition.server", "definition"]
 )  # fmt: skip
 MANY: Final = st.sampled_from(
     ["args.l[]", "args.a[]", "args.items[].x", "args.items[].l[]", "args.items[].l", "args.o.l[]", "input.l[]",
@@ -181,7 +211,7 @@ MANY: Final = st.sampled_from(
 IN_BLOCK: Final = st.sampled_from(["it", "it", "it", "it.x", "it[0]", "args.a", "args.b", "target"])
 IN_READ_BLOCK: Final = st.sampled_from(["it.x", "it[0]", "args.a", "args.b", "target"])
 IN_WHERE: Final = st.sampled_from(
-    ["item", "item.x", "item.a", "result", "args.x", "args.a", "item.l", "input", "agent"]
+    ["item", "item.x", "item.a", "result", "args.x", "args.a", "item.l", "input", "agent", "definition.name"]
 )
 TYPES: Final = ["string", "number", "integer", "boolean", "list", "object", "null"]
 
@@ -352,14 +382,28 @@ def prologues(draw: st.DrawFn, presence: bool = True) -> str:
     from_result = f"result of tool {tools} at {at}{draw(st.sampled_from(['', '', f' where ({where})']))}"
     approved = f"approved tool {tools} at a, l[], {draw(st.sampled_from(['a', 'domain of a', 'name of l[]']))}"
     source = draw(st.sampled_from(["input", "input.q", "input.l[]", "some", '["b", 2, "ana@corp.example", "/a/b"]']))
-    around = draw(st.sampled_from(["", "", 'workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n']))
+    who = draw(st.sampled_from(["", "allowed ", "approved "]))
+    grows = draw(
+        st.sampled_from(["item.x in paid", "any item.l[] in told", "item in paid ignoring case or item in told"])
+    )
+    grown = draw(
+        st.sampled_from(
+            [
+                f"{source} or {from_result} or {approved}",
+                f"asked or {from_result} or result of {who}tool {tools} words at {at}",
+                f"asked or paid or result of {who}tool {tools} at {at} where ({grows})",
+                f"result of tool {tools} words at [], * where ({grows}) or some",
+            ]
+        )
+    )
+    around = draw(st.sampled_from(["", "", 'workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n', 'zone "Europe/London"\n']))
     return f"""
 {around}let some = {draw(listed(words, 1))}
 let none = []
 let figures = {draw(listed(literals, 1))}
 known asked = {source}
 known paid = {from_result}
-known grown = {source} or {from_result} or {approved}
+known grown = {grown}
 known told = some or ["ab c", 1100] or {from_result}
 condition small = {draw(expressions(presence=presence, depth=1))}
 condition odd = {draw(st.sampled_from(["not small", "small", "(not (small or args.a == 1))"]))}

@@ -7,6 +7,7 @@ import pytest
 
 from rebuno.errors import ValidationError
 from rebuno.policy.check.bundle import check_bundle
+from rebuno.policy.compile import compile_policy
 from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.syntax.diagnostics import Code
@@ -198,6 +199,11 @@ def test_cases_and_submissions_say_who_began_it() -> None:
         read_submission({**asked, "parent": 5})
     assert_decision(policy_of(bundle), "allow", "pay", asked["args"], input=asked["input"])
     assert_decision(policy_of(bundle), "deny", "pay", asked["args"], input=asked["input"], parent="helper")
+    root: dict[str, Any] = {"parent": "helper", "root_input": "DE75, please"}
+    assert_decision(policy_of(bundle), "allow", "pay", asked["args"], input=asked["input"], **root)
+    said = policy_of(bundle.replace("= input", "= turns"))
+    assert_decision(said, "allow", "pay", asked["args"], turns=["DE75"])
+    assert_decision(said, "deny", "pay", asked["args"])
 
 
 def test_the_trace_says_why() -> None:
@@ -205,3 +211,26 @@ def test_the_trace_says_why() -> None:
     policy = policy_of("known k = input\nrule r { allow any step when args.v in k }")
     trace = explain_decision(policy, Facts("tool_call", "t", {"v": "DE75"}, input=INPUT, parent="helper"))
     assert "another execution passed on" in trace.rules[0].tests[0].why
+
+
+def test_a_ceiling_for_children_and_rights_of_their_own_can_both_be_had() -> None:
+    """An outer layer binds planner and builder; the builder's own bundle may give what the planner has not; and a rule
+    may ask whose child it is."""
+    outer = 'bundle outer\ndefault allow\nrule never { deny tool "write" when args.path contains "secret" }\n'
+    planner = 'bundle planner\ndefault deny\nrule read { allow tool "read" }\n'
+    builder = (
+        "bundle builder\ndefault deny\n"
+        'rule write { allow tool "write" when parent == "planner" }\n'
+        'rule alone { require approval for tool "write" when parent missing }\n'
+    )
+
+    def verdict(own: str, path: str, parent: str) -> str:
+        policy = compile_policy([Source(outer, "outer.rbp"), Source(own, "own.rbp")])
+        return policy.decide(Facts("tool_call", "write", {"path": path}, parent=parent)).verdict.value
+
+    assert verdict(planner, "a.py", "") == "deny"
+    assert verdict(builder, "a.py", "planner") == "allow"
+    assert verdict(builder, "a.py", "other") == "deny"
+    assert verdict(builder, "a.py", "") == "require_approval"
+    assert verdict(builder, "secret.py", "planner") == "deny"
+    assert verdict(planner, "secret.py", "") == "deny"

@@ -287,7 +287,7 @@ def test_explain_shows_the_steps_that_counted() -> None:
 
 IN_WHERE = st.sampled_from(
     ["args.x", "args.a", "args.l", "args", "result", "result.x", "result[0].x", "target", "agent", "input",
-     "this.args.a", "this.args.b", "this.args.l"]
+     "this.args.a", "this.args.b", "this.args.l", "definition.server", "definition"]
 )  # fmt: skip
 SUBJECTS = st.sampled_from(['tool "*"', 'tool "pay*"', 'tool "read", "pay"', "any step", 'tool some or local "*"'])
 
@@ -305,7 +305,16 @@ def pasts(draw: st.DrawFn) -> History:
             start = draw(st.sampled_from(open_steps))
             status = draw(st.sampled_from([RAN, RAN, FAILED, CANCELLED, DENIED, STARTED]))
             result = draw(made.results) if status is RAN else None
-            one = Evidence(seq, start.kind, start.target, start.args, result, status=status, step=start.step)
+            one = Evidence(
+                seq,
+                start.kind,
+                start.target,
+                start.args,
+                result,
+                status=status,
+                step=start.step,
+                definition=start.definition,
+            )
             if status is not STARTED:
                 open_steps.remove(start)
         else:
@@ -313,7 +322,9 @@ def pasts(draw: st.DrawFn) -> History:
             kind, target = draw(st.sampled_from([(TOOL, "pay"), (TOOL, "read"), ("local", "a")]))
             args, result = draw(made.row), draw(made.results)
             told = st.just(f"s{number}") if status is STARTED else st.just("")
-            one = Evidence(seq, kind, target, args, result, status=status, step=draw(told))
+            one = Evidence(
+                seq, kind, target, args, result, status=status, step=draw(told), definition=draw(made.definitions)
+            )
             if status is STARTED:
                 open_steps.append(one)
         evidence.append(one)

@@ -168,3 +168,25 @@ def test_explain_names_the_key(test: str, args: Any, words: str) -> None:
     policy = policy_of(f'default deny\nrule r {{ deny tool "t" when {test} because "x" }}\n')
     trace = explain_decision(policy, Facts(TOOL, "t", args))
     assert words in trace.rules[0].tests[0].why
+
+
+@pytest.mark.parametrize(
+    ("source", "value", "words"),
+    [
+        ("result of tool \"get\" at variants.*.id where (item.ok == true)", "95", ', at `variants["95"].id`'),
+        ("result of tool \"get\" at variants.*.id where (item.ok == true)", "96", "occurs in"),
+        ("result of tool \"get\" at variants.*.id", "96", ', at `variants["9\\"6"].id`'),
+        ("result of tool \"get\" at *.*.id", "95", ', at `["variants"]["95"].id`'),
+        ("result of tool \"get\" at key of variants.*", "ok", ', at `variants["95"]`'),
+        ("result of tool \"get\" at list[].*", 5, ', at `list[1]["n"]`'),
+        ("result of tool \"get\" at plain", "95", "gave to `result of tool"),
+    ],
+)  # fmt: skip
+def test_explain_names_the_key_of_a_known_value(source: str, value: Any, words: str) -> None:
+    """A value that a path with `.*` gave is told with its place."""
+    variants = {"95": {"id": "95", "ok": True}, '9"6': {"id": "96", "ok": False}}
+    result = {"variants": variants, "list": [{"n": 4}, {"n": 5}], "plain": "95"}
+    policy = policy_of(f'default deny\nknown k = {source}\nrule r {{ allow tool "t" when args.x in k }}\n')
+    history = History([Evidence(1, TOOL, "get", {}, result)])
+    trace = explain_decision(policy, Facts(TOOL, "t", {"x": value}, history=history))
+    assert words in trace.rules[0].tests[0].why

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rebuno.policy.explain.explain import explain_decision
-from rebuno.policy.matcher import tests
+from rebuno.policy.matcher import operands, tests
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.operands import through
 from rebuno.policy.values.json_values import Tri
@@ -242,10 +242,11 @@ def test_facets_of_arguments_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     reads = []
 
     def counted(chain: Any, values: list[Any], context: Any) -> list[Any]:
-        reads.append(values)
+        if chain:
+            reads.append(values)
         return through(chain, values, context)
 
-    monkeypatch.setattr(tests, "through", counted)
+    monkeypatch.setattr(operands, "through", counted)
     facts = Facts("tool_call", "t", {"u": "https://c.example", "l": ["x", "y"]})
     assert policy.decide(facts).rule_id == "c"
     assert reads == [["https://c.example"]]

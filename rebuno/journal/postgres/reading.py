@@ -16,6 +16,7 @@ from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import Workers
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
 from rebuno.journal.success_page import SuccessPage
+from rebuno.journal.words import RootRow, TurnRow
 
 T = TypeVar("T")
 Value = str | float | bytes | list[int] | None
@@ -122,6 +123,15 @@ class PostgresReading:
     async def removed(self, ref: str) -> list[Tombstone]:
         """What is left of the executions whose ids begin so, or that any agent had under this key, ten at most."""
         return await self._rows(rows.tombstone, "removed", ref=ref)
+
+    async def turns(self, execution_id: str) -> list[TurnRow]:
+        """What the user wrote into an execution after it began, in order."""
+        return await self._rows(rows.turn, "turns", execution_id, id=execution_id)
+
+    async def root(self, execution_id: str) -> RootRow | None:
+        """What the user wrote to the root of an execution that another one began, if that is recorded."""
+        found = await self._rows(rows.root, "root", execution_id, id=execution_id)
+        return found[0] if found else None
 
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources kept under a digest, or None."""

@@ -105,6 +105,23 @@ SET status = ?5, message = ?6, rule_id = ?7, digest = ?8, scope = ?9, decided_by
 WHERE execution_id = ?2 AND status = 'pending'
   AND substr(?19, 1, length(votes) - 1) = substr(votes, 1, length(votes) - 1)
 
+-- name: add-turn
+-- Adds what the user wrote, unless there is a turn of this number.
+INSERT INTO turns (execution_id, number, event_seq, said_at, said_by, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT DO NOTHING
+
+-- name: turns
+-- What the user wrote into an execution.
+SELECT execution_id, number, event_seq, said_at, said_by, text FROM turns WHERE execution_id = ?1 ORDER BY number
+
+-- name: add-root
+-- Keeps what the user wrote to the root of an execution.
+INSERT INTO roots (execution_id, root_id, input, turns, read_args) VALUES (?1, ?2, ?3, ?4, ?5)
+
+-- name: root
+-- What the user wrote to the root of an execution.
+SELECT execution_id, root_id, input, turns, read_args FROM roots WHERE execution_id = ?1
+
 -- name: set-status
 -- Changes an execution's state; `advance` has made sure that it has not ended.
 UPDATE executions
@@ -211,11 +228,6 @@ FROM steps WHERE step_id = ?1
 SELECT execution_id, event_seq, type, payload, occurred_at, hash
 FROM events WHERE execution_id = ?1 AND event_seq > ?2 ORDER BY event_seq LIMIT ?3
 
--- name: events-at
--- The events of an execution that have these numbers.
-SELECT execution_id, event_seq, type, payload, occurred_at, hash
-FROM events WHERE execution_id = ?1 AND event_seq IN (SELECT value FROM json_each(?2)) ORDER BY event_seq
-
 -- name: approval
 -- One approval.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
@@ -257,18 +269,6 @@ INSERT INTO bundle_sources (digest, position, path, text) VALUES (?1, ?2, ?3, ?4
 -- name: sources
 -- The files of a policy, in order.
 SELECT path, text FROM bundle_sources WHERE digest = ?1 ORDER BY position
-
--- name: add-definition
--- Keeps what a server says of a tool; a second time is no change.
-INSERT INTO definitions (digest, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING
-
--- name: definition
--- What a server says of a tool.
-SELECT digest, text FROM definitions WHERE digest = ?1
-
--- name: definitions
--- A page of what servers say of tools.
-SELECT digest, text FROM definitions WHERE digest > ?1 ORDER BY digest LIMIT ?2
 
 -- name: forget-places
 -- Frees the places of a limit that have left its window.

@@ -15,6 +15,7 @@ from rebuno.journal.sqlite.jobs import ReadJob
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.journal.sqlite.writer import Writer
 from rebuno.journal.success_page import SuccessPage
+from rebuno.journal.words import RootRow, TurnRow
 
 T = TypeVar("T")
 Value = str | float | bytes | None
@@ -120,6 +121,15 @@ class SQLiteReading:
     async def removed(self, ref: str) -> list[Tombstone]:
         """What is left of the executions whose ids begin so, or that any agent had under this key, ten at most."""
         return await self._rows(rows.tombstone, "removed", ref)
+
+    async def turns(self, execution_id: str) -> list[TurnRow]:
+        """What the user wrote into an execution after it began, in order."""
+        return await self._rows(rows.turn, "turns", execution_id)
+
+    async def root(self, execution_id: str) -> RootRow | None:
+        """What the user wrote to the root of an execution that another one began, if that is recorded."""
+        found = await self._rows(rows.root, "root", execution_id)
+        return found[0] if found else None
 
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources kept under a digest, or None."""

@@ -1,20 +1,24 @@
 """Keeps what servers say of their tools: the text of each definition once, before a step is recorded that names it."""
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from typing import Final
+from weakref import WeakSet
 
 from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Need
 from rebuno.model.definition import Definition
 
-# The digests whose texts this process has seen in a store.
-_saved: "WeakKeyDictionary[Store, set[str]]" = WeakKeyDictionary()
+# How many digests are remembered: an agent may send as many as it likes.
+_MOST: Final = 10_000
+# The stores in which this process has seen the text of a digest.
+_saved: dict[str, WeakSet[Store]] = {}
 
 
 def unsaved(attempt: Attempt, definition: Definition) -> "DefinitionNeeded | None":
     """A Need where the store may not have the text of a definition yet."""
-    if not definition.text or definition.digest in _saved.setdefault(attempt.store, set()):
+    stores = _saved.get(definition.digest)
+    if (stores is not None and attempt.store in stores) or not definition.text:
         return None
     return DefinitionNeeded(definition)
 
@@ -28,6 +32,8 @@ class DefinitionNeeded(Need):
     async def meet(self, attempt: Attempt) -> None:
         """Keeps it."""
         await attempt.store.save_definition(self.definition.digest, self.definition.text)
-        _saved.setdefault(attempt.store, set()).add(self.definition.digest)
+        if len(_saved) >= _MOST:
+            _saved.clear()
+        _saved.setdefault(self.definition.digest, WeakSet()).add(attempt.store)
         # INVARIANT: what was decided before an await is decided again, so that it rests on the end of the log.
         await attempt.current()

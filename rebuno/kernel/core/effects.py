@@ -77,6 +77,17 @@ class Need:
 
 
 @dataclass(slots=True)
+class PageNeeded(Need):
+    """Not enough of the log was read to say what it knows of a step."""
+
+    step_id: str
+
+    async def meet(self, attempt: "Attempt") -> None:
+        """Reads as many pages as that takes."""
+        await attempt.read(self.step_id)
+
+
+@dataclass(slots=True)
 class ExecutionChanges:
     """What is about to be written to one execution, gathered piece by piece."""
 

@@ -1,6 +1,6 @@
 """The events that the kernel writes, each payload in one place."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rebuno.journal.chain import quoted
@@ -152,8 +152,13 @@ def requested(question: ApprovalRow, panels: Sequence[Panel]) -> NewEvent:
     return approval("requested", question, **more)
 
 
-def created(new: ExecutionRow) -> NewEvent:
-    """`execution.created`: what an execution begins with."""
+def said(number: int, text: str, by: str) -> NewEvent:
+    """`execution.said`: what the user wrote into the run, the `number`-th time."""
+    return execution("said", number=number, hash=identity.args_hash(identity.canonical(text)), by=by)
+
+
+def created(new: ExecutionRow, origin: Mapping[str, object] | None = None) -> NewEvent:
+    """`execution.created`: what an execution begins with, and by `origin` where its input comes from."""
     more: dict[str, object] = {} if new.key is None else {"key": new.key}
     if new.spawned_execution_id:
         more["parent"] = new.spawned_execution_id
@@ -161,6 +166,7 @@ def created(new: ExecutionRow) -> NewEvent:
         more["pinned"] = True
     if new.deadline_at:
         more["deadline_at"] = rfc3339(new.deadline_at)
+    more |= origin or {}
     return execution(
         "created", agent_id=new.agent_id, digest=new.digest, input_hash=identity.args_hash(new.input), **more
     )

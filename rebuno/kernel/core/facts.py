@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rebuno.journal.records import ApprovalRow, StepRow
+from rebuno.kernel.core.background import NOTHING, Background
 from rebuno.model import identity
 from rebuno.model.decision import PERMISSIVE, Decision, Verdict
 from rebuno.model.step import StepStatus
@@ -137,18 +138,18 @@ def standing(policy: Policy, step: StepRow) -> Decision | None:
 
 
 def current_decision(
-    policy: Policy, step: StepRow, *, agent: str, input: object, past: History, parent: str
+    policy: Policy, step: StepRow, *, agent: str, input: object, past: History, background: Background
 ) -> Decision:
     """What today's bundle says about a recorded step: what was recorded, where that was this very bundle; else what it
     says about the facts of the step's first submission."""
     found = standing(policy, step)
-    return found or policy.decide(of_known(step, agent=agent, input=input, past=past, parent=parent))
+    return found or policy.decide(of_known(step, agent=agent, input=input, past=past, background=background))
 
 
-def of_known(step: StepRow, *, agent: str, input: object, past: History, parent: str = "") -> Facts:
-    """The facts of a recorded step: those of its first submission, whatever has happened since. `parent` is the
-    execution that began its own, empty where there is none. Its row holds what `step_facts` adds to it."""
-    return Facts(
+def of_known(step: StepRow, *, agent: str, input: object, past: History, background: Background = NOTHING) -> Facts:
+    """The facts of a recorded step: those of its first submission, whatever has happened since. Its
+    row holds what `step_facts` adds to it."""
+    facts = Facts(
         step.kind,
         step.target,
         identity.parse(step.args),
@@ -157,6 +158,6 @@ def of_known(step: StepRow, *, agent: str, input: object, past: History, parent:
         history=past,
         as_of=step.decided_seq,
         now=step.decided_at,
-        parent=parent,
         definition=definition(step),
     )
+    return background.tell(facts, step.decided_seq)

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rebuno.journal.records import StepRow
-from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
 from rebuno.policy import LONG_TEXT, Facts, History, Policy, doubt_of, reads_texts
+
+if TYPE_CHECKING:
+    from rebuno.kernel.core.attempt import Attempt
 
 T = TypeVar("T")
 
@@ -44,7 +46,7 @@ class Foreseen:
     args: Any
     doubt: str = ""
 
-    def holds(self, attempt: Attempt) -> bool:
+    def holds(self, attempt: "Attempt") -> bool:
         """Whether it rests on all that is known by now."""
         same = self.policy is attempt.policy and self.history is attempt.history
         return same and self.count == len(self.history.evidence)
@@ -68,7 +70,7 @@ class JudgementNeeded(Need):
 
     known: StepRow
 
-    async def meet(self, attempt: Attempt) -> None:
+    async def meet(self, attempt: "Attempt") -> None:
         """Decides, and keeps the decision for `judged`, `decision_on` and `layers_on`."""
         while attempt.deciding is not None:
             await asyncio.wait((attempt.deciding,))
@@ -86,16 +88,16 @@ class ForesightNeeded(Need):
 
     step: Identified
 
-    async def meet(self, attempt: Attempt) -> None:
+    async def meet(self, attempt: "Attempt") -> None:
         """Has it made beside the event loop."""
         self.step.foreseen = await foresee(attempt, self.step)
         # INVARIANT: what was decided before an await is decided again, so that it rests on the end of the log.
         await attempt.current()
 
 
-def is_heavy(attempt: Attempt, args: str) -> bool:
+def is_heavy(attempt: "Attempt", args: str) -> bool:
     """Whether a decision about these arguments (canonical JSON) may take long."""
-    if len(args) <= LONG and attempt.recorded.weight <= LONG_PAST:
+    if len(args) <= LONG and attempt.recorded.weight + attempt.background.weight <= LONG_PAST:
         return False
     return len(args) > LONG_FOR_ALL or reads_texts(attempt.policy)
 
@@ -107,7 +109,7 @@ async def read(text: str) -> Any:
     return await beside(partial(identity.parse, text), long=len(text) > identity.LARGE)
 
 
-def judged(attempt: Attempt, known: StepRow) -> Decision | JudgementNeeded | None:
+def judged(attempt: "Attempt", known: StepRow) -> Decision | JudgementNeeded | None:
     """What today's policy says of a recorded step, where another thread has decided it; a Need where it has to. None
     where the decision takes no time, or where the recorded one stands and nothing more is asked."""
     same = known.digest == attempt.policy.digest
@@ -123,13 +125,13 @@ def judged(attempt: Attempt, known: StepRow) -> Decision | JudgementNeeded | Non
     return JudgementNeeded(known)
 
 
-def decision_on(attempt: Attempt, known: StepRow) -> Decision:
+def decision_on(attempt: "Attempt", known: StepRow) -> Decision:
     """What today's policy says of a recorded step, whatever was recorded."""
     seen = _kept(attempt, known)
     return attempt.policy.decide(attempt.facts(known)) if seen is None else seen.decision
 
 
-def layers_on(attempt: Attempt, known: StepRow) -> tuple[Decision, ...]:
+def layers_on(attempt: "Attempt", known: StepRow) -> tuple[Decision, ...]:
     """What each layer of today's policy says of a recorded step."""
     seen = _kept(attempt, known)
     if seen is not None and seen.decision.verdict is Verdict.APPROVAL:
@@ -140,13 +142,13 @@ def layers_on(attempt: Attempt, known: StepRow) -> tuple[Decision, ...]:
     return tuple([layer.decide(looked_at) for layer in attempt.policy.layers])
 
 
-def _kept(attempt: Attempt, known: StepRow) -> Foreseen | None:
+def _kept(attempt: "Attempt", known: StepRow) -> Foreseen | None:
     seen = attempt.judged.get(known.step_id)
     same = seen is not None and seen.policy is attempt.policy and seen.history is attempt.history
     return seen if same else None
 
 
-def foreseen(attempt: Attempt, step: Identified) -> Decision | ForesightNeeded | None:
+def foreseen(attempt: "Attempt", step: Identified) -> Decision | ForesightNeeded | None:
     """The decision that was made beside the event loop, where it still holds. None where it takes no time to make."""
     if step.foreseen is not None and step.foreseen.holds(attempt):
         step.doubt = step.foreseen.doubt
@@ -156,7 +158,7 @@ def foreseen(attempt: Attempt, step: Identified) -> Decision | ForesightNeeded |
     return None
 
 
-async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:
+async def foresee(attempt: "Attempt", step: Identified) -> Foreseen | None:
     """Decides beside the event loop about a new step whose decision may take long; None where it takes no time.
 
     INVARIANT: what policies keep of a history is touched by one thread at a time. While `attempt.deciding` is set it is
@@ -183,8 +185,8 @@ def _foreseen(policy: Policy, facts: Facts, history: History, count: int) -> For
     return Foreseen(decision, layers, policy, history, count, facts.args, doubt)
 
 
-async def _decided_beside(attempt: Attempt, step_id: str, work: Callable[[], Foreseen], size: int) -> Foreseen:
-    long = max(size, attempt.recorded.weight) > LONG_FOR_ALL
+async def _decided_beside(attempt: "Attempt", step_id: str, work: Callable[[], Foreseen], size: int) -> Foreseen:
+    long = max(size, attempt.recorded.weight + attempt.background.weight) > LONG_FOR_ALL
     deciding = asyncio.get_running_loop().run_in_executor(_worker(long=long), work)
     attempt.deciding = deciding
     deciding.add_done_callback(partial(_decided, attempt))
@@ -194,7 +196,7 @@ async def _decided_beside(attempt: Attempt, step_id: str, work: Callable[[], For
     return seen
 
 
-def _decided(attempt: Attempt, deciding: asyncio.Future[Foreseen]) -> None:
+def _decided(attempt: "Attempt", deciding: asyncio.Future[Foreseen]) -> None:
     attempt.deciding = None
     if not deciding.cancelled():
         deciding.exception()

@@ -142,7 +142,8 @@ def _start_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decis
         (new_event.executing(row, decision, first=True),),
         (StepWrite(row, decided=0, started=0),),
         # A local body that may run again needs no record of its intent on the disk before it runs.
-        held=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE,
+        # What is written later would come after a turn that was not heard.
+        held=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE and not attempt.listens,
     )
     return Routed(Answer(AnswerKind.PROCEED, row.step_id, rule_id=decision.rule_id), effects)
 

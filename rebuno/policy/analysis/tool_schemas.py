@@ -95,6 +95,12 @@ def argument_schema(tool: ToolSchema, parts: Sequence[PathPart], *, apart: bool)
 
     A string names the first part that there is not, for all the schema says. None: nothing is known.
     """
+    found = schemas_at(tool, parts, apart=apart)
+    return _argument(found) if isinstance(found, list) else found
+
+
+def schemas_at(tool: ToolSchema, parts: Sequence[PathPart], *, apart: bool) -> list[dict[str, Any]] | str | None:
+    """The plain schemas of the values at a path, or what `argument_schema` says where there are none."""
     schemas = _variants([tool.schema], tool.schema)
     for part in parts:
         if schemas is None:
@@ -114,7 +120,16 @@ def argument_schema(tool: ToolSchema, parts: Sequence[PathPart], *, apart: bool)
         schemas = _variants(below, tool.schema)
     if schemas is not None and apart:
         schemas = _elements(schemas, tool.schema)
-    return _argument(schemas) if schemas else None
+    return schemas or None
+
+
+def formats_at(tool: ToolSchema, parts: Sequence[PathPart]) -> set[str]:
+    """The `format`s that a tool's schema gives the values at a path, and the elements of a list there."""
+    found: list[dict[str, Any]] = []
+    for apart in (False, True):
+        schemas = schemas_at(tool, parts, apart=apart)
+        found += schemas if isinstance(schemas, list) else []
+    return {schema["format"] for schema in found if isinstance(schema.get("format"), str)}
 
 
 def names_at(tool: ToolSchema, parts: Sequence[PathPart]) -> list[str]:

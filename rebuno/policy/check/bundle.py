@@ -1,6 +1,7 @@
 """Checks a bundle whose syntax is correct: errors, and warnings for its author."""
 
 from rebuno.policy.analysis.formulas import Formulas
+from rebuno.policy.check.accept import OF_BUNDLE, accepting
 from rebuno.policy.check.facets import check_directory
 from rebuno.policy.check.known import check_known, check_order
 from rebuno.policy.check.names import DefinedNames, check_ids
@@ -58,7 +59,7 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)
-    return ordered(report.findings)
+    return ordered(accepting(bundle, report.findings, OF_BUNDLE) if warn and bundle.whole else report.findings)
 
 
 def _check_context(bundle: s.Bundle, report: DiagnosticReport) -> PathContext:

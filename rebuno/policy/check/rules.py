@@ -104,12 +104,14 @@ def _approvers(name: s.Literal | s.Name, names: DefinedNames, report: Diagnostic
         values = (name,)
     else:
         found = names.find(name)
-        if found is None or (isinstance(found, s.Let) and isinstance(found.value, s.FileValue)):
-            return None  # reported elsewhere, or in a file that was not linked
+        if found is None:
+            return None
         if not isinstance(found, s.Let):
             message = f"`{name.text}` is {sort_of(found)}; `approvers` takes strings and lists of strings"
             report.error(Code.WRONG_SORT, message, name.span, "name a `let` list")
             return None
+        if isinstance(found.value, s.FileValue):
+            return None  # a file that was not linked
         values = found.value.items if isinstance(found.value, s.ListLiteral) else (found.value,)
     ids = set()
     for value in values:

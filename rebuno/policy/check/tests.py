@@ -23,7 +23,6 @@ class ExpressionScope:
     called: str
     roots: tuple[str, ...]
     free: bool  # named conditions and tests on history are allowed
-    knowns: bool  # `known` sets are allowed
     block: Block | None = None  # the `has (…)` around it
 
     def within_block(self, facet: Facet | None) -> "ExpressionScope":
@@ -32,21 +31,18 @@ class ExpressionScope:
         return replace(self, roots=roots, block=Block(facet))
 
 
-_FACTS: Final = ("args", "input", "target", "agent")
-IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True, knowns=True)
+_FACTS: Final = ("args", "input", "target", "agent", "definition")
+IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True)
 IN_KNOWN: Final = ExpressionScope(
-    "the `where` of a `known`", (*_FACTS, "turns", "parent", "item", "result"), free=False, knowns=True
+    "the `where` of a `known`", (*_FACTS, "turns", "parent", "item", "result"), free=False
 )
 IN_HISTORY: Final = ExpressionScope(
-    "the `where` of a test on history",
-    (*_FACTS, "turns", "parent", "result", "error", "this"),
-    free=False,
-    knowns=True,
+    "the `where` of a test on history", (*_FACTS, "turns", "parent", "result", "error", "this"), free=False
 )
 
-IN_JOIN: Final = ExpressionScope("the `where` of a joined step", (*IN_HISTORY.roots, "outer"), free=False, knowns=True)
-IN_SUM: Final = ExpressionScope("the `at` of a `sum`", ("args", "result"), free=False, knowns=False)
-OF_THIS: Final = ExpressionScope("what a `sum` adds of this step", ("args",), free=False, knowns=False)
+IN_JOIN: Final = ExpressionScope("the `where` of a joined step", (*IN_HISTORY.roots, "outer"), free=False)
+IN_SUM: Final = ExpressionScope("the `at` of a `sum`", ("args", "result"), free=False)
+OF_THIS: Final = ExpressionScope("what a `sum` adds of this step", ("args",), free=False)
 
 _HOME_OF: Final = {
     "it": "`it` is allowed inside `has (…)` only",
@@ -58,6 +54,7 @@ _HOME_OF: Final = {
 }
 _OF_OUTER: Final = ("args", "result", "target")
 _OF_ERROR: Final = ("type", "message", "nothing_done")
+_DEFINITION: Final = ("server", "name", "digest")
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
 _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
 _VALUE: Final = {"string": "a string", "number": "a number"}
@@ -235,6 +232,11 @@ class ExpressionChecker:
             self._report.error(Code.BAD_PATH, message, path.span, "write `outer.args` and what you need of it")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
+        elif root == "definition" and path.parts and not _names_one(path.parts, _DEFINITION):
+            word = path.parts[0].name if isinstance(path.parts[0], s.Key) and len(path.parts) == 1 else ""
+            help = did_you_mean(word, _DEFINITION) or f"write `definition.{_DEFINITION[0]}`"
+            message = f"`definition` has {_words(_DEFINITION)}, each a string"
+            self._report.error(Code.BAD_PATH, message, path.span, help)
 
     def _type(self, test: s.Test) -> None:
         if isinstance(test.right, s.Literal) and str(test.right.value) not in TYPE_WORDS:
@@ -249,7 +251,7 @@ class ExpressionChecker:
         if isinstance(right, s.Name):
             found = self._names.find(right, did_you_mean(right.text, place.roots))
             if isinstance(found, s.Known) and test.op in (Op.IN, Op.CONTAINS_ANY):
-                self._known(test.op, right, found, place)
+                self._known(test.op, right, found)
                 return
             if isinstance(found, s.Known | s.Condition):
                 self._sort(test, right, sort_of(found))
@@ -279,14 +281,11 @@ class ExpressionChecker:
             other = chain[0] if chain else inherited(right, place.block)
             check_sides(test, facet, other, self._report)
 
-    def _known(self, op: Op, name: s.Name, known: s.Known, place: ExpressionScope) -> None:
+    def _known(self, op: Op, name: s.Name, known: s.Known) -> None:
         unlisted = self._unlisted(known) if op is Op.CONTAINS_ANY else ""
         if unlisted:
             message = f"`{name.text}` includes {unlisted}, which `contains any` cannot search"
             self._report.error(Code.BAD_SOURCE, message, name.span, f"make a `known` without {unlisted}")
-        if not place.knowns:
-            message = f"a `known` is not allowed in {place.called}"
-            self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")
 
     def _unlisted(self, known: s.Known) -> str:
         # What of a `known`, or of one that it names as a source, gives values that cannot be listed.

@@ -1,12 +1,22 @@
 """Checks whether the tools, arguments and values in a bundle exist, by the schemas of the tools."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
-from rebuno.policy.analysis.tool_schemas import ArgumentSchema, ToolSchema, argument_schema, names_at, optional
+from rebuno.policy.analysis.tool_schemas import (
+    ArgumentSchema,
+    ToolSchema,
+    argument_schema,
+    formats_at,
+    names_at,
+    optional,
+)
+from rebuno.policy.check.accept import OF_TOOLS, accepting
 from rebuno.policy.check.evidence import SENDERS, results_in, warn_untied
 from rebuno.policy.check.rules import shown_path
+from rebuno.policy.check.weak_tests import check_formats
 from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
@@ -44,9 +54,15 @@ def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnosti
             asked = atoms(formulas.rule(statement))
             for atom in asked:
                 _test(atom, meant, report)
+            if statement.verdict == "allow":
+                check_formats(statement, formulas, partial(_formats, meant), report)
             if statement.verdict == "allow" and any(isinstance(c, s.When | s.Unless) for c in statement.clauses):
                 _open(statement, asked, meant, report)
-    return ordered(report.findings)
+    return ordered(accepting(bundle, report.findings, OF_TOOLS))
+
+
+def _formats(tools: Sequence[ToolSchema], path: s.Path) -> set[str]:
+    return {one for tool in tools for one in formats_at(tool, path.parts)} if path.root == "args" else set()
 
 
 def _subjects(statement: s.Statement) -> Iterator[s.Subject]:

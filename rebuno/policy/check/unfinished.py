@@ -8,8 +8,7 @@ from typing import Any, Final
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
-_HINT: Final = re.compile(r"\b(?:definition|never|limit|session)\b")
-_ROOTS: Final = ("definition",)
+_HINT: Final = re.compile(r"\b(?:never|limit|session)\b")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -36,8 +35,6 @@ def _unfinished(statements: tuple[s.Statement, ...]) -> Iterator[tuple[str, s.Sp
 
 def _name(node: Any) -> str | None:
     match node:
-        case s.Path(root=root) if root in _ROOTS:
-            return f"`{root}`"
         case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
             return "this limit"
         case s.BudgetClause(scope="session"):

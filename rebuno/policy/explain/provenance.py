@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rebuno.policy.explain.elements import places
 from rebuno.policy.explain.mentions import explain_mentions
 from rebuno.policy.explain.wording import one_line, short
 from rebuno.policy.facets.reading import Facet, PathContext, Reading
@@ -98,7 +99,7 @@ class KnownReader:
             if isinstance(source, tree.ResultSource | tree.ApprovedSource):
                 found, why = _given_by(filed, position, value, keys, fold)
             if found:
-                return True, f"which {why} {text}"
+                return True, f"which {why} {text}{self._place(source, keys, facts, fold)}"
             if found is None:
                 answer = None
                 doubts.append(f"which {why} {text}")
@@ -110,6 +111,30 @@ class KnownReader:
         if answer is None:
             return None, "; ".join(doubts)
         return False, f"which occurs in {self._nowhere(known)}"
+
+    def _place(self, source: tree.KnownSource, keys: Keys, facts: Facts, fold: bool) -> str:
+        # The place with its keys, if the path of the source has `.*`.
+        if not isinstance(source, tree.ResultSource | tree.ApprovedSource):
+            return ""
+        about = subject_patterns(source.subject, self._values)
+        where = source.where if isinstance(source, tree.ResultSource) else None
+        for given in facts.history.evidence if facts.history else ():
+            if facts.as_of is not None and given.seq >= facts.as_of:
+                break
+            counts = given.succeeded if isinstance(source, tree.ResultSource) else given.approved
+            if not counts or not matches_any(about, given.kind, given.target):
+                continue
+            root = given.result if isinstance(source, tree.ResultSource) else given.args
+            for at in source.ats:
+                chain = chain_of(at.facets)
+                for place, element, value in places(root, at.path.parts):
+                    item = SourceItem(given, facts)
+                    item.history, item.as_of = facts.history, facts.as_of
+                    item.look_at(element)
+                    found = [key for one in through(chain, [value], self._context) for key in index_keys(one, fold)]
+                    if any(key in found for key in keys) and (where is None or self._where(where, item)):
+                        return f", at `{place}`"
+        return ""
 
     def _nowhere(self, known: tree.Known) -> str:
         looked = [self._text(source) for source in self._sources(known)]

@@ -15,6 +15,9 @@ from rebuno.policy.values.word_edges import CLOSING, MAX_STOPS, OPENING, QUOTES,
 MAX_TEXT: Final = 100
 # More digits and separators are no amount.
 _LONGEST: Final = 40
+# Numbers beside a word or a currency in one text; those behind them are not read.
+MAX_AMOUNTS: Final = 10_000
+_SIGNS: Final = "$€£¥₹₩₽₺₪฿"
 
 _CODE: Final = (
     "(?:AED|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|IDR|ILS|INR|JPY|KRW|MXN|MYR|NOK|NZD|PHP|PLN|RON|SAR|SEK|SGD|THB"
@@ -46,6 +49,7 @@ _SIZE: Final = re.compile(
 _DASH: Final = r"(?:-|–|—|\u2212|~|\.\.+|…|/)"
 _TO: Final = r"(?:to|bis|till|until|through|thru)"
 _MONEY: Final = rf"(?:{_CODE}|{_SIGN}|{_NAME})"
+_ANY_MONEY: Final = re.compile(_MONEY)
 _RANGE_BEFORE: Final = re.compile(rf"[0-9]\s?(?:{_MONEY}\s?)?(?:{_DASH}|\s(?i:{_TO})\s)\s?(?:{_MONEY}\s?)?\Z")
 _AND_BEFORE: Final = re.compile(rf"(?i:\bbetween)\s[^.;\n]{{1,40}}\s(?i:and)\s(?:{_MONEY}\s?)?\Z")
 _BETWEEN: Final = re.compile(rf"(?i:\bbetween)\s(?:{_MONEY}\s?)?\Z")
@@ -73,7 +77,8 @@ def read(value: Any, _: PathContext) -> Any:
 
 
 def find(text: str, _: PathContext) -> Iterable[int | float | UncertainValue]:
-    """The amounts in a text, each once; those that the text may not mean are uncertain. Linear in the text."""
+    """The amounts in a text, each once; those that the text may not mean are uncertain. Linear in the text, of whose
+    numbers beside a word or a currency the first 10,000 are read."""
     if len(text) > MAX_SEARCHED_TEXT or not valid(text):
         return
     found: dict[Decimal, bool] = {}
@@ -87,9 +92,21 @@ def find(text: str, _: PathContext) -> Iterable[int | float | UncertainValue]:
 
 def _amounts(text: str) -> Iterator[tuple[Decimal, bool, int, int]]:
     """The amounts in a text: each number, whether it is sure, and where it begins and ends with its currency."""
+    if not _ANY_MONEY.search(text):
+        return
+    left = MAX_AMOUNTS
     for match in _NUMBER.finditer(text):
-        if match.end() - match.start() <= _LONGEST:
+        start, end = match.span()
+        if end - start <= _LONGEST and (_money(text[max(0, start - 4) : start]) or _money(text[end : end + 3])):
+            left -= 1
+            if left < 0:
+                return
             yield from _amount(text, match)
+
+
+def _money(beside: str) -> bool:
+    """Whether a currency may stand in these characters beside a number: a quick look before the exact one."""
+    return not beside.isspace() and any(one.isalpha() or one in _SIGNS for one in beside)
 
 
 def _amount(text: str, match: re.Match[str]) -> Iterator[tuple[Decimal, bool, int, int]]:

@@ -9,6 +9,7 @@ from unicodedata import category, normalize
 from rebuno.policy.facets.reading import Facet, PathContext, UncertainText, UncertainValue
 from rebuno.policy.values.invisible import IGNORABLE, without_unseen
 from rebuno.policy.values.json_values import UNREADABLE, shown, valid
+from rebuno.policy.values.readings import many_marks
 from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
 
 _ASCII: Final = re.compile(r"[A-Za-z0-9_]+")
@@ -38,15 +39,19 @@ def words_of(text: str) -> dict[str, bool]:
 
 def read(value: Any, _: PathContext) -> Any:
     """The words of a text; the empty set for a text without words. `UNREADABLE` for a value that is no text, for text
-    that is not valid Unicode, and beyond 1,048,576 characters."""
-    if type(value) is not str or len(value) > MAX_SEARCHED_TEXT or not valid(value):
+    that is not valid Unicode, beyond 1,048,576 characters, and for 64 marks on one letter."""
+    if type(value) is not str or not _readable(value):
         return UNREADABLE
     return [word if sure else UncertainText(word) for word, sure in words_of(value).items()]
 
 
+def _readable(text: str) -> bool:
+    return len(text) <= MAX_SEARCHED_TEXT and valid(text) and not many_marks(text)
+
+
 def find_words(text: str) -> Iterator[str | UncertainValue]:
     """The words of a text for a `known` set."""
-    if len(text) <= MAX_SEARCHED_TEXT and valid(text):
+    if _readable(text):
         for word, sure in words_of(text).items():
             yield word if sure else UncertainValue(word)
 
@@ -57,7 +62,7 @@ def word_literal(value: Any, _: PathContext) -> str:
     Raises:
         ValueError: the value is no text of exactly one word.
     """
-    words = words_of(value) if type(value) is str and valid(value) else {}
+    words = words_of(value) if type(value) is str and _readable(value) else {}
     if len(words) == 1 and all(words.values()):
         word = next(iter(words))
         if word == normalize("NFC", normalize("NFC", value).lower()):

@@ -42,11 +42,17 @@ class HistoryDependencies:
     """The subjects of all tests of a policy on history. A step that matches no subject never changes a decision, so the
     history may leave it out."""
 
-    __slots__ = ("_known", "_subjects", "needed")
+    __slots__ = ("_known", "_subjects", "needed", "origin", "turns", "zone")
 
     def __init__(self, policy: Policy) -> None:
         self._subjects = _patterns(policy)
         self.needed = step_facts_needed(policy)
+        asked = _words(policy)
+        # Whether a rule may ask for what the user wrote later, for who began the execution, and for when its texts were
+        # written.
+        self.turns = "turns" in asked
+        self.origin = not asked.isdisjoint(("parent", "input", "turns"))
+        self.zone = "zone" in asked
         self._known: dict[tuple[str, str], bool] = {}
 
     def __bool__(self) -> bool:
@@ -75,6 +81,20 @@ def _patterns(policy: Policy) -> list[SubjectPattern]:
             for subject in subjects:
                 found += subject_patterns(subject, values)
     return found
+
+
+@lru_cache(maxsize=16)
+def _words(policy: Policy) -> frozenset[str]:
+    # The roots `turns` and `parent` where a path begins at them, the roots of sources, and `zone` if there is one.
+    found: set[str] = set()
+    for node in (node for bundle in policy.bundles for node in _nodes(bundle.statements)):
+        if isinstance(node, tree.Path) and node.root in ("turns", "parent"):
+            found.add(node.root)
+        elif isinstance(node, tree.InputSource):
+            found.add(node.path.root)
+        elif isinstance(node, tree.Zone):
+            found.add("zone")
+    return frozenset(found)
 
 
 @lru_cache(maxsize=16)

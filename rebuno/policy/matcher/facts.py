@@ -217,3 +217,4 @@ class Facts:
         self.root_turns = facts.root_turns
         self.root_turn_times = facts.root_turn_times
         self.read_args = facts.read_args
+        self.workdir = facts.workdir

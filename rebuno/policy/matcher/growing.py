@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
 
 from rebuno.policy.facets.reading import Facet
 from rebuno.policy.matcher.facts import Evidence, Facts, History
@@ -22,21 +23,23 @@ _MOST_MOMENTS: Final = 4
 
 
 class Waiting:
-    """Items that wait for a set to grow, by the place of what they wait for. An item is its position in a `Moment`."""
+    """Items that wait for a set to grow, by the place of what they wait for. An item is its position in a
+    `GivenForTurns`; one that no history keeps any more is forgotten."""
 
-    __slots__ = ("_by_place",)
+    __slots__ = ("_by_moment",)
 
     def __init__(self) -> None:
-        self._by_place: dict[Any, dict[tuple[Moment, int], None]] = {}
+        self._by_moment: WeakKeyDictionary[GivenForTurns, dict[Any, list[int]]] = WeakKeyDictionary()
 
-    def wait(self, place: Any, moment: "Moment", position: int) -> None:
+    def wait(self, place: Any, moment: "GivenForTurns", position: int) -> None:
         """Makes an item wait for what is filed at a place."""
-        self._by_place.setdefault(place, {})[moment, position] = None
+        self._by_moment.setdefault(moment, {}).setdefault(place, []).append(position)
 
     def arrived(self, place: Any, seq: int) -> None:
         """Wakes the items that wait at a place: the event `seq` filed something there."""
-        for moment, position in self._by_place.pop(place, ()):
-            moment.wake(position, seq)
+        for moment, places in list(self._by_moment.items()):
+            for position in dict.fromkeys(places.pop(place, ())):
+                moment.wake(position, seq)
 
 
 class AskedSet(Protocol):
@@ -133,16 +136,16 @@ class _Items:
 Given = tuple[Any, bool, Facet | None, int]
 
 
-class Moment:
+class GivenForTurns:
     """What one history gave to a set for one list of turns, oldest first. `full_at` is the event at which the bound is
     reached: no value is known from it on."""
 
     __slots__ = (
-        "_asked", "_base", "_kept", "_looked", "_read", "_restless", "_states", "_woken", "full_at", "given", "indexes",
-        "instant", "same", "turns",
+        "__weakref__", "_asked", "_base", "_kept", "_looked", "_read", "_restless", "_states", "_woken", "full_at",
+        "given", "indexes", "instant", "same", "turns",
     )  # fmt: skip
 
-    def __init__(self, facts: Facts, kept: _Items, base: "Moment | None", states: list[object]) -> None:
+    def __init__(self, facts: Facts, kept: _Items, base: "GivenForTurns | None", states: list[object]) -> None:
         self.same = _said(facts)
         self.turns = facts.turns
         self.given: list[Given] = []
@@ -269,22 +272,22 @@ class GrowingItems:
         self.asked = tuple(asked)
         self._item_facts = item_facts
 
-    def moment(self, facts: Facts, history: History) -> Moment:
+    def moment(self, facts: Facts, history: History) -> GivenForTurns:
         """What the history gave up to its end, for the turns of these facts."""
         generation = _generation(facts, history)
         latest = history.indexes.get((self, "latest"))
         if latest is not None and latest[0] == generation:
-            moment: Moment = latest[1]
+            moment: GivenForTurns = latest[1]
             return moment
         states = [known.grow(facts, history) for known in self.asked]
         kept = self._items(history)
-        moments: list[Moment] = history.indexes.setdefault((self, "moments"), [])
+        moments: list[GivenForTurns] = history.indexes.setdefault((self, "moments"), [])
         found = next((one for one in moments if _equal(one, facts)), None)
         if found is not None and not found.is_of(states):
             moments.remove(found)
             found = None
         if found is None:
-            found = Moment(facts, kept, _base(moments, facts), states)
+            found = GivenForTurns(facts, kept, _base(moments, facts), states)
             del moments[_MOST_MOMENTS - 1 :]
             moments.insert(0, found)
         found.read(facts, self._item_facts)
@@ -340,11 +343,11 @@ def _generation(facts: Facts, history: History) -> int:
     return number
 
 
-def _equal(one: Moment, facts: Facts) -> bool:
+def _equal(one: GivenForTurns, facts: Facts) -> bool:
     return (one.turns is facts.turns or one.turns == facts.turns) and _same(one.same, _said(facts))
 
 
-def _base(moments: Sequence[Moment], facts: Facts) -> Moment | None:
+def _base(moments: Sequence[GivenForTurns], facts: Facts) -> GivenForTurns | None:
     # The moment with the most of these turns.
     turns, said = facts.turns or [], _said(facts)
     fitting = [one for one in moments if _same(one.same, said) and turns[: len(one.turns or [])] == (one.turns or [])]

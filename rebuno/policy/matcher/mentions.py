@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rebuno.policy.facets.reading import Facet, Reading
 from rebuno.policy.matcher.facts import Evidence, Facts
-from rebuno.policy.matcher.growing import GrowingItems, Moment
+from rebuno.policy.matcher.growing import GivenForTurns, GrowingItems
 from rebuno.policy.values.json_values import Tri, is_number, valid
 from rebuno.policy.values.readings import readings
 from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT, found_numbers, occurs, pieces
@@ -215,7 +215,7 @@ class Mentions:
             return index.find(text, before)
         return index.find(text, closed) or None
 
-    def _of_items(self, moment: Moment, facts: Facts) -> _MentionIndex:
+    def _of_items(self, moment: GivenForTurns, facts: Facts) -> _MentionIndex:
         index: _MentionIndex | None = moment.indexes.get(self)
         if index is None:
             index = moment.indexes[self] = self._of_lists(facts)

@@ -11,7 +11,7 @@ from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent
 
 # Roots of the paths in a `where` whose values change with every step.
-OF_THE_STEP: Final = frozenset({"args", "result", "target", "error", "it"})
+OF_THE_STEP: Final = frozenset({"args", "result", "target", "definition", "error", "it"})
 
 # Roots of the paths in a `where` whose values change from one submission, or from one enclosing step, to the next.
 _CHANGING: Final = frozenset({"this", "outer", "turns"})
@@ -23,9 +23,9 @@ _OF_THE_KERNEL: Final = re.compile(
 
 
 class PastStep(Facts):
-    """The facts for the `where` of a test on history: `args`, `result`, `error` and target of an earlier step, and
-    `this`, the submission. In the `where` of a joined step, `outer` is the step of the enclosing test. All other facts
-    are those of the submission."""
+    """The facts for the `where` of a test on history: `args`, `result`, `error`, target and definition of an earlier
+    step, and `this`, the submission. In the `where` of a joined step, `outer` is the step of the enclosing test. All
+    other facts are those of the submission."""
 
     __slots__ = ("error", "outer", "result", "this")
 
@@ -47,7 +47,7 @@ class PastStep(Facts):
     def look_at(self, step: Evidence) -> None:
         """Makes `step` the current step. A step without a result may have had any effect: tests of its result are
         maybe."""
-        self.kind, self.target, self.args = step.kind, step.target, step.args
+        self.kind, self.target, self.args, self.definition = step.kind, step.target, step.args, step.definition
         self.result = step.result if step.succeeded else UNREADABLE
         self.error = MISSING if step.succeeded else error_of(step)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rebuno.policy.facets.reading import Facet, PathContext, Reading, UncertainValue, reader_failed
 from rebuno.policy.matcher.facts import Evidence, Facts
-from rebuno.policy.matcher.growing import Moment
+from rebuno.policy.matcher.growing import GivenForTurns
 from rebuno.policy.matcher.index import SubjectPattern, matches_any
 from rebuno.policy.matcher.operands import through
 from rebuno.policy.matcher.paths import Parts, many, one, split_at_last
@@ -28,17 +28,19 @@ Keys = Sequence[tuple[Any, bool]]
 
 
 class SourceItem(Facts):
-    """The facts for the `where` of a source: `kind`, `target`, `args` and `result` of an earlier step, and the `item`
-    on the path. `agent` and `input` are those of the execution. Each step has its own count of element tests. If the
-    `where` asks what grows, `moment` and `position` name the item, and it has a count of its own."""
+    """The facts for the `where` of a source: `kind`, `target`, `args`, `result` and `definition` of an earlier step,
+    and the `item` on the path. `agent` and `input` are those of the execution. Each step has its own count of element
+    tests. If the `where` asks what grows, `moment` and `position` name the item, and it has a count of its own."""
 
     __slots__ = ("item", "moment", "position", "result")
 
-    moment: Moment
+    moment: GivenForTurns
     position: int
 
     def __init__(self, step: Evidence, facts: Facts) -> None:
-        super().__init__(step.kind, step.target, step.args, agent=facts.agent, input=facts.input)
+        super().__init__(
+            step.kind, step.target, step.args, agent=facts.agent, input=facts.input, definition=step.definition
+        )
         self.take_execution(facts)
         self.result = step.result
         self.item: Any = step.result

@@ -13,7 +13,6 @@ from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.diagnostics import Diagnostic
 from rebuno.policy.testing.coverage import Coverage, CoverageTally
-from rebuno.policy.values.json_values import MISSING
 
 # The states of a step that has started. A case cannot express a denial after the start.
 RAN: Final = frozenset({StepStatus.EXECUTING, StepStatus.SUCCEEDED, StepStatus.FAILED, StepStatus.CANCELLED})
@@ -108,7 +107,7 @@ class CaseSubmission:
 
     `at` is the time of the submission in seconds since 1970, None if unknown. `parent` is the agent whose execution
     began this one; it is empty if a client began it. `turns` are what the user wrote into the run, `root_input` is the
-    input of the execution at the root of a delegation (MISSING: not said), `definition` is `{"server", "name",
+    input of the execution at the root of a delegation (None: not said), `definition` is `{"server", "name",
     "digest"}` of the tool (None: it has none), `workdir` the folder of the session (empty: none).
     """
 
@@ -121,7 +120,7 @@ class CaseSubmission:
     at: float | None = None
     parent: str = ""
     turns: tuple[Turn, ...] = ()
-    root_input: Any = MISSING
+    root_input: Any = None
     definition: dict[str, str] | None = None
     workdir: str = ""
 
@@ -145,7 +144,7 @@ class CaseSubmission:
             parent=self.parent,
             turns=[turn.text for turn in self.turns] or None,
             turn_times=[turn.at for turn in self.turns],
-            root_input=None if self.root_input is MISSING else self.root_input,
+            root_input=self.root_input,
             definition=self.definition,
             workdir=self.workdir,
         )
@@ -159,7 +158,7 @@ class CaseSubmission:
             out["parent"] = self.parent
         if self.turns:
             out["turns"] = [turn.to_json() for turn in self.turns]
-        if self.root_input is not MISSING:
+        if self.root_input is not None:
             out["root_input"] = self.root_input
         if self.definition is not None:
             out["definition"] = self.definition

@@ -13,7 +13,6 @@ from rebuno.policy.syntax.source import NO_SPAN, Source
 from rebuno.policy.syntax.tree import Span
 from rebuno.policy.syntax.yaml import CODE, YamlNode, node_of, read_yaml
 from rebuno.policy.testing.cases import Case, CaseFile, CaseSubmission, EarlierStep, Turn
-from rebuno.policy.values.json_values import MISSING
 
 CASE_KINDS: Final = {"tool": Kind.TOOL, "llm": Kind.LLM, **{kind.value: kind for kind in Kind}}
 CASE_VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
@@ -150,7 +149,7 @@ class _CaseReader:
             self.time(fields) if "at" in fields else at,
             self.text(fields, "parent"),
             tuple(turn for node in self.list(fields, "turns") if (turn := self.turn(node)) is not None),
-            self.plain(fields, "root_input", MISSING),
+            self.plain(fields, "root_input"),
             self.texts(fields, "definition", "a definition", _DEFINITION),
             self.workdir(fields),
         )

@@ -65,6 +65,12 @@ class CreateExecution(Body):
     on_behalf_of: str | None = None
 
 
+class SayTurn(Body):
+    """What the user wrote into a run after it began: a text of at most 65,536 bytes."""
+
+    text: str
+
+
 class Fork(Body):
     """From which event on, in which session, and under which bundle of its own, or (`keep_policy`) the one that the
     source began under. It is cancelled after so many seconds."""
@@ -183,10 +189,11 @@ class Resolution(Body):
 
 
 class CreateKey(Body):
-    """A key with the scopes that it has."""
+    """A key with the scopes that it has. One that is bound to agents reaches their executions and questions only."""
 
     name: str = Field(min_length=1, max_length=256)
     scopes: list[str] = Field(min_length=1, max_length=32)
+    agents: list[Name] | None = Field(default=None, max_length=32)
 
 
 class Query(BaseModel):

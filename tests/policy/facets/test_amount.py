@@ -110,6 +110,13 @@ def test_amounts_in_a_text(text: str, found: list[Any]) -> None:
     assert list(FACET.find(text, NOWHERE) if FACET.find else ()) == found
 
 
+def test_very_many_numbers() -> None:
+    """What stands behind the first ten thousand is not read."""
+    assert FACET.find is not None
+    few = "x 1 apple " * (amount.MAX_AMOUNTS - 1) + "7 EUR 8 EUR"
+    assert list(FACET.find(few, NOWHERE)) == [UncertainValue(7)]
+
+
 @pytest.mark.parametrize(
     ("value", "gives"),
     [
