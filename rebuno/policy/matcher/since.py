@@ -53,7 +53,7 @@ class SinceBounds:
         return None
 
 
-class Since(Protocol):
+class SinceSearch(Protocol):
     """Finds where the time since a step begins."""
 
     def bounds(self, facts: Facts) -> SinceBounds | None:
