@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         backtest_against_record,
     )
     from rebuno.policy.testing.cases import Case, CaseReport, CaseResult, CaseSubmission, run_cases
+    from rebuno.policy.testing.claims import Claim, ClaimResult, Violation
     from rebuno.policy.testing.coverage import Coverage, CoveredTest
     from rebuno.policy.testing.discovery import CASES_SUFFIX, find_bundles
     from rebuno.policy.testing.reader import CASE_VERDICTS, parse_cases, read_cases, read_submission
@@ -190,6 +191,11 @@ _MODULES: Final = {
         "CaseSubmission",
         "run_cases",
     ),
+    "testing.claims": (
+        "Claim",
+        "ClaimResult",
+        "Violation",
+    ),
     "testing.coverage": (
         "Coverage",
         "CoveredTest",
@@ -256,6 +262,8 @@ __all__ = [
     "CaseReport",
     "CaseResult",
     "CaseSubmission",
+    "Claim",
+    "ClaimResult",
     "Coverage",
     "CoveredTest",
     "Diagnostic",
@@ -281,6 +289,7 @@ __all__ = [
     "Trace",
     "TraceAnswer",
     "TraceNode",
+    "Violation",
     "backtest_against_policy",
     "backtest_against_record",
     "check_bundle",

@@ -5,7 +5,7 @@ from rebuno.policy.check.facets import check_directory
 from rebuno.policy.check.known import check_known
 from rebuno.policy.check.names import DefinedNames, check_ids
 from rebuno.policy.check.reach import check_reach
-from rebuno.policy.check.rules import check_rule
+from rebuno.policy.check.rules import check_claim, check_rule
 from rebuno.policy.check.size import check_size
 from rebuno.policy.check.sound import sound
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker
@@ -45,7 +45,9 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
                 check_rule(statement, names, tests, report)
             case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home() | s.Zone():
                 pass
-            case s.NamedLimit() | s.Never():
+            case s.Never():
+                check_claim(statement, names, tests, report)
+            case s.NamedLimit():
                 pass
     order = names.circles()
     check_size(_sound(bundle, report), order, report)

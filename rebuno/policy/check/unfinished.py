@@ -9,7 +9,7 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
 _HINT: Final = re.compile(
-    r"\b(?:turns|parent|definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone|never"
+    r"\b(?:turns|parent|definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone"
     r'|limit|session|approvers)\b|\*|f"'
 )
 _ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
@@ -66,6 +66,4 @@ def _name(node: Any) -> str | None:
             return "`zone`"
         case s.NamedLimit():
             return "a named limit"
-        case s.Never():
-            return "`never`"
     return None

@@ -55,6 +55,8 @@ def _subjects(statements: Any) -> Iterator[tree.Subject]:
         node = stack.pop()
         if isinstance(node, tuple):
             stack.extend(node)
+        elif isinstance(node, tree.Never):
+            continue  # a claim decides nothing, so no run has to remember anything for it
         elif is_dataclass(node):
             if isinstance(node, tree.After | tree.Count | tree.ResultSource | tree.ApprovedSource):
                 yield node.subject

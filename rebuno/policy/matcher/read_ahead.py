@@ -65,13 +65,15 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def facets_in(bundles: Iterable[tree.Bundle]) -> set[str]:
-    """The names of the facets that these trees use."""
+    """The names of the facets that decisions of these trees use. A claim decides nothing."""
     used: set[str] = set()
     stack: list[Any] = [bundle.statements for bundle in bundles]
     while stack:
         node = stack.pop()
         if isinstance(node, tuple):
             stack.extend(node)
+        elif isinstance(node, tree.Never):
+            continue
         elif is_dataclass(node):
             if isinstance(node, tree.Operand | tree.At):
                 used.update(name.text for name in node.facets)
