@@ -17,6 +17,7 @@ _NOUNS: Final = {
         {
             "check": "check:check",
             "test": "test:run",
+            "prove": "prove:prove",
             "diff": "diff:diff",
             "explain": "explain:explain",
             "fmt": "fmt:fmt",

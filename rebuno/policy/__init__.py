@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from rebuno.policy.matcher.read_ahead import LONG_TEXT, MAX_TEXTS_AHEAD, read_long_texts, reads_texts, text_readers
     from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
     from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
+    from rebuno.policy.proving.compare import AllowedMore, Difference, compare_allowed
+    from rebuno.policy.proving.prove import ProofReport, ProofResult, prove_claims
+    from rebuno.policy.proving.solving import Proof
     from rebuno.policy.restore import restore_policy, texts_make_policy
     from rebuno.policy.syntax import tree
     from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
@@ -141,6 +144,17 @@ _MODULES: Final = {
         "parse_schedule",
     ),
     "matcher.tests": ("MAX_ELEMENT_TESTS",),
+    "proving.compare": (
+        "AllowedMore",
+        "Difference",
+        "compare_allowed",
+    ),
+    "proving.prove": (
+        "ProofReport",
+        "ProofResult",
+        "prove_claims",
+    ),
+    "proving.solving": ("Proof",),
     "restore": (
         "restore_policy",
         "texts_make_policy",
@@ -253,6 +267,7 @@ __all__ = [
     "TYPE_WORDS",
     "UNREADABLE",
     "WEEKDAYS",
+    "AllowedMore",
     "Backtest",
     "BacktestExample",
     "BacktestGroup",
@@ -267,6 +282,7 @@ __all__ = [
     "Coverage",
     "CoveredTest",
     "Diagnostic",
+    "Difference",
     "Evidence",
     "Facet",
     "Facts",
@@ -276,6 +292,9 @@ __all__ = [
     "Op",
     "PathContext",
     "Policy",
+    "Proof",
+    "ProofReport",
+    "ProofResult",
     "Reading",
     "RecordedStep",
     "Rule",
@@ -294,6 +313,7 @@ __all__ = [
     "backtest_against_record",
     "check_bundle",
     "check_suite",
+    "compare_allowed",
     "compile_bundle",
     "compile_policy",
     "compile_text",
@@ -313,6 +333,7 @@ __all__ = [
     "parse_duration",
     "parse_schedule",
     "permissive_policy",
+    "prove_claims",
     "read_cases",
     "read_long_texts",
     "read_source",

@@ -202,12 +202,14 @@ class Model:
         chain = tuple(reversed(look.chain))
         if op is Op.GIVEN and every is None:
             return self._given(test.operand, chain, flipped, it)
+        ask: Ask
         if test.block is not None:
             inner, inside = test.block, Block(look.facet)
 
-            def ask(value: Value) -> Answer:
+            def ask_block(value: Value) -> Answer:
                 return self.expr(inner, flipped, inside, value)
 
+            ask = ask_block
             by = inside.facet.name if inside.facet else ""
             what = f"has {flipped} {by} {self.definitions.places} {self.definitions.key(inner)}"
         else:

@@ -2,17 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
 from typing import Any, Final
 
-import z3
-
 from rebuno.model.dataclass import dataclass
+from rebuno.policy.matcher.build import names_of
 from rebuno.policy.matcher.index import KINDS
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.proving.decisions import LayerModel, Target, combined, patterns
 from rebuno.policy.proving.model import Step
-from rebuno.policy.proving.values import ABSENT, Sort, readable
+from rebuno.policy.proving.solving import Outcome, Proof, solve
+from rebuno.policy.proving.values import readable
 from rebuno.policy.proving.witness import Witness
 from rebuno.policy.syntax import tree
 from rebuno.policy.testing.cases import CaseSubmission
@@ -23,19 +22,9 @@ from rebuno.policy.values.globs import glob
 # Seconds for one claim.
 SECONDS: Final = 30.0
 # Steps that are tried before the solver is asked.
-_MOST_TRIES: Final = 10_000
+_MOST_TRIES: Final = 4_000
 # Targets of a claim that are asked about one by one.
 _MOST_TARGETS: Final = 40
-# Solutions of the model that are tried as steps.
-_MOST_WITNESSES: Final = 8
-
-
-class Proof(StrEnum):
-    """What became of a claim."""
-
-    PROVED = "proved"
-    REFUTED = "refuted"
-    NOT_SHOWN = "not shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +93,7 @@ def prove_claims(
     return ProofReport(tuple(results), time.monotonic() - began)
 
 
-_Outcome = tuple[Proof, Violation | None, str]
-
-
-def _prove(policy: Policy, claim: CompiledClaim, cases: Sequence[CaseSubmission], until: float) -> _Outcome:
+def _prove(policy: Policy, claim: CompiledClaim, cases: Sequence[CaseSubmission], until: float) -> Outcome:
     open_reason = ""
     for known in _targets(policy, claim.tree):
         proof, found, reason = _of_target(policy, claim, known, cases, until)
@@ -120,7 +106,7 @@ def _prove(policy: Policy, claim: CompiledClaim, cases: Sequence[CaseSubmission]
 
 def _targets(policy: Policy, claim: tree.Never) -> Iterable[tuple[str, str] | None]:
     """The steps that a claim is about, one by one if it names them; None for any."""
-    lists = _lists(policy)
+    lists = names_of(policy.bundles[-1]).values
     named = [(KINDS[group.kind], text) for group in claim.subject.groups for text in patterns(group, lists)]
     texts = [(kind, glob(text).literal) for kind, text in named]
     if not named or len(named) > _MOST_TARGETS:
@@ -129,15 +115,9 @@ def _targets(policy: Policy, claim: tree.Never) -> Iterable[tuple[str, str] | No
     return found if len(found) == len(named) else [None]
 
 
-def _lists(policy: Policy) -> Any:
-    from rebuno.policy.matcher.build import names_of
-
-    return names_of(policy.bundles[-1]).values
-
-
 def _of_target(
     policy: Policy, claim: CompiledClaim, known: tuple[str, str] | None, cases: Sequence[CaseSubmission], until: float
-) -> _Outcome:
+) -> Outcome:
     step = Step()
     target = Target(step, known)
     layers = [LayerModel(step, bundle, target) for bundle in policy.bundles]
@@ -148,53 +128,9 @@ def _of_target(
         asked.append(answer.possible if claim.tree.verdict == "allow" else answer.yes)
     step.settle()
     witness = Witness(step, target, layers)
-    return solve(step, asked, until, lambda model: _replayed(policy, claim, witness.steps(model, cases)))
 
+    def replay(model: Any) -> Violation | None:
+        found = (violation(policy, claim, submission) for submission in witness.steps(model, cases))
+        return next((one for one in found if one is not None), None)
 
-def _replayed(policy: Policy, claim: CompiledClaim, steps: Iterable[CaseSubmission]) -> Violation | None:
-    for submission in steps:
-        found = violation(policy, claim, submission)
-        if found is not None:
-            return found
-    return None
-
-
-def solve(step: Step, asked: Sequence[Any], until: float, replay: Callable[[Any], Violation | None]) -> _Outcome:
-    """Whether the model has a step of which all this holds; `replay` makes real steps of a solution and says which of
-    them is one."""
-    solver = z3.Solver()
-    solver.add(*step.rules, *asked)
-    for number in range(_MOST_WITNESSES):
-        left = until - time.monotonic()
-        if left <= 0:
-            return Proof.NOT_SHOWN, None, "there was no time left"
-        solver.set("timeout", max(1, int(left * 1000)))
-        answer = solver.check()
-        if answer == z3.unsat and number == 0:
-            return Proof.PROVED, None, ""
-        if answer != z3.sat:
-            reason = "the solver gave up" if number == 0 else _NO_STEP
-            return Proof.NOT_SHOWN, None, reason
-        model = solver.model()
-        found = replay(model)
-        if found is not None:
-            return Proof.REFUTED, found, ""
-        solver.add(_another(step, model))
-    return Proof.NOT_SHOWN, None, _NO_STEP
-
-
-_NO_STEP: Final = "a step may break it as far as the model can tell, and none was found that does"
-
-
-def _another(step: Step, model: Any) -> Any:
-    """A formula: not the same sorts and answers as in this solution."""
-    same = (
-        [value.sort == model.eval(value.sort) for value in step.roots["args"].keys.values()]
-        if "args" in step.roots
-        else []
-    )
-    same += [answer.yes == model.eval(answer.yes) for _, answer in step.answers.values()]
-    return z3.Not(z3.And(same)) if same else z3.BoolVal(False)
-
-
-__all__ = ["ABSENT", "Proof", "ProofReport", "ProofResult", "Sort", "prove_claims"]
+    return solve(step, asked, until, replay)

@@ -83,6 +83,10 @@ class CompiledClaim:
         self._check: Check | None = None if statement.when is None else compile_expr(statement.when, names)
         self._verdict = Verdict(statement.verdict)
 
+    def about(self, submission: CaseSubmission) -> bool:
+        """Whether the claim is about such a step at all."""
+        return matches_any(self._subject, submission.kind.value, submission.target)
+
     def broken_by(self, decision: Decision, facts: Facts) -> bool:
         """Whether a step on which the policy decides so breaks the claim.
 
@@ -125,18 +129,21 @@ def violation(policy: Policy, claim: CompiledClaim, submission: CaseSubmission) 
 def try_claims(
     policy: Policy, claims: Sequence[CompiledClaim], submissions: Iterable[CaseSubmission]
 ) -> list[ClaimResult]:
-    """Holds every step against every claim, up to the first step that breaks it."""
-    open_claims = list(claims)
-    broken: dict[int, Violation] = {}
-    tried = dict.fromkeys(map(id, claims), 0)
+    """Holds every step against every claim that is about it, up to the first step that breaks the claim."""
+    waiting = list(claims)
+    broken: dict[CompiledClaim, Violation] = {}
+    tried = dict.fromkeys(claims, 0)
     for submission in submissions:
-        if not open_claims:
-            break
+        about = [claim for claim in waiting if claim.about(submission)]
+        if not about:
+            if not waiting:
+                break
+            continue
         facts = submission.facts()
         decision = policy.decide(facts)
-        for claim in tuple(open_claims):
-            tried[id(claim)] += 1
+        for claim in about:
+            tried[claim] += 1
             if claim.broken_by(decision, facts):
-                broken[id(claim)] = Violation(submission, decision)
-                open_claims.remove(claim)
-    return [ClaimResult(claim.claim, tried[id(claim)], broken.get(id(claim))) for claim in claims]
+                broken[claim] = Violation(submission, decision)
+                waiting.remove(claim)
+    return [ClaimResult(claim.claim, tried[claim], broken.get(claim)) for claim in claims]

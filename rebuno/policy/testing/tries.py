@@ -15,7 +15,7 @@ from rebuno.policy.syntax import tree
 from rebuno.policy.testing.cases import CaseSubmission, EarlierStep
 
 # Steps that `policy test` tries, besides the cases.
-MOST_TRIES: Final = 3_000
+MOST_TRIES: Final = 2_000
 
 _KINDS: Final = {"tool": Kind.TOOL, "llm": Kind.LLM, "local": Kind.LOCAL}
 _LEFT_OUT: Final = object()

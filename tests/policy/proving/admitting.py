@@ -23,7 +23,7 @@ from rebuno.policy.values.json_values import MISSING, UNREADABLE, is_number, val
 
 
 def admits(policy: Policy, facts: Facts) -> bool:
-    """Whether the model has a step in which every condition of a bundle, and its negation, answers as it really does."""
+    """Whether the model has a step in which all conditions of a bundle, and their negations, answer as they do."""
     [bundle] = policy.bundles
     step = Step()
     model = Model(step, bundle)
@@ -115,6 +115,14 @@ _HEAD = [
 ]
 _TEXTS = ["a", "ab", "b", "a@x.example", "https://x.example/p", "ls -l && rm a", "7", "", "2026-05-02", "A"]
 _NUMBERS = [0, 1, -1, 2.5, 7, 10**20]
+_PAST = [
+    'after tool "t"',
+    'count(tool "t") >= 2',
+    'count(tool "t") == 1',
+    'count(tool "t" where (args.a == this.args.a)) < 2',
+]
+_STATES = ["given", "missing", "is string", "is number", "is list", "is null", "is not object", "is integer"]
+_GLOBS = ['"a*"', '"?b"', '"*a*"']
 _PATHS = ["args.a", "args.b", "args.o.k", "args.l[0]", "input.request", "target", "agent"]
 _MANY = ["args.a", "args.l", "args.l[]", "args.o", "(args.a, args.b)", "(args.a, args.l)", "args.l[].k", "args.m[].l[]"]
 _SINGLE_FACETS = ["size of", "number of", "domain of", "host of", "scheme of", "port of", "path of"]
@@ -141,7 +149,12 @@ def _expr(draw: Random, depth: int) -> str:
     kind = draw.random()
     if kind < 0.1:
         return draw.choice(
-            ['after tool "t"', 'count(tool "t") >= 2', 'count(tool "t") == 1', 'count(tool "t" where (args.a == this.args.a)) < 2']
+            [
+                'after tool "t"',
+                'count(tool "t") >= 2',
+                'count(tool "t") == 1',
+                'count(tool "t" where (args.a == this.args.a)) < 2',
+            ]
         )
     if kind < 0.55:
         return f"{_single(draw)} {_asked(draw)}"
@@ -165,7 +178,8 @@ def _several(draw: Random) -> str:
 
 def _asked_of_element(draw: Random) -> str:
     if draw.random() < 0.2:
-        return f"has (it {_asked(draw)} {draw.choice(['and', 'or'])} {draw.choice(['it', 'size of it', 'args.b'])} {_asked(draw)})"
+        join, left = draw.choice(["and", "or"]), draw.choice(["it", "size of it", "args.b"])
+        return f"has (it {_asked(draw)} {join} {left} {_asked(draw)})"
     return _asked(draw)
 
 
@@ -177,7 +191,9 @@ def _text(draw: Random) -> str:
 def _asked(draw: Random) -> str:
     pick = draw.randrange(14)
     if pick < 2:
-        return draw.choice(["given", "missing", "is string", "is number", "is list", "is null", "is not object", "is integer"])
+        return draw.choice(
+            ["given", "missing", "is string", "is number", "is list", "is null", "is not object", "is integer"]
+        )
     if pick < 4:
         return f"{draw.choice(['==', '!='])} {draw.choice([_text(draw), str(draw.choice(_NUMBERS[:5])), 'true'])}"
     if pick < 6:
@@ -189,7 +205,7 @@ def _asked(draw: Random) -> str:
     if pick == 10:
         return f"{draw.choice(['starts with', 'ends with', 'contains', 'not contains'])} {_text(draw)}"
     if pick == 11:
-        return f"{draw.choice(['like', 'not like'])} {draw.choice([chr(34) + 'a*' + chr(34), chr(34) + '?b' + chr(34)])}"
+        return f"{draw.choice(['like', 'not like'])} {draw.choice(_GLOBS)}"
     if pick == 12:
         return f"{draw.choice(['==', '!='])} args.b"
     return f'matches r"a.*"{draw.choice(["", " ignoring case"])}'
@@ -205,7 +221,9 @@ def facts_of(draw: Random) -> Facts:
         for number in range(draw.randrange(4))
     ]
     request = {"request": draw.choice([*_TEXTS, "a ab 7 b"])}
-    return Facts("tool_call", draw.choice(["t", "a"]), args, agent="a", input=request, history=History(evidence), now=1.0)
+    return Facts(
+        "tool_call", draw.choice(["t", "a"]), args, agent="a", input=request, history=History(evidence), now=1.0
+    )
 
 
 def _value(draw: Random, depth: int) -> Any:
