@@ -19,6 +19,7 @@ _NOUNS: Final = {
             "test": "test:run",
             "prove": "prove:prove",
             "diff": "diff:diff",
+            "shadow": "shadow:shadow",
             "explain": "explain:explain",
             "fmt": "fmt:fmt",
             "ast": "ast:ast",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from rebuno.policy.analysis.tool_schemas import read_tools
     from rebuno.policy.check.bundle import check_bundle
-    from rebuno.policy.compile import compile_bundle, compile_policy, compile_text, permissive_policy
+    from rebuno.policy.compile import compile_bundle, compile_policy, compile_text, permissive_policy, shadow_policies
     from rebuno.policy.explain.explain import explain_decision
+    from rebuno.policy.explain.shadow import shadow_verdicts
     from rebuno.policy.explain.trace import RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
     from rebuno.policy.facets.path.facets import MAX_PATH_LENGTH
     from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext, Reading
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rebuno.policy.interop.yaml_convert import convert_yaml_bundle, rules_source
     from rebuno.policy.matcher.dependencies import HistoryDependencies
     from rebuno.policy.matcher.facts import Evidence, Facts, History
-    from rebuno.policy.matcher.policy import Policy
+    from rebuno.policy.matcher.policy import Layer, Policy
     from rebuno.policy.matcher.provenance import MAX_KNOWN_VALUES
     from rebuno.policy.matcher.read_ahead import LONG_TEXT, MAX_TEXTS_AHEAD, read_long_texts, reads_texts, text_readers
     from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from rebuno.policy.testing.discovery import CASES_SUFFIX, find_bundles
     from rebuno.policy.testing.reader import CASE_VERDICTS, parse_cases, read_cases, read_submission
     from rebuno.policy.testing.runner import SuiteCheck, SuiteResult, check_suite, run_suites
+    from rebuno.policy.testing.shadowed import ShadowedStep, ShadowReport, ShadowTally
     from rebuno.policy.values.json_values import MAX_JSON_DEPTH, MISSING, UNREADABLE
     from rebuno.policy.values.spans import Span
     from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
@@ -84,8 +86,10 @@ _MODULES: Final = {
         "compile_policy",
         "compile_text",
         "permissive_policy",
+        "shadow_policies",
     ),
     "explain.explain": ("explain_decision",),
+    "explain.shadow": ("shadow_verdicts",),
     "explain.trace": (
         "RuleOutcome",
         "RuleTrace",
@@ -129,7 +133,10 @@ _MODULES: Final = {
         "Facts",
         "History",
     ),
-    "matcher.policy": ("Policy",),
+    "matcher.policy": (
+        "Layer",
+        "Policy",
+    ),
     "matcher.provenance": ("MAX_KNOWN_VALUES",),
     "matcher.read_ahead": (
         "LONG_TEXT",
@@ -230,6 +237,11 @@ _MODULES: Final = {
         "check_suite",
         "run_suites",
     ),
+    "testing.shadowed": (
+        "ShadowReport",
+        "ShadowTally",
+        "ShadowedStep",
+    ),
     "values.json_values": (
         "MAX_JSON_DEPTH",
         "MISSING",
@@ -288,6 +300,7 @@ __all__ = [
     "Facts",
     "History",
     "HistoryDependencies",
+    "Layer",
     "LiteralError",
     "Op",
     "PathContext",
@@ -301,6 +314,9 @@ __all__ = [
     "RuleOutcome",
     "RuleTrace",
     "Severity",
+    "ShadowReport",
+    "ShadowTally",
+    "ShadowedStep",
     "Source",
     "Span",
     "SuiteCheck",
@@ -346,6 +362,8 @@ __all__ = [
     "rules_source",
     "run_cases",
     "run_suites",
+    "shadow_policies",
+    "shadow_verdicts",
     "source_tokens",
     "text_readers",
     "texts_make_policy",

@@ -1,6 +1,9 @@
 """Compiles texts to a policy: link, check, build."""
 
+import logging
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 from rebuno.errors import BundleError
 from rebuno.model.collector import paused
@@ -11,8 +14,10 @@ from rebuno.policy.matcher.index import RuleIndex
 from rebuno.policy.matcher.policy import Layer, Layers, Policy, Ruling
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Severity
 from rebuno.policy.syntax.link import link_bundle
-from rebuno.policy.syntax.source import NO_SPAN, Source
+from rebuno.policy.syntax.source import NO_SPAN, Source, read_source
 from rebuno.policy.syntax.tree import Bundle, BundleLine
+
+logger: Final = logging.getLogger("rebuno.policy")
 
 YAML = (".yaml", ".yml")
 
@@ -69,6 +74,20 @@ def from_trees(pairs: Sequence[tuple[Bundle, Source]]) -> Policy:
     )
     layers = [from_tree(bundle, source, stamp) for bundle, source in pairs]
     return layers[0] if len(layers) == 1 else Layers(layers)
+
+
+def shadow_policies(paths: Sequence[str | Path]) -> list[Layer]:
+    """The bundles at these paths, each by itself, to be tried beside a policy.
+
+    A bundle that cannot be read or has errors is reported to the log and left out: it stops nothing.
+    """
+    found: list[Layer] = []
+    for path in paths:
+        try:
+            found += compile_bundle(read_source(path)).layers
+        except BundleError as error:
+            logger.error("the shadow bundle `%s` is left out: %s", path, error)
+    return found
 
 
 def permissive_policy() -> Policy:

@@ -5,7 +5,7 @@ it waits for each that holds it: some five milliseconds beside one thread, as ma
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -17,7 +17,7 @@ from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
-from rebuno.policy import LONG_TEXT, Facts, History, Policy, reads_texts
+from rebuno.policy import LONG_TEXT, Facts, History, Policy, reads_texts, shadow_verdicts
 
 T = TypeVar("T")
 
@@ -34,10 +34,12 @@ _MAY_START: Final = (StepStatus.ALLOWED, StepStatus.EXECUTING)
 @dataclass(frozen=True, slots=True)
 class Foreseen:
     """What a policy says of a step on the first `count` pieces of evidence; `layers` is what its layers say where a
-    person is to be asked, else empty; `args` are the step's, as a JSON value."""
+    person is to be asked, else empty; `shadow` is what the bundles beside it say; `args` are the step's, as a JSON
+    value."""
 
     decision: Decision
     layers: tuple[Decision, ...]
+    shadow: Sequence[dict[str, Any]]
     policy: Policy
     history: History
     count: int
@@ -154,6 +156,13 @@ def foreseen(attempt: Attempt, step: Identified) -> Decision | ForesightNeeded |
     return None
 
 
+def shadow_of(policy: Policy, step: Identified, looked_at: Facts | Decision) -> Sequence[dict[str, Any]]:
+    """What the bundles beside the policy say of a new step, from where its decision was made."""
+    if isinstance(looked_at, Facts):
+        return shadow_verdicts(policy, looked_at)
+    return step.foreseen.shadow if step.foreseen is not None else ()
+
+
 async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:
     """Decides beside the event loop about a new step whose decision may take long; None where it takes no time.
 
@@ -177,7 +186,8 @@ def _foreseen(policy: Policy, facts: Facts, history: History, count: int) -> For
     decision = policy.decide(facts)
     asks = decision.verdict is Verdict.APPROVAL
     layers = tuple([layer.decide(facts) for layer in policy.layers]) if asks else ()
-    return Foreseen(decision, layers, policy, history, count, facts.args)
+    shadow = shadow_verdicts(policy, facts) if policy.shadows else ()
+    return Foreseen(decision, layers, shadow, policy, history, count, facts.args)
 
 
 async def _decided_beside(attempt: Attempt, step_id: str, work: Callable[[], Foreseen], size: int) -> Foreseen:

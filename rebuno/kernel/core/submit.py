@@ -70,6 +70,9 @@ def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Rout
         return looked_at
     # 1. the compiled policy, always: for a step that is new, and for one that is replayed
     decision = attempt.policy.decide(looked_at) if isinstance(looked_at, Facts) else looked_at
+    if known is None and attempt.policy.shadows:
+        # What is only tried decides nothing: it is recorded beside the decision.
+        step.shadow = heavy.shadow_of(attempt.policy, step, looked_at)
     # 2. the journal: a row for each state that the step can be in
     return settle(attempt, step, known, decision)
 

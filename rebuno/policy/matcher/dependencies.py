@@ -40,7 +40,7 @@ class HistoryDependencies:
 @lru_cache(maxsize=16)
 def _patterns(policy: Policy) -> list[SubjectPattern]:
     found: list[SubjectPattern] = []
-    for bundle in policy.bundles:
+    for bundle in (*policy.bundles, *(one for shadow in policy.shadows for one in shadow.bundles)):
         subjects = list(_subjects(bundle.statements))
         if subjects:
             values = names_of(bundle).values
