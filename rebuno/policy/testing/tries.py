@@ -30,7 +30,7 @@ _KEYS_OF_INPUT: Final = ("request",)
 Way = tuple[str, ...]
 
 
-class Surroundings:
+class NamedThings:
     """What a bundle names: its targets, the places that it looks at in arguments, and the values that it compares
     them with."""
 
@@ -78,12 +78,12 @@ class Surroundings:
 
 def tries(bundle: tree.Bundle, cases: Sequence[CaseSubmission], most: int = MOST_TRIES) -> Iterator[CaseSubmission]:
     """Every case, then at most so many steps that are made of them and of the bundle."""
-    around = Surroundings(bundle)
+    around = NamedThings(bundle)
     yield from cases
     yield from islice(_made(around, cases), most)
 
 
-def _made(around: Surroundings, cases: Sequence[CaseSubmission]) -> Iterator[CaseSubmission]:
+def _made(around: NamedThings, cases: Sequence[CaseSubmission]) -> Iterator[CaseSubmission]:
     seeds = [*_distinct(cases), *(CaseSubmission(kind, target, {}) for kind, target in around.targets)]
     # A few changes of each seed in turn, so that a bound does not leave out those of the last seeds.
     waiting = [_changed(seed, around) for seed in seeds]
@@ -97,7 +97,7 @@ def _made(around: Surroundings, cases: Sequence[CaseSubmission]) -> Iterator[Cas
     yield from random_steps(around, seeds, Random(0))
 
 
-def random_steps(around: Surroundings, seeds: Sequence[CaseSubmission], draw: Random) -> Iterator[CaseSubmission]:
+def random_steps(around: NamedThings, seeds: Sequence[CaseSubmission], draw: Random) -> Iterator[CaseSubmission]:
     """Steps with several changes at once, without end; none where there is nothing to begin with."""
     targets = list(around.targets)
     while seeds or targets:
@@ -113,7 +113,7 @@ def random_steps(around: Surroundings, seeds: Sequence[CaseSubmission], draw: Ra
 # ---------------------------------------------------------------- single changes
 
 
-def _changed(seed: CaseSubmission, around: Surroundings) -> Iterator[CaseSubmission]:
+def _changed(seed: CaseSubmission, around: NamedThings) -> Iterator[CaseSubmission]:
     yield from _other_past(seed, around)
     for place, values in around.places.items():
         for value in (*_ODD, *values):
@@ -128,7 +128,7 @@ def _changed(seed: CaseSubmission, around: Surroundings) -> Iterator[CaseSubmiss
         yield replace(seed, kind=kind, target=target)
 
 
-def _other_past(seed: CaseSubmission, around: Surroundings) -> Iterator[CaseSubmission]:
+def _other_past(seed: CaseSubmission, around: NamedThings) -> Iterator[CaseSubmission]:
     if seed.history:
         yield replace(seed, history=())
         for status in (StepStatus.EXECUTING, StepStatus.FAILED):
@@ -146,7 +146,7 @@ def _repeated(step: CaseSubmission, number: int, status: StepStatus) -> tuple[Ea
 # ---------------------------------------------------------------- random changes
 
 
-def _other_value(step: CaseSubmission, around: Surroundings, draw: Random) -> CaseSubmission:
+def _other_value(step: CaseSubmission, around: NamedThings, draw: Random) -> CaseSubmission:
     if not around.places:
         return step
     place = draw.choice(list(around.places))
@@ -157,12 +157,12 @@ def _other_value(step: CaseSubmission, around: Surroundings, draw: Random) -> Ca
     return replace(step, args=_put(step.args, place, value))
 
 
-def _other_input(step: CaseSubmission, around: Surroundings, draw: Random) -> CaseSubmission:
+def _other_input(step: CaseSubmission, around: NamedThings, draw: Random) -> CaseSubmission:
     texts = [text for text in _texts(step.args) if text]
     return replace(step, input=_asked(" ".join(draw.sample(texts, min(2, len(texts)))))) if texts else step
 
 
-def _other_history(step: CaseSubmission, around: Surroundings, draw: Random) -> CaseSubmission:
+def _other_history(step: CaseSubmission, around: NamedThings, draw: Random) -> CaseSubmission:
     counts = [number for number in around.counts if 0 < number <= _MOST_COUNTED] or [1]
     status = draw.choice((StepStatus.SUCCEEDED, StepStatus.EXECUTING, StepStatus.FAILED))
     if draw.random() < 0.3:
@@ -170,11 +170,11 @@ def _other_history(step: CaseSubmission, around: Surroundings, draw: Random) -> 
     return replace(step, history=(*step.history, *_repeated(step, draw.choice(counts), status)))
 
 
-def _other_parent(step: CaseSubmission, around: Surroundings, draw: Random) -> CaseSubmission:
+def _other_parent(step: CaseSubmission, around: NamedThings, draw: Random) -> CaseSubmission:
     return replace(step, parent="" if step.parent else "other")
 
 
-_Change = Callable[[CaseSubmission, Surroundings, Random], CaseSubmission]
+_Change = Callable[[CaseSubmission, NamedThings, Random], CaseSubmission]
 _CHANGES: Final[tuple[_Change, ...]] = (
     *(_other_value,) * 6,
     _other_input,
