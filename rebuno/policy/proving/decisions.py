@@ -8,6 +8,7 @@ import z3
 from rebuno.model.decision import Verdict
 from rebuno.policy.matcher.index import KINDS, Lists
 from rebuno.policy.proving.model import Model, Step
+from rebuno.policy.proving.past import patterns
 from rebuno.policy.proving.values import Answer, all_of, glob_formula
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.globs import glob
@@ -47,15 +48,6 @@ class Target:
                 found = z3.Bool(f"target like {pattern}") if found is None else found
                 parts.append(z3.And(self.kind == NUMBERS[kind], found))
         return z3.Or(parts)
-
-
-def patterns(group: tree.KindPatterns, lists: Lists) -> list[str]:
-    """The patterns of one kind, with the lists that they name."""
-    found: list[str] = []
-    for item in group.patterns:
-        listed: Any = lists[item.text] if isinstance(item, tree.Name) else [item.value]
-        found += [text for text in listed if isinstance(text, str)]
-    return found
 
 
 class LayerModel:

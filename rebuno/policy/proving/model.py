@@ -1,6 +1,7 @@
 """Conditions of a bundle as formulas over the values of one step. What is not known exactly has any answer."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from rebuno.policy.matcher.build import names_of
 from rebuno.policy.matcher.operands import Block, lens, literal, normal_right, path_context
 from rebuno.policy.matcher.tests import signs
 from rebuno.policy.proving.elements import COMPARED, Ask, Group, read_by
-from rebuno.policy.proving.past import Pasts
+from rebuno.policy.proving.past import Pasts, patterns
 from rebuno.policy.proving.plain import given, is_type, plain_answer, with_value
 from rebuno.policy.proving.sources import Definitions
 from rebuno.policy.proving.values import (
@@ -182,10 +183,18 @@ class Model:
                 except (_UnknownError, FacetError, ValueError):
                     return self._any(expr, negated, it)
             case tree.After() | tree.Count() | tree.Sum():
-                found = self.step.pasts.answer(expr, negated, self.definitions.key)
+                found = self.step.pasts.answer(self._written_out(expr), negated, self.definitions.key)
                 return self._any(expr, negated, it) if found is None else found
             case _:
                 return self._any(expr, negated, it)
+
+    def _written_out(self, expr: tree.Past) -> tree.Past:
+        # A list of tools by its name is the list.
+        groups = []
+        for group in expr.subject.groups:
+            texts = sorted(set(patterns(group, self.values)))
+            groups.append(replace(group, patterns=tuple(tree.Literal(text, group.span) for text in texts)))
+        return replace(expr, subject=replace(expr.subject, groups=tuple(groups)))
 
     def _any(self, expr: tree.Expr, negated: bool, it: Value | None) -> Answer:
         # INVARIANT: whatever the model does not know comes here: any answer, and the same to the same question.

@@ -7,6 +7,7 @@ from typing import Any, Final
 import z3
 
 from rebuno.policy.matcher.history import count_bound
+from rebuno.policy.matcher.index import Lists
 from rebuno.policy.proving.values import Answer, all_of, any_of, number_value
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
@@ -82,3 +83,12 @@ def _bare(expr: tree.Past) -> tree.Past:
 
 def _over(number: Any, bound: Any, strict: bool) -> Any:
     return number > bound if strict else number >= bound
+
+
+def patterns(group: tree.KindPatterns, lists: Lists) -> list[str]:
+    """The patterns of one kind, with the lists that they name."""
+    found: list[str] = []
+    for item in group.patterns:
+        listed: Any = lists[item.text] if isinstance(item, tree.Name) else [item.value]
+        found += [text for text in listed if isinstance(text, str)]
+    return found

@@ -8,8 +8,9 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.matcher.build import names_of
 from rebuno.policy.matcher.index import KINDS
 from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.proving.decisions import LayerModel, Target, combined, patterns
+from rebuno.policy.proving.decisions import LayerModel, Target, combined
 from rebuno.policy.proving.model import Step
+from rebuno.policy.proving.past import patterns
 from rebuno.policy.proving.solving import Outcome, Proof, solve
 from rebuno.policy.proving.values import readable
 from rebuno.policy.proving.witness import Witness

@@ -11,6 +11,7 @@ from rebuno.model.step import Kind, StepStatus
 from rebuno.policy.matcher.index import KINDS
 from rebuno.policy.proving.decisions import NUMBERS, LayerModel, Target
 from rebuno.policy.proving.model import Step
+from rebuno.policy.proving.past import patterns
 from rebuno.policy.proving.values import Sort, Value
 from rebuno.policy.syntax import tree
 from rebuno.policy.testing.cases import CaseSubmission, EarlierStep
@@ -161,8 +162,6 @@ def _filled(value: Any) -> Any:
 
 
 def _meant(subject: tree.Subject, layers: Sequence[LayerModel]) -> tuple[Kind, str] | None:
-    from rebuno.policy.proving.decisions import patterns
-
     for layer in layers:
         for group in subject.groups:
             names = [item.text for item in group.patterns if isinstance(item, tree.Name)]

@@ -45,10 +45,16 @@ class Violation:
     def to_json(self) -> dict[str, Any]:
         """The step as a case that passes as long as the claim is broken, as JSON data."""
         said = {"expect": self.decision.verdict.value, "expect_rule": self.decision.rule_id}
-        step = self.submission.to_json()
-        if not step["agent_id"]:
-            del step["agent_id"]
+        step = {key: value for key, value in self.submission.to_json().items() if key != "agent_id" or value}
+        if "history" in step:
+            step["history"] = [_short(earlier) for earlier in step["history"]]
         return step | said
+
+
+def _short(earlier: dict[str, Any]) -> dict[str, Any]:
+    # What a case file says of an earlier step that says nothing.
+    usual = {"result": None, "status": "succeeded", "approved": False}
+    return {key: value for key, value in earlier.items() if key not in usual or value != usual[key]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,13 @@ class NamedThings:
             found += [value for value in loose if not _among(value, found)]
             del found[_MOST_VALUES:]
 
+    def full(self, kind: Kind, target: str) -> CaseSubmission:
+        """A step with something at every place, all of which the user wrote."""
+        args: Any = {}
+        for place, values in self.places.items():
+            args = _put(args, place, next((value for value in values if type(value) in (str, int, float)), "word"))
+        return CaseSubmission(kind, target, args, input=_asked(args))
+
     def _subject(self, subject: tree.Subject) -> None:
         for group in subject.groups:
             for item in group.patterns:
@@ -84,7 +91,9 @@ def tries(bundle: tree.Bundle, cases: Sequence[CaseSubmission], most: int = MOST
 
 
 def _made(around: NamedThings, cases: Sequence[CaseSubmission]) -> Iterator[CaseSubmission]:
-    seeds = [*_distinct(cases), *(CaseSubmission(kind, target, {}) for kind, target in around.targets)]
+    seeds = _distinct(cases)
+    for kind, target in around.targets:
+        seeds += [CaseSubmission(kind, target, {}), around.full(kind, target)]
     # A few changes of each seed in turn, so that a bound does not leave out those of the last seeds.
     waiting = [_changed(seed, around) for seed in seeds]
     while waiting:
@@ -114,13 +123,14 @@ def random_steps(around: NamedThings, seeds: Sequence[CaseSubmission], draw: Ran
 
 
 def _changed(seed: CaseSubmission, around: NamedThings) -> Iterator[CaseSubmission]:
+    yield seed
     yield from _other_past(seed, around)
     for place, values in around.places.items():
         for value in (*_ODD, *values):
             changed = _put(seed.args, place, value)
             yield replace(seed, args=changed)
-            if type(value) is str and value:
-                yield replace(seed, args=changed, input=_asked(value))
+            if value:
+                yield replace(seed, args=changed, input=_asked(changed))
     yield replace(seed, input=None)
     yield replace(seed, parent="other")
     yield replace(seed, args={})
@@ -158,8 +168,7 @@ def _other_value(step: CaseSubmission, around: NamedThings, draw: Random) -> Cas
 
 
 def _other_input(step: CaseSubmission, around: NamedThings, draw: Random) -> CaseSubmission:
-    texts = [text for text in _texts(step.args) if text]
-    return replace(step, input=_asked(" ".join(draw.sample(texts, min(2, len(texts)))))) if texts else step
+    return replace(step, input=_asked(step.args))
 
 
 def _other_history(step: CaseSubmission, around: NamedThings, draw: Random) -> CaseSubmission:
@@ -230,16 +239,17 @@ def _put(args: Any, place: Way, value: Any) -> Any:
     return out
 
 
-def _asked(text: str) -> dict[str, str]:
-    return dict.fromkeys(_KEYS_OF_INPUT, text)
+def _asked(args: Any) -> dict[str, str]:
+    """An input in which the user wrote every text and number of the arguments."""
+    return dict.fromkeys(_KEYS_OF_INPUT, " ".join(_texts(args)))
 
 
 def _texts(value: Any) -> Iterator[str]:
     stack = [value]
     while stack:
         one = stack.pop()
-        if type(one) is str:
-            yield one
+        if type(one) in (str, int, float):
+            yield str(one)
         elif type(one) is list:
             stack.extend(one)
         elif type(one) is dict:
