@@ -67,12 +67,21 @@ if TYPE_CHECKING:
         backtest_against_record,
     )
     from rebuno.policy.testing.cases import Case, CaseReport, CaseResult, CaseSubmission, run_cases
-    from rebuno.policy.testing.claims import Claim, ClaimResult, Violation
+    from rebuno.policy.testing.claims import (
+        Claim,
+        ClaimResult,
+        CompiledClaim,
+        Violation,
+        compile_claims,
+        try_claims,
+        violation,
+    )
     from rebuno.policy.testing.coverage import Coverage, CoveredTest
     from rebuno.policy.testing.discovery import CASES_SUFFIX, find_bundles
     from rebuno.policy.testing.reader import CASE_VERDICTS, parse_cases, read_cases, read_submission
     from rebuno.policy.testing.runner import SuiteCheck, SuiteResult, check_suite, run_suites
     from rebuno.policy.testing.shadowed import ShadowedStep, ShadowReport, ShadowTally
+    from rebuno.policy.testing.tries import random_steps, steps_to_try
     from rebuno.policy.values.json_values import MAX_JSON_DEPTH, MISSING, UNREADABLE
     from rebuno.policy.values.spans import Span
     from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
@@ -215,7 +224,11 @@ _MODULES: Final = {
     "testing.claims": (
         "Claim",
         "ClaimResult",
+        "CompiledClaim",
         "Violation",
+        "compile_claims",
+        "try_claims",
+        "violation",
     ),
     "testing.coverage": (
         "Coverage",
@@ -241,6 +254,10 @@ _MODULES: Final = {
         "ShadowReport",
         "ShadowTally",
         "ShadowedStep",
+    ),
+    "testing.tries": (
+        "random_steps",
+        "steps_to_try",
     ),
     "values.json_values": (
         "MAX_JSON_DEPTH",
@@ -291,6 +308,7 @@ __all__ = [
     "CaseSubmission",
     "Claim",
     "ClaimResult",
+    "CompiledClaim",
     "Coverage",
     "CoveredTest",
     "Diagnostic",
@@ -331,6 +349,7 @@ __all__ = [
     "check_suite",
     "compare_allowed",
     "compile_bundle",
+    "compile_claims",
     "compile_policy",
     "compile_text",
     "convert_yaml_bundle",
@@ -350,6 +369,7 @@ __all__ = [
     "parse_schedule",
     "permissive_policy",
     "prove_claims",
+    "random_steps",
     "read_cases",
     "read_long_texts",
     "read_source",
@@ -365,9 +385,12 @@ __all__ = [
     "shadow_policies",
     "shadow_verdicts",
     "source_tokens",
+    "steps_to_try",
     "text_readers",
     "texts_make_policy",
     "tree",
+    "try_claims",
+    "violation",
 ]
 
 

@@ -15,7 +15,8 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -23,12 +24,28 @@ from random import Random
 # Beside the packages of the tests this one is a program.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from rebuno.errors import BundleError
 from rebuno.packaged import policies
-from rebuno.policy import CASES_SUFFIX, CaseSubmission, Policy, Proof, compile_bundle, prove_claims, read_cases, tree
+from rebuno.policy import (
+    CASES_SUFFIX,
+    CaseSubmission,
+    CompiledClaim,
+    Policy,
+    Proof,
+    compile_bundle,
+    compile_claims,
+    compile_text,
+    inline_bundle,
+    prove_claims,
+    random_steps,
+    read_cases,
+    steps_to_try,
+    tree,
+)
 from rebuno.policy import read_source as read
-from rebuno.policy.compile import from_trees
-from rebuno.policy.testing.claims import CompiledClaim, compile_claims
-from rebuno.policy.testing.tries import NamedThings, random_steps, tries
+
+# Steps that are tried on a bundle that was made worse, before the solver is asked.
+TRIES_OF_WORSE = 200
 
 
 @dataclass
@@ -78,13 +95,15 @@ def hold(
 def steps_of(policy: Policy, cases: Sequence[CaseSubmission], number: int, seed: int) -> Iterator[CaseSubmission]:
     """Every case, half of the steps as `policy test` makes them, and the rest at random."""
     bundle = policy.bundles[-1]
-    yield from tries(bundle, cases, number // 2)
-    yield from islice(random_steps(NamedThings(bundle), list(cases), Random(seed)), number - number // 2)
+    yield from steps_to_try(bundle, cases, number // 2)
+    yield from islice(random_steps(bundle, cases, Random(seed)), number - number // 2)
 
 
-def proved(policy: Policy, cases: Sequence[CaseSubmission], name: str, counts: Counts) -> list[CompiledClaim]:
+def proved(
+    policy: Policy, cases: Sequence[CaseSubmission], name: str, counts: Counts, most_tries: int = 4_000
+) -> list[CompiledClaim]:
     """Proves the claims of a policy; replays each refutation. The claims that were proved."""
-    report = prove_claims(policy, cases)
+    report = prove_claims(policy, cases, most_tries=most_tries)
     found = []
     for claim, result in zip(compile_claims(policy.bundles[-1]), report.results, strict=True):
         if result.proof is Proof.PROVED:
@@ -102,19 +121,21 @@ def proved(policy: Policy, cases: Sequence[CaseSubmission], name: str, counts: C
     return found
 
 
-def worse(policy: Policy) -> Iterator[tuple[str, Policy]]:
+def worse(path: Path) -> Iterator[tuple[str, Policy]]:
     """The bundle without each rule, and with each rule's conditions left out."""
-    [bundle] = policy.bundles
+    text = inline_bundle(path)
+    [bundle] = compile_text(text, name=path.stem).bundles
     for rule in bundle.statements:
         if not isinstance(rule, tree.Rule):
             continue
-        bare = replace(rule, clauses=tuple(one for one in rule.clauses if not isinstance(one, tree.When | tree.Unless)))
-        others = tuple(one for one in bundle.statements if one is not rule)
-        yield f"without {rule.id.text}", from_trees([(replace(bundle, statements=others), policy.sources[0])])
-        if bare != rule:
-            changed = tuple(bare if one is rule else one for one in bundle.statements)
-            named = f"with bare {rule.id.text}"
-            yield named, from_trees([(replace(bundle, statements=changed), policy.sources[0])])
+        tests = [clause.span for clause in rule.clauses if isinstance(clause, tree.When | tree.Unless)]
+        for how, spans in (("without", [rule.span]), ("with bare", tests)):
+            changed = text
+            for span in reversed(spans):
+                changed = changed[: span.start] + changed[span.end :]
+            if changed != text:
+                with suppress(BundleError):  # what stands behind such a rule is never reached
+                    yield f"{how} {rule.id.text}", compile_text(changed, name=path.stem)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,10 +158,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         counts.proved += len(held)
         counts.not_proved += [f"{path.stem}: {claim.claim.text}" for claim in claims if claim.claim not in _texts(held)]
         hold(policy, held, steps_of(policy, cases, options.steps // len(paths) + 1, options.seed), path.stem, counts)
-        for named, variant in worse(policy) if options.worse else ():
+        for named, variant in worse(path) if options.worse else ():
             counts.variants += 1
             name = f"{path.stem} {named}"
-            still = proved(variant, cases, name, counts)
+            still = proved(variant, cases, name, counts, TRIES_OF_WORSE)
             hold(variant, still, steps_of(variant, cases, options.worse, options.seed), name, counts)
         if not options.json:
             print(f"{path.stem}: {len(held)} of {len(claims)} proved, {counts.steps:,} steps so far", file=sys.stderr)

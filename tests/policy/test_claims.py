@@ -11,15 +11,17 @@ from rebuno.policy import (
     HistoryDependencies,
     Source,
     check_bundle,
+    compile_claims,
     compile_text,
     diff_bundles,
     format_bundle,
     parse_bundle,
     parse_cases,
     reads_texts,
+    steps_to_try,
+    try_claims,
+    violation,
 )
-from rebuno.policy.testing.claims import compile_claims, try_claims, violation
-from rebuno.policy.testing.tries import tries
 
 HEAD = 'bundle a\ndefault deny because "no"\nlet paying = ["pay", "order"]\n'
 RULE = "rule pay { allow tool paying when args.amount <= 500 }\n"
@@ -103,7 +105,7 @@ def test_a_bound_of_a_decision_breaks_no_claim() -> None:
 def test_steps_are_made_of_cases_and_of_the_bundle() -> None:
     """The mistake is found without any case: the ceiling stands in the rule, and nothing stops it above."""
     policy = compile_text(f"{HEAD}{RULE}never allow tool paying when args.amount >= 500\n")
-    [result] = try_claims(policy, compile_claims(policy.bundles[0]), tries(policy.bundles[0], []))
+    [result] = try_claims(policy, compile_claims(policy.bundles[0]), steps_to_try(policy.bundles[0], []))
     assert result.violation is not None
     assert result.violation.submission.args["amount"] == 500
     shown = result.to_json()
@@ -114,7 +116,7 @@ def test_the_same_steps_are_tried_every_time() -> None:
     """A run finds what the last run found."""
     bundle = compile_text(f'{HEAD}{RULE}never allow tool paying when count(tool "pay") > 3\n').bundles[0]
     seed = [CaseSubmission(Kind.TOOL, "pay", {"amount": 5, "to": ["x"]}, input={"request": "pay 5"})]
-    first, second = (list(tries(bundle, seed)) for _ in range(2))
+    first, second = (list(steps_to_try(bundle, seed)) for _ in range(2))
     assert first == second
     assert len(first) > 1000
     assert first[0] == seed[0]
@@ -124,7 +126,7 @@ def test_the_same_steps_are_tried_every_time() -> None:
 def test_a_violation_is_a_case() -> None:
     """What is shown can be put into a case file, and passes as long as the claim is broken."""
     policy = compile_text(f"{HEAD}{RULE}never allow tool paying when args.amount > 100\n")
-    [result] = try_claims(policy, compile_claims(policy.bundles[0]), tries(policy.bundles[0], []))
+    [result] = try_claims(policy, compile_claims(policy.bundles[0]), steps_to_try(policy.bundles[0], []))
     assert result.violation is not None
     [case] = parse_cases({"cases": [{"name": "x", **result.violation.to_json()}]}).cases
     assert case.submission == result.violation.submission

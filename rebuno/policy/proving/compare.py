@@ -16,7 +16,7 @@ from rebuno.policy.proving.solving import Outcome, Proof, solve
 from rebuno.policy.proving.witness import Witness
 from rebuno.policy.testing.cases import CaseSubmission
 from rebuno.policy.testing.claims import Violation
-from rebuno.policy.testing.tries import tries
+from rebuno.policy.testing.tries import steps_to_try
 
 # Seconds for each of the two questions.
 SECONDS: Final = 60.0
@@ -81,7 +81,7 @@ def compare_allowed(
 
 def _more(one: Policy, other: Policy, cases: Sequence[CaseSubmission], until: float) -> Outcome:
     for policy in (one, other):
-        for submission in islice(tries(policy.bundles[-1], cases, _MOST_TRIES), _MOST_TRIES + len(cases)):
+        for submission in islice(steps_to_try(policy.bundles[-1], cases, _MOST_TRIES), _MOST_TRIES + len(cases)):
             if (found := _allowed(one, other, submission)) is not None:
                 return Proof.REFUTED, found, ""
     step = Step()

@@ -119,7 +119,9 @@ class Step:
         return value
 
     def _key(self, value: Value, name: str) -> Value:
-        found = value.keys[name] = Value(f"{value.key}.{name}")
+        # INVARIANT: no two places share a name, whatever an argument is called: `args["a.b"]` is not `args.a.b`.
+        written = f".{name}" if name.isidentifier() else f"[{name!r}]"
+        found = value.keys[name] = Value(value.key + written)
         self._below(value, found, Sort.OBJECT)
         return found
 

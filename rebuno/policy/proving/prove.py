@@ -17,13 +17,13 @@ from rebuno.policy.proving.witness import Witness
 from rebuno.policy.syntax import tree
 from rebuno.policy.testing.cases import CaseSubmission
 from rebuno.policy.testing.claims import Claim, CompiledClaim, Violation, compile_claims, try_claims, violation
-from rebuno.policy.testing.tries import tries
+from rebuno.policy.testing.tries import steps_to_try
 from rebuno.policy.values.globs import glob
 
 # Seconds for one claim.
 SECONDS: Final = 30.0
 # Steps that are tried before the solver is asked.
-_MOST_TRIES: Final = 4_000
+MOST_TRIES: Final = 4_000
 # Targets of a claim that are asked about one by one.
 _MOST_TARGETS: Final = 40
 
@@ -73,14 +73,16 @@ def prove_claims(
     cases: Sequence[CaseSubmission] = (),
     *,
     seconds: float = SECONDS,
+    most_tries: int = MOST_TRIES,
     done: Callable[[], None] | None = None,
 ) -> ProofReport:
     """Proves or refutes the claims of a policy's last bundle, under all of its layers. `cases` are steps to begin with;
-    `seconds` is the time for one claim, and `done` is called after each."""
+    `seconds` is the time for one claim, `most_tries` are the steps that are tried before the solver is asked, and
+    `done` is called after each claim."""
     began = time.monotonic()
     bundle = policy.bundles[-1]
     claims = compile_claims(bundle)
-    tried = try_claims(policy, claims, tries(bundle, cases, _MOST_TRIES)) if claims else []
+    tried = try_claims(policy, claims, steps_to_try(bundle, cases, most_tries)) if claims else []
     results = []
     for claim, first in zip(claims, tried, strict=True):
         at = time.monotonic()

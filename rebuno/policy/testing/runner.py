@@ -24,7 +24,7 @@ from rebuno.policy.testing.cases import Case, CaseFile, CaseReport, run_cases
 from rebuno.policy.testing.claims import ClaimResult, compile_claims, try_claims
 from rebuno.policy.testing.discovery import BundleSuite
 from rebuno.policy.testing.reader import read_cases
-from rebuno.policy.testing.tries import tries
+from rebuno.policy.testing.tries import steps_to_try
 
 # A process takes a third of a second to start. This process handles so many bytes in that time.
 _WORTH: Final = 300_000  # bytes of bundles and cases for each process
@@ -193,7 +193,7 @@ def _run(checked: SuiteCheck, only: str, layers: Sequence[Source]) -> SuiteResul
     except BundleError as error:  # an error of the layers together, such as a name that two of them have
         return SuiteResult(replace(checked, diagnostics=(*checked.diagnostics, *error.diagnostics)), None)
     cases: list[Case] = [case for case in checked.cases.cases if only in case.name] if checked.cases else []
-    tried = tries(checked.tree, [case.submission for case in cases]) if claims else ()
+    tried = steps_to_try(checked.tree, [case.submission for case in cases]) if claims else ()
     results = tuple(try_claims(policy, claims, tried))
     return SuiteResult(checked, run_cases(policy, cases) if checked.cases else None, results)
 

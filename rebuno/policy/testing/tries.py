@@ -83,7 +83,9 @@ class NamedThings:
                 self.places.setdefault(keys, [])
 
 
-def tries(bundle: tree.Bundle, cases: Sequence[CaseSubmission], most: int = MOST_TRIES) -> Iterator[CaseSubmission]:
+def steps_to_try(
+    bundle: tree.Bundle, cases: Sequence[CaseSubmission], most: int = MOST_TRIES
+) -> Iterator[CaseSubmission]:
     """Every case, then at most so many steps that are made of them and of the bundle."""
     around = NamedThings(bundle)
     yield from cases
@@ -102,12 +104,16 @@ def _made(around: NamedThings, cases: Sequence[CaseSubmission]) -> Iterator[Case
             yield from some
             if len(some) < _TOGETHER:
                 waiting.remove(changes)
-        yield from islice(random_steps(around, seeds, Random(len(waiting))), _TOGETHER * len(waiting))
-    yield from random_steps(around, seeds, Random(0))
+        yield from islice(_random_steps(around, seeds, Random(len(waiting))), _TOGETHER * len(waiting))
+    yield from _random_steps(around, seeds, Random(0))
 
 
-def random_steps(around: NamedThings, seeds: Sequence[CaseSubmission], draw: Random) -> Iterator[CaseSubmission]:
+def random_steps(bundle: tree.Bundle, seeds: Sequence[CaseSubmission], draw: Random) -> Iterator[CaseSubmission]:
     """Steps with several changes at once, without end; none where there is nothing to begin with."""
+    return _random_steps(NamedThings(bundle), seeds, draw)
+
+
+def _random_steps(around: NamedThings, seeds: Sequence[CaseSubmission], draw: Random) -> Iterator[CaseSubmission]:
     targets = list(around.targets)
     while seeds or targets:
         step = draw.choice(seeds) if seeds else CaseSubmission(*draw.choice(targets), {})

@@ -2,9 +2,16 @@
 
 import pytest
 
-from rebuno.policy import Proof, compare_allowed, compile_policy, compile_text, prove_claims
-from rebuno.policy.syntax.source import Source
-from rebuno.policy.testing.claims import compile_claims, violation
+from rebuno.policy import (
+    Proof,
+    Source,
+    compare_allowed,
+    compile_claims,
+    compile_policy,
+    compile_text,
+    prove_claims,
+    violation,
+)
 
 HEAD = 'bundle a\ndefault deny because "no"\nlet paying = ["pay", "order"]\nknown asked = input.request\n'
 PAYS = (
@@ -80,6 +87,9 @@ ELEMENTS = [
     ('args.a matches r"[0-9]+"', 'args.a == "x"', NOT_SHOWN),  # what a regular expression matches is not known
     ("args.a == args.b", "args.a != args.b", PROVED),
     ("size of args.a <= 3", 'args.a is string and args.a == "abcd"', PROVED),
+    # Two places are two values, whatever they are called.
+    ('args["o.k"] == 1', "args.o.k != 1", REFUTED),
+    ('args["o.k"] == 1', 'args["o.k"] != 1', PROVED),
     ('during "Mon-Fri 09:00-17:00 UTC"', 'not during "Mon-Fri 09:00-17:00 UTC"', PROVED),
 ]
 
