@@ -10,8 +10,8 @@ import z3
 from rebuno.model.dataclass import dataclass
 from rebuno.model.decision import Verdict
 from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.proving.decisions import LayerModel, Target, combined
-from rebuno.policy.proving.model import Step
+from rebuno.policy.proving.decisions import LayerModel, ModelTarget, combined
+from rebuno.policy.proving.model import ModelStep
 from rebuno.policy.proving.solving import Outcome, Proof, solve
 from rebuno.policy.proving.witness import Witness
 from rebuno.policy.testing.cases import CaseSubmission
@@ -84,8 +84,8 @@ def _more(one: Policy, other: Policy, cases: Sequence[CaseSubmission], until: fl
         for submission in islice(steps_to_try(policy.bundles[-1], cases, _MOST_TRIES), _MOST_TRIES + len(cases)):
             if (found := _allowed(one, other, submission)) is not None:
                 return Proof.REFUTED, found, ""
-    step = Step()
-    target = Target(step)
+    step = ModelStep()
+    target = ModelTarget(step)
     mine, theirs = ([LayerModel(step, bundle, target) for bundle in policy.bundles] for policy in (one, other))
     allow = Verdict.ALLOW.value
     asked = [combined(mine, allow), z3.Not(combined(theirs, allow))]

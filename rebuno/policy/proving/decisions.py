@@ -7,9 +7,9 @@ import z3
 
 from rebuno.model.decision import Verdict
 from rebuno.policy.matcher.index import KINDS, Lists
-from rebuno.policy.proving.model import Model, Step
+from rebuno.policy.proving.model import BundleModel, ModelStep
 from rebuno.policy.proving.past import patterns
-from rebuno.policy.proving.values import Answer, all_of, glob_formula
+from rebuno.policy.proving.values import ModelAnswer, all_of, glob_formula
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.globs import glob
 
@@ -18,10 +18,10 @@ NUMBERS: Final = {kind: number for number, kind in enumerate(KINDS.values())}
 LOCAL: Final = NUMBERS[KINDS["local"]]
 
 
-class Target:
+class ModelTarget:
     """The kind and the target of the step: one of which both are known, or any."""
 
-    def __init__(self, step: Step, known: tuple[str, str] | None = None) -> None:
+    def __init__(self, step: ModelStep, known: tuple[str, str] | None = None) -> None:
         self.known = known
         self.kind = z3.Int("kind")
         self._text = step.target
@@ -53,8 +53,8 @@ class Target:
 class LayerModel:
     """One bundle over a step: the verdicts of its first rule that matches."""
 
-    def __init__(self, step: Step, bundle: tree.Bundle, target: Target) -> None:
-        self.model = Model(step, bundle)
+    def __init__(self, step: ModelStep, bundle: tree.Bundle, target: ModelTarget) -> None:
+        self.model = BundleModel(step, bundle)
         verdicts: dict[str, list[Any]] = {verdict.value: [] for verdict in Verdict}
         open_so_far: Any = z3.BoolVal(True)
         self.rules: list[tuple[str, Any]] = []
@@ -74,7 +74,7 @@ class LayerModel:
         verdicts["deny"].append(z3.And(open_so_far, z3.Not(local), z3.BoolVal(default == "deny")))
         self.verdicts: Mapping[str, Any] = {verdict: z3.Or(found) for verdict, found in verdicts.items()}
 
-    def condition(self, rule: tree.Rule) -> Answer:
+    def condition(self, rule: tree.Rule) -> ModelAnswer:
         """What a rule asks besides its subject."""
         return all_of(
             self.model.expr(clause.expr, isinstance(clause, tree.Unless))

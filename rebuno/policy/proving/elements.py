@@ -10,11 +10,11 @@ from typing import Any, Final
 import z3
 
 from rebuno.policy.facets.reading import Facet
-from rebuno.policy.proving.values import ABSENT, JSON, Answer, Sort, Value
+from rebuno.policy.proving.values import ABSENT, JSON, ModelAnswer, Sort, Value
 from rebuno.policy.syntax.keywords import FACET_MODULES as OWN
 
 # What a test asks of one element.
-Ask = Callable[[Value], Answer]
+Ask = Callable[[Value], ModelAnswer]
 
 # Facets whose values are plain texts or numbers, and which read texts alone but for those below.
 PLAIN: Final = frozenset({"host", "scheme", "port", "address", "domain", "size", "number"})
@@ -45,17 +45,17 @@ class Group:
         self.facets = facets
         # Whether each element is one of the list's own; else it was found further down, and may be anything.
         self.flat = flat
-        self.uses: dict[tuple[bool, str], tuple[Ask, Answer]] = {}
+        self.uses: dict[tuple[bool, str], tuple[Ask, ModelAnswer]] = {}
         self.slots: list[tuple[Any, Value]] = []
         self.settled = False
 
-    def ask(self, what: str, every: bool, ask: Ask) -> Answer:
+    def ask(self, what: str, every: bool, ask: Ask) -> ModelAnswer:
         """The answer of `every` or `any` element to a question; `what` tells equal questions."""
         found = self.uses.get((every, what))
         if found is not None:
             return found[1]
         name = f"{self.key}!{'every' if every else 'any'} {what}"
-        answer = Answer(z3.Bool(f"{name}!yes"), z3.Bool(f"{name}!possible"))
+        answer = ModelAnswer(z3.Bool(f"{name}!yes"), z3.Bool(f"{name}!possible"))
         self.add(z3.Implies(answer.yes, answer.possible))
         # INVARIANT: a test that comes after the elements were made has any answer: they were made for the others.
         if not self.settled:

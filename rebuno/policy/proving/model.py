@@ -20,7 +20,7 @@ from rebuno.policy.proving.values import (
     JSON,
     MAYBE,
     NO,
-    Answer,
+    ModelAnswer,
     Sort,
     Value,
     all_of,
@@ -48,17 +48,17 @@ class _UnknownError(Exception):
     """The model does not know a part of this test."""
 
 
-class Step:
+class ModelStep:
     """The values of one step, which all bundles that are asked about it share."""
 
     def __init__(self) -> None:
         self.rules: list[Any] = []
         self.roots: dict[str, Value] = {}
         self.target = z3.String("target")
-        self.answers: dict[tuple[str, str], tuple[Value | None, Answer]] = {}
-        self.opposites: dict[tuple[str, str], Answer] = {}
+        self.answers: dict[tuple[str, str], tuple[Value | None, ModelAnswer]] = {}
+        self.opposites: dict[tuple[str, str], ModelAnswer] = {}
         # The answers of tests of `known` sets: the value, the set with how it is asked, and the answer.
-        self.known: dict[tuple[str, str], dict[frozenset[str], Answer]] = {}
+        self.known: dict[tuple[str, str], dict[frozenset[str], ModelAnswer]] = {}
         self.pasts = Pasts(self.add)
         self.pending: list[Group] = []
         self.left = _MOST_PARTS
@@ -68,17 +68,17 @@ class Step:
         """Says what holds in every step."""
         self.rules.append(formula)
 
-    def any(self, key: str, what: str, value: Value | None = None) -> Answer:
+    def any(self, key: str, what: str, value: Value | None = None) -> ModelAnswer:
         """The answer to a question of which nothing is known: the same for the same question."""
         found = self.answers.get((key, what))
         if found is None:
             name = f"any {next(self._number)}"
-            answer = Answer(z3.Bool(f"{name}!yes"), z3.Bool(f"{name}!possible"))
+            answer = ModelAnswer(z3.Bool(f"{name}!yes"), z3.Bool(f"{name}!possible"))
             self.add(z3.Implies(answer.yes, answer.possible))
             found = self.answers[key, what] = (value, answer)
         return found[1]
 
-    def opposed(self, key: str, what: str, negated: bool) -> Answer:
+    def opposed(self, key: str, what: str, negated: bool) -> ModelAnswer:
         """As `any`, of a test or of its negation: where one is yes the other is no, and nothing more is known."""
         answer = self.any(key, what)
         other = self.opposites.get((key, what))
@@ -156,17 +156,17 @@ class Step:
         return found
 
 
-class Model:
+class BundleModel:
     """The conditions of one bundle over a step."""
 
-    def __init__(self, step: Step, bundle: tree.Bundle) -> None:
+    def __init__(self, step: ModelStep, bundle: tree.Bundle) -> None:
         self.step = step
         self.values: Mapping[str, Any] = names_of(bundle).values
         self.definitions = Definitions(bundle)
         self._context = path_context(bundle)
         self._conditions = {one.name.text: one.expr for one in bundle.statements if isinstance(one, tree.Condition)}
 
-    def expr(self, expr: tree.Expr, negated: bool, block: Block | None = None, it: Value | None = None) -> Answer:
+    def expr(self, expr: tree.Expr, negated: bool, block: Block | None = None, it: Value | None = None) -> ModelAnswer:
         """The answer of a condition, or of its negation. `it` is the element of the block around it."""
         self.step.left -= 1
         if self.step.left < 0:
@@ -198,14 +198,14 @@ class Model:
             groups.append(replace(group, patterns=tuple(tree.Literal(text, group.span) for text in texts)))
         return replace(expr, subject=replace(expr.subject, groups=tuple(groups)))
 
-    def _any(self, expr: tree.Expr, negated: bool, it: Value | None) -> Answer:
+    def _any(self, expr: tree.Expr, negated: bool, it: Value | None) -> ModelAnswer:
         # INVARIANT: whatever the model does not know comes here: any answer, and the same to the same question.
         what = f"{self.definitions.places} {self.definitions.key(expr)}"
         return self.step.opposed(it.key if it is not None else "", what, negated)
 
     # ------------------------------------------------------------ tests
 
-    def _test(self, test: tree.Test, negated: bool, block: Block | None, it: Value | None) -> Answer:
+    def _test(self, test: tree.Test, negated: bool, block: Block | None, it: Value | None) -> ModelAnswer:
         op, flipped, every = signs(test, negated)
         look = lens(test.operand, op, block)
         if len(look.chain) < len(test.operand.facets):
@@ -217,7 +217,7 @@ class Model:
         if test.block is not None:
             inner, inside = test.block, Block(look.facet)
 
-            def ask_block(value: Value) -> Answer:
+            def ask_block(value: Value) -> ModelAnswer:
                 return self.expr(inner, flipped, inside, value)
 
             ask = ask_block
@@ -248,9 +248,9 @@ class Model:
             value = self.step.read(facet, value)
         return value
 
-    def _given(self, operand: tree.Operand, chain: Sequence[Facet], negated: bool, it: Value | None) -> Answer:
+    def _given(self, operand: tree.Operand, chain: Sequence[Facet], negated: bool, it: Value | None) -> ModelAnswer:
         many = any(path.many for path in operand.paths) or any(facet.many for facet in chain)
-        answers: list[Answer] = []
+        answers: list[ModelAnswer] = []
         for path in operand.paths:
             if many:
                 found, there = self._at_path(path, chain, False, "given", self._is_given(False), it, apart=False)
@@ -263,7 +263,7 @@ class Model:
         return inverted(answer) if negated else answer
 
     def _is_given(self, negated: bool) -> Ask:
-        def ask(value: Value) -> Answer:
+        def ask(value: Value) -> ModelAnswer:
             answer = given(value, lambda: self._of(value, "given"))
             return inverted(answer) if negated else answer
 
@@ -304,8 +304,8 @@ class Model:
         if exact:
             normal = normal_right(facet, op, raw, self._context)
 
-        def ask(value: Value) -> Answer:
-            def anything() -> Answer:
+        def ask(value: Value) -> ModelAnswer:
+            def anything() -> ModelAnswer:
                 return self._of(value, what)
 
             found = plain_answer(value, op, normal, test.ignoring_case, anything) if exact else anything()
@@ -313,16 +313,16 @@ class Model:
 
         return ask, f"{negated} {what}"
 
-    def _of(self, value: Value, what: str) -> Answer:
+    def _of(self, value: Value, what: str) -> ModelAnswer:
         known = value.alias or value
         return self.step.any(known.key, what, known)
 
-    def _with_path(self, value: Value, what: str, negated: bool) -> Answer:
+    def _with_path(self, value: Value, what: str, negated: bool) -> ModelAnswer:
         known = value.alias or value
         asked = self.step.opposed(known.key, what, negated)
         return where(value.absent, MAYBE if negated else NO, asked)
 
-    def _known(self, value: Value, op: Op, sources: frozenset[str], asked: str) -> Answer:
+    def _known(self, value: Value, op: Op, sources: frozenset[str], asked: str) -> ModelAnswer:
         known = value.alias or value
         answer = self.step.any(known.key, f"{asked} {sorted(sources)}", known)
         held = self.step.known.setdefault((known.key, asked), {})
@@ -346,7 +346,7 @@ class Model:
 
     def _quantified(
         self, operand: tree.Operand, chain: Sequence[Facet], every: bool, what: str, ask: Ask, it: Value | None
-    ) -> Answer:
+    ) -> ModelAnswer:
         found = [self._at_path(path, chain, every, what, ask, it, apart=True) for path in operand.paths]
         if len(found) == 1:
             return found[0][0]
@@ -356,7 +356,7 @@ class Model:
         nothing = self._through_absent(chain, ask)
         return where(z3.Or([there for _, there in found]), answer, nothing)
 
-    def _through_absent(self, chain: Sequence[Facet], ask: Ask) -> Answer:
+    def _through_absent(self, chain: Sequence[Facet], ask: Ask) -> ModelAnswer:
         # Every facet leaves what is absent absent; it was no empty list, but nothing at all.
         nothing = Value("nothing")
         self.step.add(nothing.is_(Sort.MISSING))
@@ -372,7 +372,7 @@ class Model:
         it: Value | None,
         *,
         apart: bool,
-    ) -> tuple[Answer, Any]:
+    ) -> tuple[ModelAnswer, Any]:
         """The answer over the elements of one path, and whether the path is there at all."""
         parts = path.parts
         first = next((at for at, part in enumerate(parts) if not isinstance(part, tree.Key | tree.Index)), len(parts))
@@ -397,7 +397,7 @@ class Model:
                 group, rest = self.step.group(source, f"{parts[first:]!r}", flat=False), ()
         after = f"{rest!r} {' '.join(facet.name for facet in single)}"
 
-        def follow(value: Value) -> Answer:
+        def follow(value: Value) -> ModelAnswer:
             return ask(self._through(single, self.step.at(value, rest)))
 
         return group.ask(f"{after} {what}", every, follow), there

@@ -8,7 +8,7 @@ import z3
 
 from rebuno.policy.matcher.history import count_bound
 from rebuno.policy.matcher.index import Lists
-from rebuno.policy.proving.values import Answer, all_of, any_of, number_value
+from rebuno.policy.proving.values import ModelAnswer, all_of, any_of, number_value
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import is_number
@@ -27,7 +27,7 @@ class Pasts:
         self._add = add
         self.numbers: dict[str, tuple[tree.Past, Any, Any, Any]] = {}
 
-    def answer(self, expr: tree.Past, negated: bool, named: Callable[[object], str]) -> Answer | None:
+    def answer(self, expr: tree.Past, negated: bool, named: Callable[[object], str]) -> ModelAnswer | None:
         """The answer of a test, or of its negation; None where the model does not know it. `named` tells equal
         questions, whatever they call things."""
         if isinstance(expr, tree.Sum):
@@ -39,12 +39,12 @@ class Pasts:
         sure, perhaps, most = self._of(_bare(expr), named)
         bound = number_value(number)
 
-        def at_least(strict: bool) -> Answer:
-            return Answer(_over(sure, bound, strict), _over(perhaps, bound, strict))
+        def at_least(strict: bool) -> ModelAnswer:
+            return ModelAnswer(_over(sure, bound, strict), _over(perhaps, bound, strict))
 
-        def below(strict: bool) -> Answer:
+        def below(strict: bool) -> ModelAnswer:
             # "Below" is "not at least"; what may match because an argument is left out counts against it.
-            return Answer(z3.Not(_over(most, bound, not strict)), z3.Not(_over(sure, bound, not strict)))
+            return ModelAnswer(z3.Not(_over(most, bound, not strict)), z3.Not(_over(sure, bound, not strict)))
 
         match _OPPOSITE[op] if negated else op:
             case Op.GE:

@@ -9,7 +9,7 @@ from rebuno.policy.proving.values import (
     MAYBE,
     NO,
     YES,
-    Answer,
+    ModelAnswer,
     Sort,
     Value,
     exactly,
@@ -24,7 +24,7 @@ from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import is_number, valid
 
 # Gives the answer to a question about a value of which nothing is known: the same for the same value.
-AnyAnswer = Callable[[], Answer]
+AnyAnswer = Callable[[], ModelAnswer]
 
 _TYPES: Final = {
     "null": (Sort.NULL,),
@@ -39,19 +39,19 @@ _ORDERED: Final[dict[Op, Callable[[Any, Any], Any]]] = {**_ORDER, Op.GE: lambda 
 _PARTS: Final = (Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS, Op.LIKE, Op.MATCHES)
 
 
-def with_value(value: Value, answer: Answer, negated: bool) -> Answer:
+def with_value(value: Value, answer: ModelAnswer, negated: bool) -> ModelAnswer:
     """A test that is asked of a value if that is there and can be read: absence is no, and maybe for the negation."""
     asked = inverted(answer) if negated else answer
     return where(value.absent, MAYBE if negated else NO, where(value.is_(Sort.UNREADABLE), MAYBE, asked))
 
 
-def given(value: Value, any_answer: AnyAnswer) -> Answer:
+def given(value: Value, any_answer: AnyAnswer) -> ModelAnswer:
     """`given`."""
     odd = where(value.is_(Sort.ODD), any_answer(), YES)
     return where(value.absent, NO, where(value.is_(Sort.UNREADABLE), MAYBE, odd))
 
 
-def is_type(value: Value, name: str, negated: bool, any_answer: AnyAnswer) -> Answer:
+def is_type(value: Value, name: str, negated: bool, any_answer: AnyAnswer) -> ModelAnswer:
     """`is NAME`."""
     if name == "integer":
         of_type = z3.And(value.is_(Sort.NUMBER), z3.IsInt(value.number))
@@ -67,7 +67,7 @@ def is_type(value: Value, name: str, negated: bool, any_answer: AnyAnswer) -> An
     return where(value.is_(Sort.MISSING), MAYBE if negated else NO, inverted(found) if negated else found)
 
 
-def plain_answer(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer) -> Answer:
+def plain_answer(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer) -> ModelAnswer:
     """The answer of a plain predicate against a constant, for a value that is there and can be read."""
     found = _of_json(value, op, right, fold, any_answer)
     if found is None:
@@ -77,7 +77,7 @@ def plain_answer(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAn
     return where(value.is_(Sort.READING), any_answer(), where(value.is_(Sort.ODD), odd, found))
 
 
-def _of_json(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer) -> Answer | None:
+def _of_json(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer) -> ModelAnswer | None:
     if op is Op.EQ and type(right) is not list:
         return _among(value, [right], fold, any_answer)
     if op is Op.IN and type(right) is list:
@@ -91,7 +91,7 @@ def _of_json(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer
     return None
 
 
-def _among(value: Value, options: Sequence[Any], fold: bool, any_answer: AnyAnswer) -> Answer | None:
+def _among(value: Value, options: Sequence[Any], fold: bool, any_answer: AnyAnswer) -> ModelAnswer | None:
     # A value is compared with the options of its type; without one it is maybe.
     answer = MAYBE
     texts = [one for one in options if type(one) is str]
@@ -112,7 +112,7 @@ def _among(value: Value, options: Sequence[Any], fold: bool, any_answer: AnyAnsw
     return answer
 
 
-def _texts(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer) -> Answer | None:
+def _texts(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer) -> ModelAnswer | None:
     if op is Op.CONTAINS_ANY and type(right) is not list:
         return None
     if op is Op.CONTAINS and type(right) is list:

@@ -8,8 +8,8 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.matcher.build import names_of
 from rebuno.policy.matcher.index import KINDS
 from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.proving.decisions import LayerModel, Target, combined
-from rebuno.policy.proving.model import Step
+from rebuno.policy.proving.decisions import LayerModel, ModelTarget, combined
+from rebuno.policy.proving.model import ModelStep
 from rebuno.policy.proving.past import patterns
 from rebuno.policy.proving.solving import Outcome, Proof, solve
 from rebuno.policy.proving.values import readable
@@ -121,8 +121,8 @@ def _targets(policy: Policy, claim: tree.Never) -> Iterable[tuple[str, str] | No
 def _of_target(
     policy: Policy, claim: CompiledClaim, known: tuple[str, str] | None, cases: Sequence[CaseSubmission], until: float
 ) -> Outcome:
-    step = Step()
-    target = Target(step, known)
+    step = ModelStep()
+    target = ModelTarget(step, known)
     layers = [LayerModel(step, bundle, target) for bundle in policy.bundles]
     mine = layers[-1].model
     asked = [combined(layers, claim.tree.verdict), target.matches(claim.tree.subject, mine.values)]

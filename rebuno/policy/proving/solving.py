@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import z3
 
-from rebuno.policy.proving.model import Step
+from rebuno.policy.proving.model import ModelStep
 from rebuno.policy.testing.claims import Violation
 
 # Solutions of the model that are tried as steps.
@@ -26,7 +26,7 @@ class Proof(StrEnum):
 Outcome = tuple[Proof, Violation | None, str]
 
 
-def solve(step: Step, asked: Sequence[Any], until: float, replay: Callable[[Any], Violation | None]) -> Outcome:
+def solve(step: ModelStep, asked: Sequence[Any], until: float, replay: Callable[[Any], Violation | None]) -> Outcome:
     """Whether the model has a step of which all this holds; `replay` makes real steps of a solution and says which of
     them is one."""
     solver = z3.Solver()
@@ -53,7 +53,7 @@ def solve(step: Step, asked: Sequence[Any], until: float, replay: Callable[[Any]
 _NO_STEP: Final = "a step may break it as far as the model can tell, and none was found that does"
 
 
-def _another(step: Step, model: Any) -> Any:
+def _another(step: ModelStep, model: Any) -> Any:
     """A formula: not the same sorts and answers as in this solution."""
     same = (
         [value.sort == model.eval(value.sort) for value in step.roots["args"].keys.values()]

@@ -34,43 +34,43 @@ ABSENT: Final = (Sort.MISSING, Sort.NULL, Sort.EMPTY)
 JSON: Final = tuple(sort for sort in Sort if sort not in (Sort.MISSING, Sort.UNREADABLE, Sort.READING))
 
 
-class Answer(NamedTuple):
+class ModelAnswer(NamedTuple):
     """An answer of the model: formulas for "it is yes" and for "it is yes or maybe". The first implies the second."""
 
     yes: Any
     possible: Any
 
 
-YES: Final = Answer(z3.BoolVal(True), z3.BoolVal(True))
-NO: Final = Answer(z3.BoolVal(False), z3.BoolVal(False))
-MAYBE: Final = Answer(z3.BoolVal(False), z3.BoolVal(True))
+YES: Final = ModelAnswer(z3.BoolVal(True), z3.BoolVal(True))
+NO: Final = ModelAnswer(z3.BoolVal(False), z3.BoolVal(False))
+MAYBE: Final = ModelAnswer(z3.BoolVal(False), z3.BoolVal(True))
 
 
-def inverted(answer: Answer) -> Answer:
+def inverted(answer: ModelAnswer) -> ModelAnswer:
     """Kleene's not."""
-    return Answer(z3.Not(answer.possible), z3.Not(answer.yes))
+    return ModelAnswer(z3.Not(answer.possible), z3.Not(answer.yes))
 
 
-def all_of(answers: Iterable[Answer]) -> Answer:
+def all_of(answers: Iterable[ModelAnswer]) -> ModelAnswer:
     """Kleene's and."""
     found = list(answers)
-    return Answer(z3.And([one.yes for one in found]), z3.And([one.possible for one in found]))
+    return ModelAnswer(z3.And([one.yes for one in found]), z3.And([one.possible for one in found]))
 
 
-def any_of(answers: Iterable[Answer]) -> Answer:
+def any_of(answers: Iterable[ModelAnswer]) -> ModelAnswer:
     """Kleene's or."""
     found = list(answers)
-    return Answer(z3.Or([one.yes for one in found]), z3.Or([one.possible for one in found]))
+    return ModelAnswer(z3.Or([one.yes for one in found]), z3.Or([one.possible for one in found]))
 
 
-def exactly(formula: Any) -> Answer:
+def exactly(formula: Any) -> ModelAnswer:
     """Yes where the formula holds, else no."""
-    return Answer(formula, formula)
+    return ModelAnswer(formula, formula)
 
 
-def where(condition: Any, then: Answer, otherwise: Answer) -> Answer:
+def where(condition: Any, then: ModelAnswer, otherwise: ModelAnswer) -> ModelAnswer:
     """One answer or the other."""
-    return Answer(z3.If(condition, then.yes, otherwise.yes), z3.If(condition, then.possible, otherwise.possible))
+    return ModelAnswer(z3.If(condition, then.yes, otherwise.yes), z3.If(condition, then.possible, otherwise.possible))
 
 
 class Value:

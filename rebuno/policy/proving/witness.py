@@ -9,8 +9,8 @@ import z3
 
 from rebuno.model.step import Kind, StepStatus
 from rebuno.policy.matcher.index import KINDS
-from rebuno.policy.proving.decisions import NUMBERS, LayerModel, Target
-from rebuno.policy.proving.model import Step
+from rebuno.policy.proving.decisions import NUMBERS, LayerModel, ModelTarget
+from rebuno.policy.proving.model import ModelStep
 from rebuno.policy.proving.past import patterns
 from rebuno.policy.proving.values import Sort, Value
 from rebuno.policy.syntax import tree
@@ -26,7 +26,7 @@ _DEEPEST: Final = 8
 class Witness:
     """Makes steps of the solutions of one model."""
 
-    def __init__(self, step: Step, target: Target, layers: Sequence[LayerModel]) -> None:
+    def __init__(self, step: ModelStep, target: ModelTarget, layers: Sequence[LayerModel]) -> None:
         self._step = step
         self._target = target
         self._layers = layers

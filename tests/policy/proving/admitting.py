@@ -16,8 +16,8 @@ from rebuno.policy.matcher.facts import Evidence
 from rebuno.policy.matcher.operands import through
 from rebuno.policy.matcher.paths import step as step_of
 from rebuno.policy.proving.elements import Group
-from rebuno.policy.proving.model import Model, Step
-from rebuno.policy.proving.values import Answer, Sort, Value, number_value, readable, text_value
+from rebuno.policy.proving.model import BundleModel, ModelStep
+from rebuno.policy.proving.values import ModelAnswer, Sort, Value, number_value, readable, text_value
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, is_number, valid
 
@@ -25,8 +25,8 @@ from rebuno.policy.values.json_values import MISSING, UNREADABLE, is_number, val
 def admits(policy: Policy, facts: Facts) -> bool:
     """Whether the model has a step in which all conditions of a bundle, and their negations, answer as they do."""
     [bundle] = policy.bundles
-    step = Step()
-    model = Model(step, bundle)
+    step = ModelStep()
+    model = BundleModel(step, bundle)
     names = names_of(bundle)
     wanted: list[Any] = []
     for condition in (one for one in bundle.statements if isinstance(one, tree.Condition)):
@@ -44,7 +44,7 @@ def admits(policy: Policy, facts: Facts) -> bool:
     return bool(found != z3.unsat)
 
 
-def _is(answer: Answer, real: bool | None) -> Any:
+def _is(answer: ModelAnswer, real: bool | None) -> Any:
     return z3.And(answer.yes == (real is True), answer.possible == (real is not False))
 
 
