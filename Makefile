@@ -61,6 +61,7 @@ prove: $(VENV)/.ready ## the claims of the shipped policies, held against 60,000
 
 bench: $(VENV)/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/decide.py
+	$(BIN)/python benchmarks/history.py
 	$(BIN)/python benchmarks/load.py
 	$(BIN)/python benchmarks/steps.py
 	$(BIN)/python benchmarks/agentdojo.py

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from rebuno.errors import (
     ConflictError,
+    ForbiddenError,
     LeaseSuperseded,
     NotFoundError,
     StoreError,
@@ -41,9 +42,9 @@ from rebuno.model import identity
 from rebuno.model.answer import Answer, CallKey, Submission
 from rebuno.policy import Policy, compile_policy, permissive_policy, read_source, shadow_policies
 from rebuno.sdk.binding import bind
-from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current
+from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current, current_step
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
-from rebuno.types import Execution
+from rebuno.types import Execution, UserTurn
 
 T = TypeVar("T")
 
@@ -82,8 +83,10 @@ class _Direct:
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
-        await self._core.fail(self._attempt, step_id, error, wait=wait, raised=raised)
+    async def fail(
+        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
+    ) -> None:
+        await self._core.fail(self._attempt, step_id, error, wait=wait, raised=raised, nothing_done=nothing_done)
 
     def release(self, step_id: str) -> None:
         self._core.release(self._attempt, step_id)
@@ -182,6 +185,13 @@ class Kernel:
         ended.replayed = replayed
         return ended
 
+    async def say(self, ref: str, text: str, *, by: str = "") -> UserTurn:
+        """As `Operator.say`: adds what the user wrote to an execution after it began. Raises `ForbiddenError` where a
+        handler calls it: what an agent writes is not the user's word."""
+        if current() is not None:
+            raise ForbiddenError("a handler cannot say what the user wrote; the program that runs it can")
+        return await self.operator.say(ref, text, by=by)
+
     async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
         """Cancels an execution, named as in `Operator.execution`, wherever it runs; a handler that runs in this kernel
         is stopped at once, and its `run` returns with status `cancelled`.
@@ -206,9 +216,16 @@ class Kernel:
     ) -> Attempt | records.ExecutionRow:
         # The input that a handler passes on is not the user's word, in any store.
         outer = current()
-        parent = outer.id if outer is not None else ""
         beginning = asyncio.create_task(
-            self._core.begin(agent_id=agent_id, input=input, key=key, pin=pin, deadline=deadline, parent=parent)
+            self._core.begin(
+                agent_id=agent_id,
+                input=input,
+                key=key,
+                pin=pin,
+                deadline=deadline,
+                parent=outer.id if outer is not None else "",
+                parent_step=current_step(),
+            )
         )
         try:
             return await asyncio.shield(beginning)

@@ -11,6 +11,7 @@ RebunoError
 │   ├── LeaseSuperseded               409  another attempt owns the execution now
 │   └── PolicyError (reason, rule_id) 403  a step was denied
 ├── ToolError (error, step_id)        a step's body failed, on this run or on the recorded one
+├── NothingDone                       raised by a tool: it failed, and nothing was done
 ├── RateLimited (reason, rule_id)     a limit is used up; nothing was recorded
 ├── Blocked (step_id, approval_id)    a person must decide first; the attempt ends
 ├── Terminated                        the execution has ended
@@ -149,6 +150,14 @@ class ToolError(RebunoError):
 
 class ResultError(ToolError, TypeError):
     """A step's body returned a value that is not JSON; the message names the path to the value."""
+
+
+class NothingDone(RebunoError):
+    """Raised by the body of a tool or a step that failed before it did anything: `raise NothingDone("no such charge")`.
+
+    The journal records it beside the error, so that a rule may ask for it (`error.nothing_done`), and what the step
+    took from a limit is given back. Every other exception may come after the effect: a time-out does.
+    """
 
 
 class RateLimited(RebunoError):

@@ -8,7 +8,8 @@ import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
-from rebuno.errors import DuplicateTool, RebunoError, text_of
+from rebuno.errors import DuplicateTool, NothingDone, NotJSON, RebunoError, text_of
+from rebuno.model.definition import Definition, define
 from rebuno.model.step import Idempotency
 from rebuno.sdk.context import OutcomeUnknownError
 from rebuno.sdk.origins import brief, server_origin
@@ -21,11 +22,18 @@ _UNANSWERED: Final = frozenset({-32000, -32001})
 # a host takes none.
 _SERVER: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_)){0,63}", re.ASCII)
 
+# The key in a result's `_meta` by which a server says that a call that failed did nothing.
+_NOTHING_DONE: Final = "rebuno/nothingDone"
+
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
 class MCPToolError(Exception):
     """A tool's own report that it failed; the text is what the server says."""
+
+
+class MCPNothingDoneError(MCPToolError, NothingDone):
+    """The same, of a tool that did nothing before it failed, as its server says."""
 
 
 def wrap_mcp_tools(
@@ -37,6 +45,7 @@ def wrap_mcp_tools(
     idempotency: str | None = None,
     to_result: Callable[[Any], Any] | None = None,
     trust_annotations: bool = False,
+    trust_nothing_done: bool = False,
 ) -> list[Callable[..., Any]]:
     """`wrap_mcp_tool` for each of a list: `wrap_mcp_tools((await client.list_tools()).tools, call=client.call_tool,
     server="mail")`.
@@ -60,6 +69,7 @@ def wrap_mcp_tools(
             idempotency=idempotency,
             to_result=to_result,
             trust_annotations=trust_annotations,
+            trust_nothing_done=trust_nothing_done,
         )
         for descriptor in descriptors
     ]
@@ -74,6 +84,7 @@ def wrap_mcp_tool(
     idempotency: str | None = None,
     to_result: Callable[[Any], Any] | None = None,
     trust_annotations: bool = False,
+    trust_nothing_done: bool = False,
 ) -> Callable[..., Any]:
     """Makes a tool of one that an MCP server lists.
 
@@ -89,6 +100,11 @@ def wrap_mcp_tool(
     blocks, `{"content": […]}` with the blocks as MCP writes them, and `structuredContent` if there is any; `to_result`
     replaces this. A result that the server marks as an error, and an error that it answers with, fail the step: the
     handler gets a `ToolError` with the server's text. Where there is no answer its `reason` is `indeterminate`.
+
+    With `trust_nothing_done` a result that is an error and has `"rebuno/nothingDone": true` in its `_meta` says that
+    the tool did nothing before it failed, as `rebuno.NothingDone` does; otherwise what the server says of that counts
+    for nothing. What policies see of the tool itself (`definition`) is the server's name, the tool's, and the digest of
+    what the server says of it, annotations aside.
 
     Raises:
         DuplicateTool: another tool has this name: of another server, of another prefix, or of the agent's own. The same
@@ -119,7 +135,10 @@ def wrap_mcp_tool(
                 f"no answer from the MCP server, and the tool may have acted: {type(error).__name__}: {text_of(error)}"
             ) from error
         if _field(result, "is_error", "isError"):
-            raise MCPToolError(_text(result) or f"the tool `{name}` reports an error without a text")
+            meta = _field(result, "meta", "_meta")
+            clean = trust_nothing_done and isinstance(meta, dict) and meta.get(_NOTHING_DONE) is True
+            failure = MCPNothingDoneError if clean else MCPToolError
+            raise failure(_text(result) or f"the tool `{name}` reports an error without a text")
         return result
 
     whole = name and (f"{server}.{name}" if server else f"{prefix}_{name}" if prefix else name)
@@ -127,12 +146,27 @@ def wrap_mcp_tool(
         whole,
         invoke,
         server_origin(name, call, server=server, prefix=prefix),
+        definition=_defined(server or prefix, descriptor) if name else None,
         description=_field(descriptor, "description") or "",
         schema=schema,
         idempotency=idempotency,
         to_result=to_result or _plain,
         transform_args=lambda args: {key: value for key, value in args.items() if value is not None or key in required},
     )
+
+
+def _defined(server: str, descriptor: Any) -> Definition | None:
+    try:
+        return define(
+            server,
+            str(_field(descriptor, "name")),
+            description=_field(descriptor, "description"),
+            input_schema=_field(descriptor, "input_schema", "inputSchema"),
+            output_schema=_field(descriptor, "output_schema", "outputSchema"),
+        )
+    except NotJSON:
+        # What cannot be written cannot be reviewed: the tool has no definition.
+        return None
 
 
 def _hinted(descriptor: Any) -> Idempotency:

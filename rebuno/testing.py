@@ -71,10 +71,13 @@ def assert_decision(
     history: History | None = None,
     agent: str = "",
     parent: str = "",
+    root_input: Any = None,
+    turns: list[str] | None = None,
     rule: str | None = None,
 ) -> Decision:
     """The decision on one submission, which must be `expect` (`allow`, `deny`, `require_approval`), by `rule` if given.
-    `parent` is the agent whose execution began this one, empty where a client did.
+    `parent` is the agent whose execution began this one, empty where a client did; `root_input` is then what the user
+    wrote to the root of both. `turns` are what the user wrote later.
 
     Raises:
         AssertionError: it is another; the message tells which rule decided, at which line, and every rule's outcome.
@@ -82,7 +85,17 @@ def assert_decision(
         BundleError: the bundle has errors.
     """
     wanted = Verdict(expect)
-    facts = Facts(kind, target, {} if args is None else args, agent=agent, input=input, history=history, parent=parent)
+    facts = Facts(
+        kind,
+        target,
+        {} if args is None else args,
+        agent=agent,
+        input=input,
+        history=history,
+        parent=parent,
+        root_input=root_input,
+        turns=turns,
+    )
     trace = explain_decision(compiled(policy), facts)
     decision = trace.decision
     if decision.verdict is wanted and rule in (None, decision.rule_id):

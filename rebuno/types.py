@@ -7,7 +7,6 @@ program that only runs a handler does not load it.
 None says that there is no value. The wire says the same by an empty text or a missing field: `Absent` tells which.
 """
 
-from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Type
 
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
+from rebuno.model.described import Described, one_of
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
@@ -25,31 +25,10 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 __all__ = [
-    "Absent",
-    "Agent",
-    "ApiKey",
-    "Approval",
-    "BlockedOn",
-    "Delta",
-    "Event",
-    "Execution",
-    "ExecutionStatus",
-    "Failure",
-    "JsonValue",
-    "Model",
-    "Moment",
-    "NewApiKey",
-    "Page",
-    "Process",
-    "RawJson",
-    "Seconds",
-    "SpawnedBy",
-    "StackFrame",
-    "Step",
-    "Tested",
-    "TestedCase",
-    "Vote",
-]
+    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "Delta", "Event", "Execution", "ExecutionStatus", "Failure",
+    "JsonValue", "Model", "Moment", "NewApiKey", "Page", "Process", "RawJson", "Seconds", "SpawnedBy", "StackFrame",
+    "Step", "Tested", "TestedCase", "ToolDefinition", "UserTurn", "Vote",
+]  # fmt: skip
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -146,21 +125,6 @@ class Absent(Enum):
                 del schema["anyOf"]
                 schema |= only
         return schema
-
-
-class Described:
-    """More that the wire's schema says of a field."""
-
-    def __init__(self, **schema: Any) -> None:
-        self._schema = schema
-
-    def __get_pydantic_json_schema__(self, core: "CoreSchema", handler: "GetJsonSchemaHandler") -> dict[str, Any]:
-        return {**handler(core), **self._schema}
-
-
-def one_of(words: Iterable[str]) -> Described:
-    """The words that a field has on the wire as far as this version knows; a newer server may say others."""
-    return Described(enum=[str(word) for word in words])
 
 
 Text: TypeAlias = Annotated[str | None, Absent.BLANK]
@@ -333,9 +297,20 @@ class Approval(Model):
     reason: Annotated[str | None, Absent.NEVER] = None
 
 
+class UserTurn(Model):
+    """What the user wrote into a run after it began; `by` is the key or the person who said it."""
+
+    number: int
+    text: str
+    by: str = ""
+    at: Annotated[Moment, Absent.BLANK] = Moment()
+    event_seq: int = 0
+
+
 class Execution(Model):
     """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for, `failure`
-    what its handler raised.
+    what its handler raised, `turns` what the user wrote after it began (None in a list of executions, which does not
+    tell it).
 
     The protocol does not send `attempt` (how often it was begun), `digest` (that of the policy it began under),
     `pinned` (whether that one judges it to its end), `served` (whether an agent runs it that it is delivered to),
@@ -366,6 +341,7 @@ class Execution(Model):
     blocked_on: list[BlockedOn] = field(default_factory=list)
     head_hash: str = ""
     failure: Failure | None = None
+    turns: Annotated[list[UserTurn] | None, Absent.LEFT_OUT] = None
     attempt: Annotated[int | None, Absent.NEVER] = None
     digest: Annotated[str | None, Absent.NEVER] = None
     pinned: Annotated[bool | None, Absent.NEVER] = None
@@ -384,7 +360,8 @@ class Page(Model):
 
 
 class Step(Model):
-    """One effect of an execution.
+    """One effect of an execution. `nothing_done` is true where its tool itself said that it did nothing before it
+    failed, and `definition` is what its tool's server called it: `server`, `name` and `digest`; left out otherwise.
 
     The protocol does not send the rest: `parent_step_id` (the step in whose body it was submitted), its first
     `decision` (`allow`, `deny` or `require_approval`) with `rule_id`, `bundle`, `digest` and `reason`, `approval_id`
@@ -403,6 +380,8 @@ class Step(Model):
     args: JsonValue = JsonValue()
     result: JsonValue = JsonValue()
     error: JsonValue = JsonValue()
+    nothing_done: Annotated[bool | None, Absent.LEFT_OUT] = None
+    definition: Annotated[dict[str, str] | None, Absent.LEFT_OUT] = None
     started_at: Moment = Moment()
     completed_at: Moment = Moment()
     parent_step_id: Annotated[str | None, Absent.NEVER] = None
@@ -454,13 +433,26 @@ class Agent(Model):
 
 
 class ApiKey(Model):
-    """A key of the HTTP interface, without its token."""
+    """A key of the HTTP interface, without its token. `agents` are those that it is bound to, if it is bound."""
 
     id: str
     name: str = ""
     scopes: list[str] = field(default_factory=list)
+    agents: list[str] = field(default_factory=list)
     created_at: Annotated[Moment, Absent.BLANK] = Moment()
     revoked_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
+
+
+class ToolDefinition(Model):
+    """What a server says of a tool, as agents have told it: `server` is empty for a tool of an agent itself, `digest`
+    the SHA-256 of the canonical JSON of the rest, in hex digits."""
+
+    digest: str
+    server: str = ""
+    name: str = ""
+    description: str = ""
+    input_schema: JsonValue = JsonValue()
+    output_schema: JsonValue = JsonValue()
 
 
 class NewApiKey(ApiKey):

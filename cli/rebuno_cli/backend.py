@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rebuno.kernel import Panel, Timeline
-    from rebuno.types import Agent, ApiKey, Approval, Event, Execution, NewApiKey, Step, Tested
+    from rebuno.types import Agent, ApiKey, Approval, Event, Execution, NewApiKey, Step, Tested, ToolDefinition
 
 
 class Backend(Protocol):
@@ -53,6 +53,10 @@ class Backend(Protocol):
     ) -> "Execution":
         """Begins an execution, which its agent is told of. `input` is a JSON value, `key` the caller's own id, `parent`
         the execution that it continues; all empty where there is none."""
+        ...
+
+    async def say(self, ref: str, text: str, *, by: str) -> "Execution":
+        """Adds what the user wrote; `by` is who says it, empty for the login's own name. A server goes by its key."""
         ...
 
     async def cancel(self, ref: str, *, reason: str | None) -> "Execution":
@@ -117,11 +121,15 @@ class Backend(Protocol):
         """Asks a bundle (empty: the agent's own) about cases and recorded steps."""
         ...
 
+    async def tools(self) -> "Sequence[ToolDefinition]":
+        """What servers say of their tools, by server, name and digest."""
+        ...
+
     async def keys(self) -> "Sequence[ApiKey]":
         """Every key."""
         ...
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> "NewApiKey":
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str]) -> "NewApiKey":
         """A new key."""
         ...
 

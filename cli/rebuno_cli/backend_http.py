@@ -77,7 +77,8 @@ class HttpBackend:
         steps = from_log.steps(await self._client.list_steps(found.id), log)
         asked = await self._client.list_approvals(status="all", execution_id=found.id)
         approvals = [from_log.approval(one, log) for one in asked]
-        execution = from_log.execution(found, log)
+        # A list of executions does not tell what was said.
+        execution = from_log.execution(await self._client.get(found.id), log)
         return compose_timeline(execution, log, steps, approvals, alive=not execution.status.terminal)
 
     async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
@@ -95,6 +96,13 @@ class HttpBackend:
             on_behalf_of=on_behalf_of,
         )
         return from_log.execution(made, ())
+
+    async def say(self, ref: str, text: str, *, by: str) -> Execution:
+        if by:
+            raise ValidationError("a server goes by its key; leave out `--as`")
+        found = await self._find(ref)
+        await self._client.say(found.id, text)
+        return await self.execution(found.id)
 
     async def cancel(self, ref: str, *, reason: str | None) -> Execution:
         if reason is not None:
@@ -202,11 +210,14 @@ class HttpBackend:
             found.failed += more.failed
         return found
 
+    async def tools(self) -> list[types.ToolDefinition]:
+        return await self._client.list_tools()
+
     async def keys(self) -> list[types.ApiKey]:
         return await self._client.list_keys()
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> types.NewApiKey:
-        return await self._client.create_key(name, scopes)
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str]) -> types.NewApiKey:
+        return await self._client.create_key(name, scopes, agents=agents)
 
     async def rotate_key(self, ref: str) -> types.NewApiKey:
         return await self._client.rotate_key((await self._key(ref)).id)

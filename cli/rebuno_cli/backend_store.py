@@ -78,6 +78,11 @@ class StoreBackend:
         )
         return await self._operator.shown(row)
 
+    async def say(self, ref: str, text: str, *, by: str) -> "Execution":
+        found = await self._operator.execution(ref)
+        await self._operator.say(found.id, text, by=by or _login(""))
+        return await self._operator.execution(found.id)
+
     async def cancel(self, ref: str, *, reason: str | None) -> "Execution":
         found = await self._store.execution((await self._operator.execution(ref)).id)
         if found.served and reason is None:
@@ -180,11 +185,14 @@ class StoreBackend:
             whole.unexercised_rules += said.unexercised_rules if one.cases else []
         return whole
 
+    async def tools(self) -> "list[types.ToolDefinition]":
+        return await self._operator.tools()
+
     async def keys(self) -> "list[types.ApiKey]":
         return [key_view(row) for row in await self._serving.keys()]
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> "types.NewApiKey":
-        return new_key_view(*await self._serving.create_key(name, scopes))
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str]) -> "types.NewApiKey":
+        return new_key_view(*await self._serving.create_key(name, scopes, agents))
 
     async def rotate_key(self, ref: str) -> "types.NewApiKey":
         return new_key_view(*await self._serving.rotate_key((await self._key(ref)).id))

@@ -42,6 +42,7 @@ _NOUNS: Final = {
             "export": "export:export",
             "import": "import_:take_in",
             "replay": "replay:replay",
+            "say": "say:say",
             "cancel": "cancel:cancel",
             "fork": "fork:fork",
             "retry": "fork:retry",
@@ -57,6 +58,11 @@ _NOUNS: Final = {
         "Say who runs executions, and where.",
         "agents",
         {"ls": "ls:ls", "get": "get:get", "add": "add:add", "rm": "rm:rm"},
+    ),
+    "tools": (
+        "See what servers say of their tools, and pin what was reviewed.",
+        "tools",
+        {"ls": "ls:ls", "pin": "pin:pin"},
     ),
     "key": (
         "Make and revoke the keys of the HTTP interface.",

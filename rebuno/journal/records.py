@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from rebuno.errors import LeaseSuperseded, Stale
+from rebuno.journal.words import RootRow, TurnRow, TurnWrite
 from rebuno.model.dataclass import dataclass
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
@@ -99,7 +100,12 @@ class StepRow:
     when it was decided, last started and settled, in seconds since 1970; `attempt` is the run that last started it;
     `approval_id` its newest approval, or the one whose scope covered it. `input_tokens` and `output_tokens` are what an
     `llm_call` used (None: not known). Of a served execution `visited` is the run that last came to the step, and
-    `submission` the number of the request in which it did (0: neither; below 0: one that had no number)."""
+    `submission` the number of the request in which it did (0: neither; below 0: one that had no number).
+
+    The last four are no columns, but said by the step's events; they have their resting values where nobody has looked
+    them up (`rebuno.kernel.core.step_facts`). `definition` and `doubt` are those of the first event, as canonical JSON
+    and in words; `nothing_done` says that its tool did nothing before it failed; `began_at` is when it first started,
+    in seconds since 1970 (0: as `decided_at` or `started_at` says)."""
 
     step_id: str
     execution_id: str
@@ -130,6 +136,10 @@ class StepRow:
     output_tokens: int | None = None
     visited: int = 0
     submission: int = 0
+    definition: str = ""
+    doubt: str = ""
+    nothing_done: bool = False
+    began_at: float = 0.0
 
     def ended(self, status: StepStatus, *, result: str | None = None, error: str | None = None) -> "StepRow":
         """The step as it is once it has ended so; several times as fast as `replace`."""
@@ -138,6 +148,8 @@ class StepRow:
         return step
 
 
+# What the events of a step say besides.
+NO_COLUMNS: Final = ("definition", "doubt", "nothing_done", "began_at")
 _FIELDS: Final = attrgetter(*(field.name for field in fields(StepRow)))
 
 
@@ -306,9 +318,14 @@ class AgentPolicy:
     text: str
 
 
+# How a scope begins that binds a key to an agent.
+BOUND: Final = "agent:"
+
+
 @dataclass(frozen=True, slots=True)
 class ApiKeyRow:
-    """A key of the HTTP interface: its scopes, and the SHA-256 of its token. `revoked_at` is 0 for a valid key."""
+    """A key of the HTTP interface: its scopes, and the SHA-256 of its token. `revoked_at` is 0 for a valid key. Among
+    the scopes `agent:NAME` binds it to an agent."""
 
     id: str
     name: str
@@ -316,6 +333,11 @@ class ApiKeyRow:
     token_hash: bytes = field(repr=False)
     created_at: float = 0.0
     revoked_at: float = 0.0
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents that it is bound to."""
+        return tuple(scope.removeprefix(BOUND) for scope in self.scopes if scope.startswith(BOUND))
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,12 +378,14 @@ class WindowPlace:
 @dataclass(frozen=True, slots=True)
 class Copied:
     """What an execution brings with its first events: rows as they must be, numbers and times included, the places of
-    its steps in limits, and the `dispatch` that it begins with."""
+    its steps in limits, the `dispatch` that it begins with, what was said to it, and what was to its root."""
 
     steps: tuple[StepRow, ...] = ()
     approvals: tuple[ApprovalRow, ...] = ()
     dispatch: Dispatch | None = None
     places: tuple[WindowPlace, ...] = ()
+    turns: tuple[TurnRow, ...] = ()
+    root: RootRow | None = None
 
 
 class Commit(asyncio.Future[int]):
@@ -444,6 +468,7 @@ class Batch:
     lease: Lease | None = None
     deferred: bool = False
     basis: Basis | None = None
+    turns: tuple[TurnWrite, ...] = ()
     committed: Commit = field(init=False)
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ from rebuno.journal.records import (
     StepWrite,
     Tombstone,
 )
+from rebuno.journal.words import RootRow, TurnRow, TurnWrite
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.identity import parse, scan
@@ -116,6 +117,24 @@ def tombstone(row: Row) -> Tombstone:
     _check_times(row[6])
     fields: Row = (*row[:3], ExecutionStatus(row[3]), *row[4:])
     return Tombstone(*fields)
+
+
+def turn(row: Row) -> TurnRow:
+    """A row of `turns`."""
+    _check_times(row[3])
+    return TurnRow(*row)
+
+
+def turn_values(write: TurnWrite, first_seq: int, now: float) -> Row:
+    """The parameters of `add-turn`; `first_seq` is the number of the batch's first event, `now` its time."""
+    turn = write.turn
+    return turn.execution_id, turn.number, first_seq + write.said, now, turn.said_by, turn.text
+
+
+def root(row: Row) -> RootRow:
+    """A row of `roots`."""
+    _check_json(*row[2:])
+    return RootRow(*row)
 
 
 def dispatch(row: Row) -> Dispatch:

@@ -19,6 +19,7 @@ from rebuno.journal.records import (
     Tombstone,
 )
 from rebuno.journal.success_page import SuccessPage
+from rebuno.journal.words import RootRow, TurnRow
 
 
 class Store(Protocol):
@@ -51,8 +52,8 @@ class Store(Protocol):
         """Submits a batch and returns at once; `batch.committed` is set in the event loop.
 
         It fails with `rebuno.errors.Stale` (the log moved past `base`, or past that of an earlier batch of one `basis`;
-        a step or approval to be written has settled meanwhile, or an approval has got another vote), `Terminated` (the
-        execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
+        a step or approval to be written has settled meanwhile, an approval has got another vote, or there is a turn of
+        the same number), `Terminated` (the execution has ended), `LeaseSuperseded`, `NotFoundError` or a `StoreError`.
         """
         ...
 
@@ -113,6 +114,10 @@ class Store(Protocol):
         """A page of an execution's events, those numbered above `after`."""
         ...
 
+    async def events_at(self, execution_id: str, numbers: Sequence[int]) -> list[EventRow]:
+        """The events of an execution that have these numbers, in their order."""
+        ...
+
     async def approvals(
         self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
     ) -> list[ApprovalRow]:
@@ -125,6 +130,14 @@ class Store(Protocol):
 
     async def step(self, step_id: str) -> StepRow:
         """The step with this id, else `NotFoundError`."""
+        ...
+
+    async def turns(self, execution_id: str) -> list[TurnRow]:
+        """What the user wrote into an execution after it began, in order."""
+        ...
+
+    async def root(self, execution_id: str) -> RootRow | None:
+        """What the user wrote to the root of an execution that another one began, if that is recorded."""
         ...
 
     async def dispatch(self, execution_id: str) -> Dispatch | None:
@@ -177,6 +190,18 @@ class Store(Protocol):
 
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources stored under a digest, or None."""
+        ...
+
+    async def save_definition(self, digest: str, text: str) -> None:
+        """Stores what a server says of a tool under its digest; a repetition changes nothing."""
+        ...
+
+    async def definition(self, digest: str) -> str | None:
+        """The text stored under a digest, or None."""
+        ...
+
+    async def definitions(self, *, after: str = "", limit: int = 1000) -> list[tuple[str, str]]:
+        """A page of the stored definitions, digest and text, in the order of the digests."""
         ...
 
     async def close(self) -> None:

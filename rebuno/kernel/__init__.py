@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rebuno.kernel.core.attempt import Attempt
+    from rebuno.kernel.core.background import Background
     from rebuno.kernel.core.grants import GrantScope
     from rebuno.kernel.core.heavy import beside
     from rebuno.kernel.core.inheritance import session_of
     from rebuno.kernel.core.names import check_name
-    from rebuno.kernel.core.origins import in_doubt as parent_in_doubt
+    from rebuno.kernel.core.origins import in_rows as background_in_rows
     from rebuno.kernel.core.quorum import GRANT_LASTS, Panel
     from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep
     from rebuno.kernel.core.replay import recorded as recorded_result
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.history.replay_check import ReplayCheck, Replayed, SeenStep
     from rebuno.kernel.history.replay_check import completed as ended_with_output
     from rebuno.kernel.history.replay_check import failed as ended_with_failure
-    from rebuno.kernel.history.timeline import ApprovalView, AttemptView, StepOutcome, StepView, Timeline
+    from rebuno.kernel.history.timeline import ApprovalView, AttemptView, StepOutcome, StepView, Timeline, TurnView
     from rebuno.kernel.history.timeline import compose as compose_timeline
     from rebuno.kernel.history.timeline import tell as read_timeline
     from rebuno.kernel.history.verify import Verified
@@ -88,6 +89,7 @@ _HOMES: Final = {
     "StepOutcome": ("history.timeline", "StepOutcome"),
     "StepView": ("history.timeline", "StepView"),
     "Timeline": ("history.timeline", "Timeline"),
+    "TurnView": ("history.timeline", "TurnView"),
     "Verified": ("history.verify", "Verified"),
     "Webhook": ("served.observer", "Webhook"),
     "agent_view": ("views", "agent"),
@@ -108,7 +110,8 @@ _HOMES: Final = {
     "key_view": ("views", "key"),
     "may_be_own": ("lifecycle.execution", "may_be_own"),
     "new_key_view": ("views", "new_key"),
-    "parent_in_doubt": ("core.origins", "in_doubt"),
+    "background_in_rows": ("core.origins", "in_rows"),
+    "Background": ("core.background", "Background"),
     "raised_view": ("views", "raised"),
     "read_recording": ("history.archive", "read"),
     "read_timeline": ("history.timeline", "tell"),
@@ -129,6 +132,7 @@ __all__ = [
     "ApprovalView",
     "Attempt",
     "AttemptView",
+    "Background",
     "ChangedFiles",
     "CountedLimit",
     "CreateRequest",
@@ -152,10 +156,12 @@ __all__ = [
     "StepOutcome",
     "StepView",
     "Timeline",
+    "TurnView",
     "Verified",
     "Webhook",
     "agent_view",
     "approval_view",
+    "background_in_rows",
     "beside",
     "cancel_execution",
     "check_deadline",
@@ -172,7 +178,6 @@ __all__ = [
     "key_view",
     "may_be_own",
     "new_key_view",
-    "parent_in_doubt",
     "raised_view",
     "read_recording",
     "read_timeline",

@@ -37,6 +37,7 @@ class Kernel:
         pin: bool = False,
         deadline: float | None = None,
         parent: str = "",
+        parent_step: str = "",
     ) -> Attempt | ExecutionRow:
         """Starts or takes over an execution of `input` (canonical JSON text); see `lifecycle.execution.begin`."""
         if not self._saved:
@@ -53,6 +54,7 @@ class Kernel:
             pin=pin,
             deadline=deadline,
             parent=parent,
+            parent_step=parent_step,
         )
 
     async def abandon(self, attempt: Attempt) -> None:
@@ -76,10 +78,21 @@ class Kernel:
         if not deferred:
             await self._heard(attempt, row, committed)
 
-    async def fail(self, attempt: Attempt, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
-        """Records that a body failed, `error` as canonical JSON text of an object, and what it `raised` as that of what
-        `rebuno.model.raised` tells. With `wait` False the commit is left to happen by itself."""
+    async def fail(
+        self,
+        attempt: Attempt,
+        step_id: str,
+        error: str,
+        *,
+        wait: bool = True,
+        raised: str = "",
+        nothing_done: bool = False,
+    ) -> None:
+        """Records that a body failed, `error` as canonical JSON text of an object, what it `raised` as that of what
+        `rebuno.model.raised` tells, and whether it says that nothing was done. With `wait` False the commit is left to
+        happen by itself."""
         row = attempt.running(step_id).ended(StepStatus.FAILED, error=error)
+        row.nothing_done = nothing_done
         deferred = row.idempotency is Idempotency.SAFE and not self.strict
         committed = attempt.end_body(row, events.failed(row, raised), None, deferred=deferred)
         if wait and not deferred:

@@ -10,22 +10,22 @@ from rebuno.journal import records
 from rebuno.journal.served import ServedStore
 from rebuno.journal.store import Store
 from rebuno.kernel import views
-from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.inheritance import session_of
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.history import archive
 from rebuno.kernel.history.recorded_facts import began_since, judged
 from rebuno.kernel.history.shadowed import shadowed
 from rebuno.kernel.history.timeline import Timeline, tell
 from rebuno.kernel.history.verify import Verified, check
-from rebuno.kernel.lifecycle import fork, votes
+from rebuno.kernel.lifecycle import fork, say, votes
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
-from rebuno.policy import RecordedStep, ShadowedStep
-from rebuno.types import Approval, Event, Execution, Step
+from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep
+from rebuno.types import Approval, Event, Execution, Step, ToolDefinition, UserTurn
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX: Final = 4
@@ -59,7 +59,10 @@ class Operator:
             NotFoundError: there is none.
             ConflictError: there are several. `ExecutionExpired`: retention took it.
         """
-        return await self.shown(await self._row(ref))
+        row = await self._row(ref)
+        execution = await self.shown(row)
+        execution.turns = [*map(views.turn, await self._store.turns(row.id))]
+        return execution
 
     async def shown(self, row: records.ExecutionRow) -> Execution:
         """An execution of this store with its open questions."""
@@ -94,8 +97,12 @@ class Operator:
 
     async def steps(self, execution_id: str) -> list[Step]:
         """Every step of an execution, in the order of the log."""
-        steps, _ = await load(self._store, execution_id)
+        steps, _ = await load(self._store, execution_id, ALL_STEP_FACTS)
         return [views.step(step) for step in steps.values()]
+
+    async def tools(self) -> list[ToolDefinition]:
+        """What servers say of their tools, as agents have told it, by server, name and digest."""
+        return await views.tools(self._store)
 
     async def events(self, execution_id: str) -> list[Event]:
         """Every event of an execution."""
@@ -165,6 +172,18 @@ class Operator:
         )
         return await asked(self._store, row)
 
+    async def say(self, ref: str, text: str, *, by: str = "") -> UserTurn:
+        """Adds what the user wrote to an execution, named as in `execution`: it counts for the steps that are submitted
+        after it. `by` is the name of who says it.
+
+        Raises:
+            NotFoundError, ConflictError: there is no such execution, or several; it has ended, was begun by another
+                one, or takes no more turns.
+            ValidationError: the text is blank, no valid Unicode, or longer than 65,536 bytes.
+        """
+        row = await self._row(ref)
+        return views.turn(await say.say(self._store, row.id, text, by=by))
+
     async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
         """Cancels an execution, named as in `execution`; the process that runs it stops within a heartbeat.
 
@@ -210,7 +229,9 @@ class Operator:
         """
         source = await self._row(ref)
         at = await fork.retry_point(self._store, source)
-        made = await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
+        # The user's word stands, whatever became of the steps.
+        heard = source.head_seq
+        made = await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline, heard=heard)
         return await self.shown(made)
 
     async def changed_files(self, executions: Sequence[Execution]) -> list[str]:

@@ -4,7 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rebuno import types
+from rebuno.errors import StoreCorrupt
 from rebuno.journal import records
+from rebuno.journal.store import Store
+from rebuno.journal.words import TurnRow
+from rebuno.model import identity
+from rebuno.model.definition import digest_of
 from rebuno.types import RawJson
 
 
@@ -14,9 +19,10 @@ def execution(
     session: str = "",
     blocked_on: Iterable[types.BlockedOn] = (),
     failure: Mapping[str, Any] | None = None,
+    turns: Iterable[TurnRow] | None = None,
 ) -> types.Execution:
     """An execution. `session` is the one that it belongs to, `failure` what `rebuno.model.raised` keeps of the
-    exception that its handler ended with."""
+    exception that its handler ended with, `turns` what the user wrote into it."""
     spawned, holder = row.spawned_execution_id, row.holder
     return types.Execution(
         id=row.id,
@@ -39,6 +45,7 @@ def execution(
         blocked_on=[*blocked_on],
         head_hash=row.head_hash.hex(),
         failure=None if failure is None else raised(failure),
+        turns=None if turns is None else [*map(turn, turns)],
         attempt=row.attempt,
         digest=row.digest,
         pinned=row.pinned,
@@ -46,6 +53,11 @@ def execution(
         holder=None if holder is None else types.Process(host=holder.host, pid=holder.pid),
         head_seq=row.head_seq,
     )
+
+
+def turn(row: TurnRow) -> types.UserTurn:
+    """What the user wrote."""
+    return types.UserTurn(number=row.number, text=row.text, by=row.said_by, at=row.said_at, event_seq=row.event_seq)
 
 
 def raised(data: Mapping[str, Any]) -> types.Failure:
@@ -68,6 +80,8 @@ def step(row: records.StepRow) -> types.Step:
         args=RawJson(row.args),
         result=_json(row.result),
         error=_json(row.error),
+        nothing_done=row.nothing_done or None,
+        definition=identity.parse(row.definition) if row.definition else None,
         started_at=row.started_at,
         completed_at=row.completed_at,
         parent_step_id=row.parent_id or None,
@@ -146,8 +160,42 @@ def agent(row: records.AgentRow, bundle: str | None) -> types.Agent:
 def key(row: records.ApiKeyRow) -> types.ApiKey:
     """A key, without its token."""
     return types.ApiKey(
-        id=row.id, name=row.name, scopes=[*row.scopes], created_at=row.created_at, revoked_at=row.revoked_at
+        id=row.id,
+        name=row.name,
+        scopes=[scope for scope in row.scopes if not scope.startswith(records.BOUND)],
+        agents=[*row.agents],
+        created_at=row.created_at,
+        revoked_at=row.revoked_at,
     )
+
+
+def tool(digest: str, text: str) -> types.ToolDefinition:
+    """A definition that is kept under this digest."""
+    said = identity.parse(text)
+    return types.ToolDefinition(
+        digest=digest,
+        server=said["server"],
+        name=said["name"],
+        description=said["description"],
+        input_schema=RawJson(identity.canonical(said["input_schema"])),
+        output_schema=RawJson(identity.canonical(said["output_schema"])),
+    )
+
+
+async def tools(store: Store) -> list[types.ToolDefinition]:
+    """Every definition that a store keeps, by server, name and digest.
+
+    Raises:
+        StoreCorrupt: one was changed.
+        StoreError
+    """
+    found: list[types.ToolDefinition] = []
+    while page := await store.definitions(after=found[-1].digest if found else ""):
+        for digest, text in page:
+            if digest_of(text) != digest:
+                raise StoreCorrupt(f"the definition under the digest `{digest[:12]}` was changed; restore a copy")
+            found.append(tool(digest, text))
+    return sorted(found, key=lambda one: (one.server, one.name, one.digest))
 
 
 def new_key(row: records.ApiKeyRow, token: str) -> types.NewApiKey:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rebuno.model.definition import Definition
+
 
 class AnswerKind(StrEnum):
     """The answers; the values are those of the wire, where `parked` is `blocked` without an approval."""
@@ -48,13 +50,15 @@ OnAnswer = Callable[[Answer | BaseException | None], None]
 
 @dataclass(slots=True)
 class Submission:
-    """A request to run one step. `args` is canonical JSON text; `parent_id` is the step in whose body it is."""
+    """A request to run one step. `args` is canonical JSON text; `parent_id` is the step in whose body it is.
+    `definition` is that of the tool, None where it has none."""
 
     kind: str
     target: str
     args: str
     idempotency: str
     parent_id: str = ""
+    definition: Definition | None = None
 
 
 class Unheard(asyncio.CancelledError):

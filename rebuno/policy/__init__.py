@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rebuno.policy.analysis.tool_schemas import read_tools
     from rebuno.policy.check.bundle import check_bundle
     from rebuno.policy.compile import compile_bundle, compile_policy, compile_text, permissive_policy, shadow_policies
+    from rebuno.policy.explain.doubt import doubt_of
     from rebuno.policy.explain.explain import explain_decision
     from rebuno.policy.explain.shadow import shadow_verdicts
     from rebuno.policy.explain.trace import RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
@@ -27,12 +28,17 @@ if TYPE_CHECKING:
     from rebuno.policy.interop.json_ast import dump_ast, load_ast
     from rebuno.policy.interop.yaml_bundle import read_yaml_bundle
     from rebuno.policy.interop.yaml_convert import convert_yaml_bundle, rules_source
-    from rebuno.policy.matcher.dependencies import HistoryDependencies
+    from rebuno.policy.matcher.dependencies import (
+        ALL_STEP_FACTS,
+        HistoryDependencies,
+        StepFactsNeeded,
+        step_facts_needed,
+    )
     from rebuno.policy.matcher.facts import Evidence, Facts, History
     from rebuno.policy.matcher.policy import Layer, Policy
-    from rebuno.policy.matcher.provenance import MAX_KNOWN_VALUES
     from rebuno.policy.matcher.read_ahead import LONG_TEXT, MAX_TEXTS_AHEAD, read_long_texts, reads_texts, text_readers
     from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
+    from rebuno.policy.matcher.sources import MAX_KNOWN_VALUES
     from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
     from rebuno.policy.proving.compare import AllowedMore, Difference, compare_allowed
     from rebuno.policy.proving.prove import ProofReport, ProofResult, prove_claims
@@ -54,6 +60,7 @@ if TYPE_CHECKING:
     from rebuno.policy.syntax.literals import LiteralError, parse_duration
     from rebuno.policy.syntax.nodes import DEEPEST_TREE
     from rebuno.policy.syntax.parse import parse_bundle
+    from rebuno.policy.syntax.soft_roots import read_soft_roots
     from rebuno.policy.syntax.source import Source, read_source
     from rebuno.policy.syntax.tree import Op, Rule
     from rebuno.policy.syntax.yaml import read_yaml
@@ -97,6 +104,7 @@ _MODULES: Final = {
         "permissive_policy",
         "shadow_policies",
     ),
+    "explain.doubt": ("doubt_of",),
     "explain.explain": ("explain_decision",),
     "explain.shadow": ("shadow_verdicts",),
     "explain.trace": (
@@ -136,7 +144,12 @@ _MODULES: Final = {
         "convert_yaml_bundle",
         "rules_source",
     ),
-    "matcher.dependencies": ("HistoryDependencies",),
+    "matcher.dependencies": (
+        "ALL_STEP_FACTS",
+        "HistoryDependencies",
+        "StepFactsNeeded",
+        "step_facts_needed",
+    ),
     "matcher.facts": (
         "Evidence",
         "Facts",
@@ -146,7 +159,7 @@ _MODULES: Final = {
         "Layer",
         "Policy",
     ),
-    "matcher.provenance": ("MAX_KNOWN_VALUES",),
+    "matcher.sources": ("MAX_KNOWN_VALUES",),
     "matcher.read_ahead": (
         "LONG_TEXT",
         "MAX_TEXTS_AHEAD",
@@ -190,6 +203,7 @@ _MODULES: Final = {
         "TYPE_WORDS",
     ),
     "syntax.link": ("link_bundle",),
+    "syntax.soft_roots": ("read_soft_roots",),
     "syntax.literals": (
         "LiteralError",
         "parse_duration",
@@ -270,6 +284,7 @@ _MODULES: Final = {
 _HOMES: Final = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "ALL_STEP_FACTS",
     "BUILT_IN_FACETS",
     "CASES_SUFFIX",
     "CASE_VERDICTS",
@@ -337,6 +352,7 @@ __all__ = [
     "ShadowedStep",
     "Source",
     "Span",
+    "StepFactsNeeded",
     "SuiteCheck",
     "SuiteResult",
     "Trace",
@@ -354,6 +370,7 @@ __all__ = [
     "compile_text",
     "convert_yaml_bundle",
     "diff_bundles",
+    "doubt_of",
     "dump_ast",
     "explain_decision",
     "facet_packages",
@@ -372,6 +389,7 @@ __all__ = [
     "random_steps",
     "read_cases",
     "read_long_texts",
+    "read_soft_roots",
     "read_source",
     "read_submission",
     "read_tools",
@@ -385,6 +403,7 @@ __all__ = [
     "shadow_policies",
     "shadow_verdicts",
     "source_tokens",
+    "step_facts_needed",
     "steps_to_try",
     "text_readers",
     "texts_make_policy",

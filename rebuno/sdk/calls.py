@@ -65,3 +65,12 @@ class StepCall:
     def once(self) -> bool:
         """Whether its outcome must be on the disk before the caller sees it."""
         return self.submission.idempotency == Idempotency.ONCE
+
+
+def guarded(function: Callable[[], Any]) -> Any:
+    """What a plain function gives in its thread."""
+    try:
+        return function()
+    except StopIteration as error:
+        # asyncio cannot carry it out of a thread: an awaiting task would wait for ever.
+        raise RuntimeError("the function raised StopIteration") from error

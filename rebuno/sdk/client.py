@@ -24,6 +24,7 @@ from rebuno.types import (
     SpawnedBy,
     Step,
     Tested,
+    ToolDefinition,
 )
 
 T = TypeVar("T", bound=Model)
@@ -150,6 +151,16 @@ class Client:
                         yield Delta.model_validate(responses.value(line.removeprefix("data:").encode()))
         except httpx2.RequestError as error:
             raise self._requests.unreachable(error) from error
+
+    async def say(self, execution_id: str, text: str) -> None:
+        """Adds what the user wrote after the execution began. Rules ask for it as `turns`; it counts for the steps that
+        are submitted after it. `get` shows it.
+
+        Raises:
+            ConflictError: the execution has ended, was begun by another one, or takes no more turns.
+            ValidationError: the text is blank, or longer than 65,536 bytes.
+        """
+        await self._send("POST", route("executions", execution_id, "turns"), {"text": text})
 
     async def cancel(self, execution_id: str) -> None:
         """Cancels an execution. `Terminated` or `ConflictError` if it has ended already."""
@@ -278,9 +289,15 @@ class Client:
 
     # ------------------------------------------------------------ API keys
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> NewApiKey:
-        """Creates a key; its token is returned only this once. `ValidationError` for an unknown scope."""
-        return await self._one(NewApiKey, "POST", route("api-keys"), {"name": name, "scopes": [*scopes]})
+    async def create_key(self, name: str, scopes: Sequence[str], *, agents: Sequence[str] = ()) -> NewApiKey:
+        """Creates a key; its token is returned only this once. With `agents` it reaches their executions and questions
+        only, and what it gives an execution as input is no user's word. `ValidationError` for an unknown scope."""
+        said = {"name": name, "scopes": [*scopes]} | ({"agents": [*agents]} if agents else {})
+        return await self._one(NewApiKey, "POST", route("api-keys"), said)
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """What servers say of their tools, as agents have told it, by server, name and digest."""
+        return await self._many(ToolDefinition, route("tools"))
 
     async def list_keys(self) -> list[ApiKey]:
         """Every key, revoked ones too."""

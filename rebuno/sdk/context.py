@@ -13,6 +13,7 @@ from typing import Any, Final
 from rebuno.errors import (
     Blocked,
     LeaseSuperseded,
+    NothingDone,
     NotJSON,
     PolicyError,
     RateLimited,
@@ -25,8 +26,9 @@ from rebuno.errors import (
 )
 from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
+from rebuno.model.definition import Definition
 from rebuno.sdk.arguments import all_detached
-from rebuno.sdk.calls import BodyScope, StepCall
+from rebuno.sdk.calls import BodyScope, StepCall, guarded
 from rebuno.sdk.transport import ServedTransport, Transport
 
 logger: Final = logging.getLogger("rebuno.agent")
@@ -158,8 +160,10 @@ class ExecutionContext:
         *,
         idempotency: str,
         named: bool = False,
+        definition: Definition | None = None,
     ) -> Any:
         """Submits one effect, and runs `body` if the kernel allows it; with `named` on the arguments by name.
+        `definition` is that of the tool.
 
         Returns what the recorded result reads as, on the first run and on every later one.
 
@@ -185,7 +189,7 @@ class ExecutionContext:
             if self._replayed % TURN == 0:
                 await asyncio.sleep(0)
             return recorded[0] if isinstance(recorded, tuple) else await _read(target, recorded)
-        submission = Submission(kind, target, text, idempotency, scope.step_id)
+        submission = Submission(kind, target, text, idempotency, scope.step_id, definition)
         if named:
             # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
             body = partial(body, **all_detached(args))
@@ -390,7 +394,8 @@ class ExecutionContext:
             said["reason"] = "indeterminate"
         said |= {"message": recordable(text_of(error))}
         recorded = identity.canonical(said)
-        settled = await self._transport.fail(step_id, recorded, raised=self._kept(target, step_id, error))
+        kept, clean = self._kept(target, step_id, error), isinstance(error, NothingDone)
+        settled = await self._transport.fail(step_id, recorded, raised=kept, nothing_done=clean)
         if settled is not None:
             return settled
         raise _failure(identity.parse(recorded), target, step_id) from error
@@ -455,7 +460,7 @@ class ExecutionContext:
     async def _in_thread(self, function: Callable[[], Any]) -> Any:
         # A plain function must not stop the loop. Contextvars are copied in, and do not come out.
         run = contextvars.copy_context().run
-        value = await self._loop.run_in_executor(self._executor, run, _guarded, function)
+        value = await self._loop.run_in_executor(self._executor, run, guarded, function)
         return await value if inspect.isawaitable(value) else value
 
 
@@ -470,14 +475,6 @@ def _recorded(value: Any) -> str:
         return identity.canonical(value, "result")
     except NotJSON as error:
         raise NotJSON(error.path, f"{error.why} (the body has run, its result is not kept)") from None
-
-
-def _guarded(function: Callable[[], Any]) -> Any:
-    try:
-        return function()
-    except StopIteration as error:
-        # asyncio cannot carry it out of a thread: an awaiting task would wait for ever.
-        raise RuntimeError("the function raised StopIteration") from error
 
 
 def _asked_to_stop() -> bool:

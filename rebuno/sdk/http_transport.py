@@ -6,6 +6,7 @@ from typing import Any
 from rebuno.errors import RebunoError, Terminated, ValidationError
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, CallKey, Submission
+from rebuno.model.definition import Definition
 from rebuno.model.raised import KEY as RAISED
 from rebuno.sdk.deltas import Deltas
 from rebuno.sdk.link import DeliveryLink
@@ -21,6 +22,10 @@ class HTTPTransport:
         self.line = line
         self.released = False
         self._count = 0
+        # The digests of the definitions whose descriptions the kernel has been told.
+        self._described: set[str] = set()
+        # Whether the kernel takes definitions, as far as it is known.
+        self._takes_more = True
         # Requests go one after the other, so that the kernel counts identical submissions in the order of the calls.
         self._turn = asyncio.Lock()
         self._late: set[asyncio.Task[Any]] = set()
@@ -45,7 +50,7 @@ class HTTPTransport:
         """Asks the kernel; the request's number makes a repeated one the same one."""
         self._count += 1
         # The args are JSON text already, and go as they are.
-        said = _object(
+        said = dict(
             kind=identity.canonical(submission.kind),
             target=identity.canonical(submission.target),
             args=submission.args,
@@ -53,23 +58,51 @@ class HTTPTransport:
             submission=str(self._count),
             **({"parent_step_id": identity.canonical(submission.parent_id)} if submission.parent_id else {}),
         )
+        definition = submission.definition if self._takes_more else None
         async with self._turn:
-            return _answer(await self.line.send("POST", "steps", body=said))
+            if definition is not None:
+                try:
+                    more = self._definition(definition)
+                    return _answer(await self.line.send("POST", "steps", body=_object(**said, definition=more)))
+                except ValidationError:
+                    # An earlier kernel takes none; or it is the step itself that it does not take.
+                    pass
+            answer = _answer(await self.line.send("POST", "steps", body=_object(**said)))
+            self._takes_more = definition is None and self._takes_more
+            return answer
+
+    def _definition(self, definition: Definition) -> str:
+        """The definition of a tool, with its description the first time that this attempt tells it."""
+        if not definition.text or definition.digest in self._described:
+            return definition.said
+        self._described.add(definition.digest)
+        return f'{{"digest":"{definition.digest}",{definition.text.removeprefix("{")}'
 
     async def succeed(self, step_id: str, result: str, value: object) -> Answer | None:
         """Reports a result."""
         return await self._report(step_id, "complete", _object(result=result))
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> Answer | None:
+    async def fail(
+        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
+    ) -> Answer | None:
         """Reports a failure. Without `wait` the request is pending on return, and `flush` waits for it."""
         # Within the error, where a kernel that does not look for it takes it too.
         said = f"{error.removesuffix('}')},{identity.canonical(RAISED)}:{raised}}}" if raised else error
-        report = self._report(step_id, "fail", _object(error=said))
+        report = self._fail(step_id, said, nothing_done=nothing_done)
         if wait:
             return await report
         late = asyncio.create_task(report)
         self._late.add(late)
         return None
+
+    async def _fail(self, step_id: str, error: str, *, nothing_done: bool) -> Answer | None:
+        if nothing_done:
+            try:
+                return await self._report(step_id, "fail", _object(error=error, nothing_done="true"))
+            except ValidationError:
+                # An earlier kernel takes the error alone.
+                pass
+        return await self._report(step_id, "fail", _object(error=error))
 
     def release(self, step_id: str) -> None:
         """Notes the release; the kernel is told when the attempt ends."""

@@ -7,7 +7,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Final, overload
 
-from rebuno.errors import DuplicateTool, PolicyError
+from rebuno.errors import DuplicateTool, NotJSON, PolicyError
+from rebuno.model.definition import Definition, define
 from rebuno.model.step import Idempotency, Kind
 from rebuno.sdk import context
 from rebuno.sdk.arguments import all_detached, detached
@@ -15,7 +16,7 @@ from rebuno.sdk.context import ExecutionContext
 from rebuno.sdk.origins import Origin, brief, function_origin
 
 # One name, one promise, one tool: the policy and the journal know a tool by its name alone.
-_registered: dict[str, tuple[Idempotency, Origin]] = {}
+_registered: dict[str, tuple[Idempotency, Origin, Definition | None]] = {}
 # What frameworks and callers read of a tool that `wrap_tool` made, beside its name, docstring and signature.
 _SCHEMA: Final = "__input_schema__"
 _PROMISE: Final = "__idempotency__"
@@ -74,6 +75,7 @@ def wrap_tool(
         name,
         invoke,
         function_origin(invoke),
+        definition=_defined("", name, description, args_schema),
         description=description,
         schema=args_schema or {},
         idempotency=idempotency,
@@ -87,14 +89,15 @@ def wrapped(
     invoke: Callable[[dict[str, Any]], Any],
     origin: Origin,
     *,
+    definition: Definition | None,
     description: str,
     schema: dict[str, Any],
     idempotency: str,
     to_result: Callable[[Any], Any] | None,
     transform_args: Callable[[dict[str, Any]], dict[str, Any]] | None,
 ) -> Callable[..., Any]:
-    """`wrap_tool` of a tool that comes from `origin`; raises as it does."""
-    promise = _register(name, idempotency, origin)
+    """`wrap_tool` of a tool that comes from `origin`, which describes it so; raises as it does."""
+    promise = _register(name, idempotency, origin, definition)
 
     async def call(**args: Any) -> Any:
         execution = context.required(f"the tool `{name}`")
@@ -104,7 +107,7 @@ def wrapped(
             value = await execution.call(functools.partial(invoke, named))
             return value if to_result is None else to_result(value)
 
-        return await _submit(execution, name, named, body, promise)
+        return await _submit(execution, name, named, body, promise, definition)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = description or None
@@ -115,8 +118,9 @@ def wrapped(
 
 def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: str) -> Callable[..., Any]:
     tool_id = getattr(function, "__name__", "") if tool_id is None else tool_id
-    promise = _register(tool_id, idempotency, function_origin(function))
     signature = inspect.signature(function)
+    definition = _defined("", tool_id, inspect.getdoc(function), _parameters(signature))
+    promise = _register(tool_id, idempotency, function_origin(function), definition)
     extra = [p.name for p in signature.parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
     bind = _binder(signature)
 
@@ -131,7 +135,9 @@ def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: st
                 given = None
             if given is not None:
                 try:
-                    return await execution.invoke(_TOOL, tool_id, given, function, idempotency=promise, named=True)
+                    return await execution.invoke(
+                        _TOOL, tool_id, given, function, idempotency=promise, named=True, definition=definition
+                    )
                 except PolicyError as refusal:
                     return _refused(tool_id, refusal)
         bound = signature.bind(*args, **kwargs)
@@ -145,9 +151,8 @@ def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: st
                 # Policy must see every value that the body gets.
                 raise TypeError(f"the tool `{tool_id}` got two values for the argument `{min(twice)}`")
             named |= more
-        return await _submit(
-            execution, tool_id, named, functools.partial(function, *bound.args, **bound.kwargs), promise
-        )
+        body = functools.partial(function, *bound.args, **bound.kwargs)
+        return await _submit(execution, tool_id, named, body, promise, definition)
 
     return call
 
@@ -171,7 +176,38 @@ def _binder(signature: inspect.Signature) -> Callable[..., dict[str, Any]] | Non
     return bind
 
 
-def _register(tool_id: str, idempotency: str, origin: Origin) -> Idempotency:
+def registered_definitions() -> list[Definition]:
+    """The definitions of all tools of this process, in the order in which they were registered."""
+    return [definition for _, _, definition in _registered.values() if definition is not None]
+
+
+def _defined(server: str, name: str, description: str | None, schema: dict[str, Any] | None) -> Definition | None:
+    try:
+        return define(server, name, description=description, input_schema=schema or None)
+    except NotJSON:
+        # What cannot be written cannot be reviewed: the tool has no definition.
+        return None
+
+
+def _parameters(signature: inspect.Signature) -> dict[str, Any]:
+    """What the model gives to a function, as a JSON schema: the types are those of the annotations, as written."""
+    named = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_POSITIONAL]
+    return {
+        "type": "object",
+        "properties": {p.name: _annotated(p.annotation) for p in named},
+        "required": [p.name for p in named if p.default is p.empty and p.kind is not p.VAR_KEYWORD],
+    }
+
+
+def _annotated(annotation: Any) -> dict[str, Any]:
+    if annotation is inspect.Parameter.empty:
+        return {}
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    # An address would be another one in the next process.
+    return {} if " at 0x" in text else {"python_type": text}
+
+
+def _register(tool_id: str, idempotency: str, origin: Origin, definition: Definition | None) -> Idempotency:
     if not tool_id:
         raise ValueError('the id of a tool is empty; name it: `@tool("id")`')
     try:
@@ -183,15 +219,20 @@ def _register(tool_id: str, idempotency: str, origin: Origin) -> Idempotency:
         raise DuplicateTool(brief(tool_id), earlier[1].label, origin.label, _HELP)
     if earlier is not None and earlier[0] is not promise:
         raise ValueError(f"the tool `{tool_id}` is registered as `{earlier[0]}` already; use another id")
-    _registered[tool_id] = promise, origin
+    _registered[tool_id] = promise, origin, definition
     return promise
 
 
 async def _submit(
-    execution: ExecutionContext, tool_id: str, args: dict[str, Any], body: Callable[[], Any], promise: Idempotency
+    execution: ExecutionContext,
+    tool_id: str,
+    args: dict[str, Any],
+    body: Callable[[], Any],
+    promise: Idempotency,
+    definition: Definition | None,
 ) -> Any:
     try:
-        return await execution.invoke(_TOOL, tool_id, args, body, idempotency=promise)
+        return await execution.invoke(_TOOL, tool_id, args, body, idempotency=promise, definition=definition)
     except PolicyError as refusal:
         return _refused(tool_id, refusal)
 

@@ -29,10 +29,13 @@ class Transport(Protocol):
         where the step had ended by then; else None."""
         ...
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> Answer | None:
+    async def fail(
+        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
+    ) -> Answer | None:
         """Reports a body's failure, a JSON object as canonical text; answers as `succeed`. With `wait` False it returns
         without awaiting, and None. `raised` is what `rebuno.model.raised` keeps of the exception, as canonical JSON:
-        it is kept in the log, and is no part of the error that a handler gets."""
+        it is kept in the log, and is no part of the error that a handler gets. `nothing_done` says that the body failed
+        before it did anything; that is kept beside the error."""
         ...
 
     def release(self, step_id: str) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 
 from rebuno.errors import ForbiddenError, ValidationError
-from rebuno.model import identity, raised
+from rebuno.model import definition, identity, raised
 from rebuno.model.answer import Answer, Submission
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
@@ -29,6 +29,7 @@ async def submit(call: ApiCall) -> Response:
         call.canonical(asked.args, "args"),
         asked.idempotency or "safe_to_retry",
         asked.parent_step_id or "",
+        None if asked.definition is None else definition.read(asked.definition),
     )
     answer = await call.serving.submit(
         call.caller.agent_id, call.id, call.dispatch(), submission, asked.submission or 0
@@ -56,7 +57,8 @@ async def complete_step(call: ApiCall) -> Response:
 
 async def fail_step(call: ApiCall) -> Response:
     """Report that a step's body failed"""
-    error = call.body(requests.StepError).error
+    body = call.body(requests.StepError)
+    error = body.error
     if not isinstance(error, dict):
         error = {"message": error if isinstance(error, str) else call.canonical(error, "error")}
     # It is kept in the log, and no part of what the handler gets.
@@ -70,6 +72,7 @@ async def fail_step(call: ApiCall) -> Response:
         call.step_id,
         call.canonical(error, "error"),
         "" if kept is None else identity.canonical(kept),
+        nothing_done=body.nothing_done is True,
     )
     return said(answers.settled(settled, call.step_id))
 

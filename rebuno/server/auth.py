@@ -44,11 +44,13 @@ ALL: Final = frozenset(KeyScope)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The authenticated caller: an operator's key by its `name` and scopes, or an agent by its id."""
+    """The authenticated caller: an operator's key by its `name` and scopes, or an agent by its id. `agents` are those
+    that the key is bound to, empty for a key that is bound to none."""
 
     name: str = ""
     scopes: frozenset[str] = frozenset()
     agent_id: str = ""
+    agents: frozenset[str] = frozenset()
 
     def need(self, *scopes: KeyScope) -> None:
         """Raises `ForbiddenError` if the key lacks a scope."""
@@ -134,7 +136,7 @@ class Tokens:
         key = await self._serving.key(token)
         if key is None:
             raise UnauthorizedError("this token is not known here, or was revoked")
-        return Caller(key.name, frozenset(key.scopes))
+        return Caller(key.name, frozenset(key.scopes), agents=frozenset(key.agents))
 
 
 def check_single(headers: Iterable[tuple[bytes, bytes]]) -> None:

@@ -1,4 +1,4 @@
-"""The routes of clients: create, read, cancel and fork executions."""
+"""The routes of clients: create, read, cancel and fork executions, and tell them what the user wrote."""
 
 from typing import Final
 
@@ -9,6 +9,7 @@ from rebuno.errors import ForbiddenError
 from rebuno.journal.records import ExecutionRow
 from rebuno.kernel import step_view
 from rebuno.server.auth import KeyScope
+from rebuno.server.bound import check_agent, only_agent
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.stream import stream
 from rebuno.server.wire import answers, requests
@@ -28,6 +29,10 @@ async def create(call: ApiCall) -> Response:
     """Create an execution"""
     body = call.body(requests.CreateExecution)
     spawned = body.spawned_by
+    if call.caller.agents:
+        # A subagent may be any agent's; the step that begins it is of an agent of the key.
+        parent = body.agent_id if spawned is None else (await call.serving.execution(spawned.execution_id)).agent_id
+        check_agent(call, parent)
     row = await call.serving.create(
         agent_id=body.agent_id,
         input=call.canonical(body.input, "input"),
@@ -37,6 +42,7 @@ async def create(call: ApiCall) -> Response:
         spawned_by=(spawned.execution_id, spawned.step_id) if spawned is not None else None,
         on_behalf_of=body.on_behalf_of or "",
         created_by=call.caller.name,
+        by_agent=bool(call.caller.agents),
     )
     call.note("execution begun", execution_id=row.id, agent_id=row.agent_id)
     return said(model(await call.serving.shown(row)), 201)
@@ -46,7 +52,7 @@ async def list_executions(call: ApiCall) -> Response:
     """List executions, newest first"""
     query = call.query(requests.ExecutionsQuery)
     rows, cursor = await call.serving.executions(
-        agent_id=query.agent_id or None,
+        agent_id=only_agent(call, query.agent_id or "") or None,
         session=query.session or None,
         status=query.status or None,
         cursor=query.cursor or None,
@@ -57,7 +63,19 @@ async def list_executions(call: ApiCall) -> Response:
 
 async def get_execution(call: ApiCall) -> Response:
     """Show an execution"""
-    return said(model(await call.serving.shown(await _own(call))))
+    execution = await call.serving.shown(await _own(call))
+    execution.turns = await call.serving.turns(execution.id)
+    return said(model(execution))
+
+
+async def say(call: ApiCall) -> Response:
+    """Add what the user wrote to an execution"""
+    body = call.body(requests.SayTurn)
+    if call.caller.agents:
+        raise ForbiddenError("this key is an agent's; only a client says what the user wrote")
+    await call.serving.say(call.id, body.text, by=call.caller.name)
+    call.note("turn added")
+    return nothing()
 
 
 async def list_events(call: ApiCall) -> Response:
@@ -167,6 +185,7 @@ ENDPOINTS: Final = (
     Endpoint("GET", f"{_EXECUTION}/steps/{{step_id}}", get_step, Who.EITHER, _READ, answer=types.Step),
     Endpoint("GET", f"{_EXECUTION}/stream", stream, scopes=_READ, media="text/event-stream"),
     Endpoint("GET", f"{_EXECUTION}/previous", previous, Who.EITHER, _READ, answer=answers.PreviousOut),
+    Endpoint("POST", f"{_EXECUTION}/turns", say, scopes=_WRITE, body=requests.SayTurn, status=204),
     Endpoint("POST", f"{_EXECUTION}/cancel", cancel, scopes=_WRITE, status=204),
     Endpoint("POST", f"{_EXECUTION}/fork", fork, scopes=_WRITE, body=requests.Fork, answer=types.Execution, status=201),
     Endpoint("GET", f"{_EXECUTION}/fork-points", fork_points, scopes=_READ, answer=answers.ForkPointsOut),

@@ -7,10 +7,11 @@ from typing import Final
 from starlette.responses import Response
 
 from rebuno import types
-from rebuno.errors import StoreError, ValidationError
+from rebuno.errors import ForbiddenError, StoreError, ValidationError
 from rebuno.journal import records
 from rebuno.kernel import agent_view, approval_view, key_view, new_key_view
 from rebuno.server.auth import ANYONE, BOOTSTRAP, KeyScope
+from rebuno.server.bound import check_agent
 from rebuno.server.policies import tested
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import operating, requests
@@ -75,6 +76,10 @@ async def test_policy(call: ApiCall) -> Response:
 async def list_approvals(call: ApiCall) -> Response:
     """List the questions to people"""
     query = call.query(requests.ApprovalsQuery)
+    if call.caller.agents:
+        if not query.execution_id:
+            raise ForbiddenError("this key is bound to agents; name the `execution_id` of one of theirs")
+        check_agent(call, (await call.serving.execution(query.execution_id)).agent_id)
     status = None if query.status == "all" else query.status or "pending"
     rows = await call.serving.approvals(
         status=status,
@@ -110,8 +115,13 @@ async def create_key(call: ApiCall) -> Response:
     for scope in scopes:
         if scope not in known:
             raise ValidationError(f"the scope `{scope}` is none of {', '.join(known)}")
-    row, token = await call.serving.create_key(body.name, scopes)
+    row, token = await call.serving.create_key(body.name, scopes, body.agents or ())
     return said(model(new_key_view(row, token)), 201)
+
+
+async def list_tools(call: ApiCall) -> Response:
+    """List what servers say of their tools"""
+    return said(models(await call.serving.tools()))
 
 
 async def list_keys(call: ApiCall) -> Response:
@@ -227,6 +237,7 @@ ENDPOINTS: Final = (
     Endpoint(
         "POST", "/v0/api-keys", create_key, scopes=_KEYS, body=requests.CreateKey, answer=types.NewApiKey, status=201
     ),
+    Endpoint("GET", "/v0/tools", list_tools, scopes=_READ_AGENTS, answer=list[types.ToolDefinition]),
     Endpoint("GET", "/v0/api-keys", list_keys, scopes=_KEYS, answer=list[types.ApiKey]),
     Endpoint("POST", f"{_KEY}/rotate", rotate_key, scopes=_KEYS, answer=types.NewApiKey),
     Endpoint("DELETE", _KEY, delete_key, scopes=_KEYS, status=204),

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rebuno.errors import ForbiddenError, ValidationError
 from rebuno.journal.records import ApprovalRow, ExecutionRow, StepRow
-from rebuno.kernel import Serving, beside, facts_of_rows
+from rebuno.kernel import Background, Serving, beside, facts_of_rows
 from rebuno.model.clock import from_rfc3339
 from rebuno.policy import Policy, RecordedStep, parse_cases, run_cases
 from rebuno.server.wire.requests import Executions, TestPolicy
@@ -35,8 +35,8 @@ async def tested(serving: Serving, agent_id: str, body: TestPolicy) -> Json:
     for execution in await _executions(serving, agent_id, body):
         steps = await serving.steps(execution.id)
         approvals = await serving.approvals(status=None, execution_id=execution.id)
-        parent = await serving.began_by(execution)
-        results += await beside(partial(_all_recorded, policy, execution, steps, approvals, parent), long=True)
+        known = await serving.background(execution)
+        results += await beside(partial(_all_recorded, policy, execution, steps, approvals, known), long=True)
     seen |= set(_decided(results))
     unexercised = [rule for rule in report.coverage.unexercised if rule not in seen] if report is not None else []
     failed = sum(not result["pass"] for result in results)
@@ -48,9 +48,9 @@ def _written(results: list[dict[str, Any]], failed: int, unexercised: list[str])
 
 
 def _all_recorded(
-    policy: Policy, execution: ExecutionRow, steps: list[StepRow], approvals: Sequence[ApprovalRow], parent: str
+    policy: Policy, execution: ExecutionRow, steps: list[StepRow], approvals: Sequence[ApprovalRow], known: Background
 ) -> list[dict[str, Any]]:
-    return [_recorded(policy, one) for one in facts_of_rows(execution, steps, approvals, parent) if not one.by_kernel]
+    return [_recorded(policy, one) for one in facts_of_rows(execution, steps, approvals, known) if not one.by_kernel]
 
 
 def _decided(results: list[dict[str, Any]]) -> list[str]:

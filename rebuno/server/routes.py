@@ -22,6 +22,7 @@ from rebuno.model import identity
 from rebuno.model.bounds import Bounds
 from rebuno.server import auth
 from rebuno.server.auth import Caller, KeyScope, Tokens
+from rebuno.server.bound import check_bound
 from rebuno.server.failures import BodyTooLargeError, answer
 from rebuno.server.metrics import ROUTE, Metrics
 from rebuno.server.webhooks import AllowList
@@ -175,6 +176,7 @@ class Endpoint:
             for text in call.path.values():
                 if "\0" in text:
                     raise NotFoundError("nothing has an id with NUL in it")
+            await check_bound(call, self.path)
             return await self.handle(call)
 
         return Route(self.path, endpoint, methods=[self.method], name=f"{self.method} {self.path}")

@@ -37,7 +37,7 @@ COMMANDS: Final = {
     "ApiKey": ("key", "ls"),
 }
 # JSON values of users, which are the same to the last empty text.
-VALUES: Final = ("input", "output", "args", "result", "error", "payload", "input_schema", "output_schema")
+VALUES: Final = ("input", "output", "args", "result", "error", "payload", "input_schema", "output_schema", "definition")
 # What is the same for everything there is, or told by another field, is not in the text.
 NOT_IN_TEXT: Final = {"subject_groups", "restoration", "step_id", "execution_id", "scope", "hash"}
 

@@ -67,6 +67,22 @@ def test_findings_as_json(tmp_path: Path) -> None:
     ]
 
 
+def test_accepted_warnings_are_listed_and_never_fail(tmp_path: Path) -> None:
+    """Each with its reason, in every form of the report."""
+    rule = '# accept any-in-allow: one is enough\nrule r {\n  allow tool "t"\n  when any args.to[] == "x"\n}\n'
+    (tmp_path / "a.rbp").write_text(f"bundle a\ndefault deny\n\n{rule}")
+    ran = rebuno("policy", "check", "a.rbp", "--strict", within=tmp_path)
+    assert ran.code == 0
+    assert "accepted[any-in-allow]: one is enough: " in ran.out
+    assert ran.out.splitlines()[-1] == "0 errors, 0 warnings, 1 accepted in 1 file"
+    data = json.loads(rebuno("policy", "check", "a.rbp", "--json", within=tmp_path).out)
+    assert (data["warnings"], data["accepted"], data["diagnostics"][0]["accepted"]) == (0, 1, "one is enough")
+    sarif = json.loads(rebuno("policy", "check", "a.rbp", "--format", "sarif", within=tmp_path).out)
+    (result,) = sarif["runs"][0]["results"]
+    assert result["suppressions"] == [{"kind": "inSource", "justification": "one is enough"}]
+    assert rebuno("policy", "check", "a.rbp", "--format", "github", within=tmp_path).out.startswith("::notice ")
+
+
 def test_warnings_alone_are_no_failure(tmp_path: Path) -> None:
     """They are shown and counted."""
     (tmp_path / "a.rbp").write_text('bundle a\ndefault deny\nrule r { deny tool "x" }\n')

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-from rebuno.policy import Diagnostic, Severity, Source, check_bundle, parse_bundle
+from rebuno.policy import Diagnostic, Severity, Source, check_bundle, parse_bundle, read_soft_roots
 from rebuno_cli.main import main
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -71,7 +71,7 @@ def findings(block: Block) -> list[Diagnostic]:
     """What the checker has against a bundle that it should accept as it stands."""
     text = _HEAD + block.body if block.sort == "rbp fragment" else block.body
     bundle, found = parse_bundle(Source(text, f"{block.page}:{block.line}"))
-    every = [*found, *check_bundle(bundle)]
+    every = [*found, *check_bundle(read_soft_roots(bundle))]
     if block.sort == "rbp fragment":
         return [d for d in every if d.severity is Severity.ERROR]
     return every

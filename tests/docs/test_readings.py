@@ -56,6 +56,19 @@ def _column(page: str, head: list[str]) -> list[tuple[list[str], str]]:
     return [(_codes(cells[0]), cells[1]) for shown, rows in _tables(page) if shown == head for cells in rows]
 
 
+@pytest.mark.parametrize(("values", "cell"), _column("numbers-and-dates.md", ["text", "amount"]))
+def test_amounts_are_found_as_shown(values: list[str], cell: str) -> None:
+    """The amounts that a text holds, those that it may not mean after *perhaps*."""
+    facet = find_facet("amount")
+    assert facet is not None
+    assert facet.find is not None
+    shown = [] if cell == "none" else [part.split(":")[0].strip() for part in cell.split(", ")]
+    for text in values:
+        found = list(facet.find(text, NO_CONTEXT))
+        told = [str(one) if isinstance(one, int | float) else f"perhaps {one.value}" for one in found]
+        assert told == shown
+
+
 @pytest.mark.parametrize(("values", "cell"), _column("numbers-and-dates.md", ["text", "number"]))
 def test_numbers_are_read_as_shown(values: list[str], cell: str) -> None:
     """What a text says, or doubt."""

@@ -103,6 +103,10 @@ WORDS = [
     ("1h30m", "constant.numeric.duration"),
     ("-10_000.5e3", "constant.numeric"),
     ('r"\\"', "string.quoted.double.raw"),
+    ('f"pay {args.to}"', "string.quoted.double.filled"),
+    ("definition.server", "variable.language.root"),
+    (".*", "variable.other.member"),
+    ("# accept late-deny: meant", "comment.line.number-sign.accept"),
     ('"\\" # no comment"', "string.quoted.double"),
     ("# a \"comment\"", "comment.line.number-sign"),
 ]  # fmt: skip

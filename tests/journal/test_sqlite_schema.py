@@ -13,7 +13,11 @@ from rebuno.journal.sqlite.sql import SQL
 from tests.journal.builders import batch, in_loop, started, written
 
 PACKAGE = Path(connection.__file__).parent
-WRITTEN = queries(connection.__package__) | queries(connection.__package__, "served.sql")
+WRITTEN = {
+    name: text
+    for file in ("queries.sql", "served.sql", "facts.sql")
+    for name, text in queries(connection.__package__, file).items()
+}
 CODE = "\n".join(file.read_text(encoding="utf-8") for file in PACKAGE.glob("*.py"))
 
 

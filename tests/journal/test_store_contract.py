@@ -392,3 +392,28 @@ async def test_a_holder_lives_as_its_host_or_its_lease_says(opener: Opener) -> N
         cases = [(None, 9e9, False), (mine, 0.0, True), (here, 1.0, False), (OTHER, 9e9, True), (OTHER, 1.0, False)]
         for holder, until, lives in cases:
             assert await store.alive(replace(execution(holder=holder), lease_until=until)) is lives, (holder, until)
+
+
+@in_loop
+async def test_events_are_found_by_their_numbers(opener: Opener) -> None:
+    """In their order, however they are asked for; numbers that there are not give none."""
+    async with opener() as store:
+        await store.create(execution(), [event("execution.created"), event("dispatch.queued"), event("dispatch.acked")])
+        found = await store.events_at("e1", [3, 1, 9])
+        assert found == [one for one in await store.events("e1") if one.event_seq != 2]
+        assert await store.events_at("e1", []) == []
+        assert await store.events_at("e2", [1]) == []
+
+
+@in_loop
+async def test_a_definition_is_kept_once_under_its_digest(opener: Opener) -> None:
+    """Whatever it says; pages come in the order of the digests."""
+    async with opener() as store:
+        texts = {"b": '{"description":"\\u0000"}', "a": "{}", "c": '{"é":"\U0001f600"}'}
+        for digest, text in texts.items():
+            await store.save_definition(digest, text)
+            await store.save_definition(digest, text)
+        assert await store.definition("b") == texts["b"]
+        assert await store.definition("d") is None
+        assert await store.definitions(limit=2) == [("a", texts["a"]), ("b", texts["b"])]
+        assert await store.definitions(after="b") == [("c", texts["c"])]

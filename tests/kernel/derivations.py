@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rebuno.errors import ConflictError
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.store import Store
-from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.history.archive import lines, read, record, restore
 from rebuno.kernel.history.verify import check
 from rebuno.kernel.kernel import Kernel

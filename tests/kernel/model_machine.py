@@ -9,7 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from rebuno.errors import APIError, ConflictError, ForbiddenError, LeaseSuperseded, Terminated, ValidationError
 from rebuno.journal import records
-from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.history.verify import check
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import execution as executions

@@ -7,7 +7,7 @@ import pytest
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import ApprovalRow
-from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.lifecycle import execution, votes
 from rebuno.model.answer import AnswerKind
 from tests.kernel.support import Bench, bench, policy

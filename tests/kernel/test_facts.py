@@ -3,7 +3,7 @@
 import asyncio
 
 from rebuno.kernel.core import facts
-from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.loading import load
 from tests.kernel.support import bench, policy
 
 

@@ -11,7 +11,8 @@ from rebuno.journal.records import EventRow, ExecutionRow
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import origins
-from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.history import archive, recorded_facts
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import fork as forks
@@ -19,7 +20,7 @@ from rebuno.model import identity
 from rebuno.model.answer import AnswerKind, Submission
 from rebuno.model.clock import FixedClock
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy import compile_text
+from rebuno.policy import UNREADABLE, compile_text
 from tests.kernel.served import Scenario, World
 
 PAYER = """bundle payer
@@ -116,8 +117,8 @@ async def _pays(store: SQLiteStore, execution: ExecutionRow) -> AnswerKind:
     said = (await kernel.submit(attempt, submission)).kind
     steps, approvals = await load(store, execution.id)
     # What is judged again later is judged on the same facts.
-    parent = await origins.began_by(store, execution)
-    (again,) = recorded_facts.of_rows(execution, steps.values(), approvals.values(), parent)
+    known = await origins.background(store, execution)
+    (again,) = recorded_facts.of_rows(execution, steps.values(), approvals.values(), known)
     assert compile_text(PAYER).decide(again.facts).rule_id == again.rule_id
     return said
 
@@ -162,7 +163,8 @@ def test_an_imported_child_is_one() -> None:
     async def restore(store: SQLiteStore) -> None:
         for file in files[::-1]:
             recording = archive.read(file)
-            assert origins.in_doubt(recording.execution, recording.events) == "gone"
+            known = origins.in_rows(recording.execution, recording.events, recording.turns, recording.root)
+            assert (known.delegated, known.parent) == (True, UNREADABLE)
             assert await _pays(store, await archive.restore(store, recording)) is AnswerKind.BLOCKED
 
     embedded(export)
@@ -187,4 +189,4 @@ def test_the_log_says_who_began_it(
     """From the row, or from the event of the fork; what is not said is not known, and in doubt it is somebody."""
     told = [EventRow("e1", seq, kind, payload, "", b"") for seq, (kind, payload) in enumerate(events, 1)]
     assert origins.recorded(execution, told) == parent
-    assert origins.in_doubt(execution, told) == ("f" if parent is None else parent)
+    assert origins.in_rows(execution, told, (), None).delegated is (parent != "")

@@ -198,6 +198,7 @@ def test_the_story_as_json_has_the_documented_keys() -> None:
         "steps",
         "rate_limited",
         "failure",
+        "turns",
     ]
     assert list(data["attempts"][0]) == [
         "attempt",

@@ -10,6 +10,7 @@ from rebuno.policy.matcher.build import from_tree
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.soft_roots import read_soft_roots
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.values.json_values import Tri
 
@@ -64,7 +65,20 @@ arguments = st.one_of(
     values,
 )
 inputs = st.one_of(
-    st.sampled_from(["a, b; 50.", "Pay AB to “é”", "1,100 or -1", "x.y!", None, [], True, 50, *READABLE[:12]]),
+    st.sampled_from(
+        [
+            "a, b; 50.",
+            "Pay AB to “é”",
+            "1,100 or -1",
+            "x.y!",
+            "lunch today, or on May 5",
+            None,
+            [],
+            True,
+            50,
+            *READABLE[:12],
+        ]
+    ),
     st.fixed_dictionaries({}, optional={"q": values, "l": st.lists(scalars, max_size=3)}),
     values,
 )
@@ -73,6 +87,16 @@ inputs = st.one_of(
 told = st.sampled_from(KNOWABLE[:-1])
 row = st.fixed_dictionaries({"x": told}, optional={"l": st.lists(told, max_size=2), "a": told})
 results = st.one_of(row, st.lists(row, max_size=3), st.lists(told, max_size=3))
+
+
+definitions = st.sampled_from(
+    [
+        None,
+        {"server": "a", "name": "pay", "digest": "x.y"},
+        {"server": "b", "name": "a", "digest": "AB"},
+        {"server": "A", "name": "read"},
+    ]
+)
 
 
 @st.composite
@@ -86,7 +110,11 @@ def histories(draw: st.DrawFn) -> History:
         target = draw(st.sampled_from(["pay", "read"] if telling else TARGETS))
         args = draw(row if telling else arguments)
         result = draw(results if telling else values)
-        evidence.append(Evidence(seq, kind, target, args, result, approved=draw(st.integers(0, 2)) == 0))
+        approved, described = draw(st.integers(0, 2)) == 0, draw(definitions)
+        let_in = draw(st.sampled_from(["", "allowed", "approved"]))
+        evidence.append(
+            Evidence(seq, kind, target, args, result, approved=approved, definition=described, let_in=let_in)
+        )
     return History(evidence)
 
 
@@ -102,12 +130,21 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
         history=draw(st.one_of(st.none(), histories(), histories())),
         as_of=draw(st.one_of(st.none(), st.integers(0, 8))),
         parent=draw(st.sampled_from(["", "", "bot"])),
+        definition=draw(definitions),
+        input_at=draw(st.sampled_from([None, 1_736_553_600.0])),
     )
+
+
+OF_EXECUTION: Final = (
+    "parent", "delegated", "turns", "turn_times", "input_at", "root_input", "root_input_at", "root_turns",
+    "root_turn_times", "read_args",
+)  # fmt: skip
 
 
 def again(given: Facts, **changes: Any) -> Facts:
     """The same submission with other fields, and a history that no policy has read."""
-    fields = {name: getattr(given, name) for name in ("args", "agent", "parent", "input", "history", "as_of")} | changes
+    kept = (*OF_EXECUTION, "args", "agent", "input", "history", "as_of", "now", "definition")
+    fields = {name: getattr(given, name) for name in kept} | changes
     if fields["history"] is not None:
         fields["history"] = History(fields["history"].evidence)
     return Facts(given.kind, given.target, fields.pop("args"), **fields)
@@ -145,6 +182,7 @@ def variants(given: Facts) -> Iterator[Facts]:
         for args in (rest, *({**rest, key: value} for value in POOL[turn % 2 :: 2])):
             changed = Facts(given.kind, given.target, args, agent=given.agent, input=given.input)
             changed.history, changed.as_of, changed.parent = given.history, given.as_of, given.parent
+            changed.definition = given.definition
             yield changed
 
 
@@ -164,15 +202,16 @@ GLOBS: Final = st.sampled_from(["*", "a*", "*b", "?", "[a-c]", "[!a]*", "A?", "a
 REGEXES: Final = st.sampled_from(["a.*", "[a-c]+", ".", "", "A|é", "(?s:.*)b", "\\d+"]).map(lambda text: f'r"{text}"')
 SINGLE: Final = st.sampled_from(
     ["args.a", "args.a", "args.b", "args.l", "args.o.x", "args.l[0]", "args.l[1]", 'args["odd key"]', "args.o",
-     "args.items", "target", "agent", "input.q", "input", "args.a.x"]
+     "args.items", "target", "agent", "input.q", "input", "args.a.x", "definition.server", "definition"]
 )  # fmt: skip
 MANY: Final = st.sampled_from(
-    ["args.l[]", "args.a[]", "args.items[].x", "args.items[].l[]", "args.items[].l", "args.o.l[]", "input.l[]"]
-)
+    ["args.l[]", "args.a[]", "args.items[].x", "args.items[].l[]", "args.items[].l", "args.o.l[]", "input.l[]",
+     "args.o.*", "args.items[].*", "args.*.x", "args.a.*", "input.*"]
+)  # fmt: skip
 IN_BLOCK: Final = st.sampled_from(["it", "it", "it", "it.x", "it[0]", "args.a", "args.b", "target"])
 IN_READ_BLOCK: Final = st.sampled_from(["it.x", "it[0]", "args.a", "args.b", "target"])
 IN_WHERE: Final = st.sampled_from(
-    ["item", "item.x", "item.a", "result", "args.x", "args.a", "item.l", "input", "agent"]
+    ["item", "item.x", "item.a", "result", "args.x", "args.a", "item.l", "input", "agent", "definition.name"]
 )
 TYPES: Final = ["string", "number", "integer", "boolean", "list", "object", "null"]
 
@@ -242,10 +281,14 @@ FACETS: Final[dict[str, tuple[bool, list[str]]]] = {
     "number": (False, ["== 1_100", "<= 50", "in [1, 50]", "== number of args.b"]),
     "text": (True, ['== "a"', 'contains "a"', "== 50", "contains any told", 'like "a*"']),
     "size": (False, ["== 0", "<= 2", "in [1, 2]"]),
+    "word": (True, ['== "a"', 'in ["Pay", "to"]', 'like "a*"']),
+    "mailbox": (True, ['== "ana"', 'in ["ana", "b"]']),
+    "amount": (False, ["== 50", "<= 1_100", "in [1, 50]", "== amount of args.b"]),
+    "key": (True, ['== "x"', 'in ["x", "l"]', 'like "*"']),
 }
 CHAINS: Final = [
     *FACETS, *FACETS, "host of link", "name of redirect", "domain of email", "size of text", "date of text",
-    "path of link",
+    "path of link", "word of key", "size of key",
 ]  # fmt: skip
 
 
@@ -333,19 +376,34 @@ def prologues(draw: st.DrawFn, presence: bool = True) -> str:
     """The names that expressions use."""
     where = draw(expressions(named=False, single=IN_WHERE, presence=presence, depth=1))
     plain = ["x", "[]", "[].x", "[].x, x", "[].l[]", "l[], [0]"]
-    at = draw(st.sampled_from([*plain, "date of x", "host of [].x", "email of [].l[]", "path of x"]))
+    new = ["*", "[].*", "key of []", "word of *"]
+    at = draw(st.sampled_from([*plain, *new, "date of x", "host of [].x", "email of [].l[]", "path of x"]))
     tools = draw(st.sampled_from(['"*"', '"pay*"', '"read"', '"pay", "read"']))
     from_result = f"result of tool {tools} at {at}{draw(st.sampled_from(['', '', f' where ({where})']))}"
     approved = f"approved tool {tools} at a, l[], {draw(st.sampled_from(['a', 'domain of a', 'name of l[]']))}"
     source = draw(st.sampled_from(["input", "input.q", "input.l[]", "some", '["b", 2, "ana@corp.example", "/a/b"]']))
-    around = draw(st.sampled_from(["", "", 'workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n']))
+    who = draw(st.sampled_from(["", "allowed ", "approved "]))
+    grows = draw(
+        st.sampled_from(["item.x in paid", "any item.l[] in told", "item in paid ignoring case or item in told"])
+    )
+    grown = draw(
+        st.sampled_from(
+            [
+                f"{source} or {from_result} or {approved}",
+                f"asked or {from_result} or result of {who}tool {tools} words at {at}",
+                f"asked or paid or result of {who}tool {tools} at {at} where ({grows})",
+                f"result of tool {tools} words at [], * where ({grows}) or some",
+            ]
+        )
+    )
+    around = draw(st.sampled_from(["", "", 'workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n', 'zone "Europe/London"\n']))
     return f"""
 {around}let some = {draw(listed(words, 1))}
 let none = []
 let figures = {draw(listed(literals, 1))}
 known asked = {source}
 known paid = {from_result}
-known grown = {source} or {from_result} or {approved}
+known grown = {grown}
 known told = some or ["ab c", 1100] or {from_result}
 condition small = {draw(expressions(presence=presence, depth=1))}
 condition odd = {draw(st.sampled_from(["not small", "small", "(not (small or args.a == 1))"]))}
@@ -387,7 +445,7 @@ def policy_of(text: str) -> Policy:
     source = Source(text)
     bundle, found = parse_bundle(source)
     assert not found, "\n".join(map(str, found)) + "\n" + text
-    return from_tree(bundle, source)
+    return from_tree(read_soft_roots(bundle), source)
 
 
 def answers(prologue: str, expression: str, submissions: Iterable[Facts]) -> list[Tri]:

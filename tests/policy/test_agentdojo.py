@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks import agentdojo
-from benchmarks.agentdojo import Score
+from benchmarks import agentdojo, player
 from benchmarks.agentdojo_attackers import TRICKS, dressed
 from benchmarks.agentdojo_traces import DATA, SUITES, Task, load
+from benchmarks.player import Score
 from rebuno.policy.compile import compile_text, permissive_policy
 from rebuno.policy.matcher.policy import Policy
 
@@ -33,7 +33,7 @@ def scores() -> dict[str, Score]:
     for suite in SUITES:
         policy = agentdojo.bundle(suite)
         assert policy is not None
-        out[suite] = agentdojo.score(policy, *load(DATA / f"{suite}.jsonl"))
+        out[suite] = player.score(policy, *load(DATA / f"{suite}.jsonl"))
     return out
 
 
@@ -78,7 +78,7 @@ def test_without_the_request_it_is_as_safe(suite: str, auto: int) -> None:
     """Where the user's words are hidden, more is asked about and nothing gets through."""
     policy = agentdojo.bundle(suite)
     assert policy is not None
-    score = agentdojo.score(policy, *load(DATA / f"{suite}.jsonl"), prompt=False)
+    score = player.score(policy, *load(DATA / f"{suite}.jsonl"), prompt=False)
     assert (score.auto, score.breaches) == (auto, [])
 
 
@@ -105,7 +105,7 @@ def test_a_disguised_attacker_is_stopped(suite: str, name: str, attacks: int) ->
     policy = agentdojo.bundle(suite)
     assert policy is not None
     tried = [attack for trick in TRICKS[name] for attack in dressed(suite, recorded, trick)]
-    score = agentdojo.attack_all(Score(), policy, users, tried)
+    score = player.attack_all(Score(), policy, users, tried)
     assert (len(tried), score.pairs, score.breaches) == (attacks, attacks * len(users), [])
 
 
@@ -158,7 +158,7 @@ def test_an_account_does_not_become_known_by_being_read(disguise: Callable[[str,
 
     users = [dressed(task) for task in USERS]
     assert users != USERS
-    score = agentdojo.score(banking(), users, ATTACKS)
+    score = player.score(banking(), users, ATTACKS)
     assert (score.auto, score.breaches) == (14, [])
 
 
@@ -176,7 +176,7 @@ def test_an_account_does_not_become_known_by_being_read(disguise: Callable[[str,
 )
 def test_the_scorer_counts_constant_policies_right(policy: Policy, auto: int, asks: int, stopped: int) -> None:
     """Three policies whose score is known beforehand."""
-    score = agentdojo.score(policy, USERS, ATTACKS)
+    score = player.score(policy, USERS, ATTACKS)
     assert (score.auto, score.asks, score.stopped) == (auto, asks, stopped)
 
 

@@ -81,6 +81,8 @@ TESTS: list[tuple[str, int, str]] = [
     ("bad-path", 11, "args.x == args.y[]"),
     # quantifiers
     ("missing-quantifier", 1, "args.x[] == 1"),
+    ("missing-quantifier", 1, "args.x.* == 1"),
+    ("missing-quantifier", 1, 'key of args == "x"'),
     ("missing-quantifier", 1, "(args.x, args.y) == 1"),
     ("superfluous", 1, "any args.x given"),
     ("superfluous", 1, "args.x == 5 ignoring case"),
@@ -121,12 +123,12 @@ SOURCES: list[tuple[str, int, str]] = [
     ("bad-source", 1, "target"),
     ("missing-at", 1, 'result of tool "x"'),
     ("missing-at", 1, 'approved tool "x"'),
-    ("wrong-sort", 1, "seen"),
+    ("wrong-sort", 1, "small"),
     ("unknown-name", 1, "imput"),
     ("bad-list", 1, "[]"),
     ("unknown-facet", 23, 'result of tool "x" at dat of y'),
     ("misplaced-test", 32, 'result of tool "x" at y where (small)'),
-    ("misplaced-test", 42, 'result of tool "x" at y where (item.x in seen)'),
+    ("misplaced-test", 46, 'result of tool "x" at y where (item.x not in seen)'),
     ("misplaced-root", 32, 'result of tool "x" at y where (this.args.x == 1)'),
     ("bad-glob", 16, 'result of tool "[" at y'),
 ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rebuno.model.step import StepStatus
 from rebuno.policy.explain import history as explain_history
 from rebuno.policy.explain.explain import explain_decision
-from rebuno.policy.matcher import history
+from rebuno.policy.matcher import fresh, history, runs, since
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.values.json_values import Tri
 from tests.policy import bundles as made
@@ -209,7 +209,7 @@ def test_a_result_can_rule_a_step_out() -> None:
 def test_what_was_asked_before_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A history of ten thousand steps is read as it grows; a decision costs no more at its end."""
     looked = 0
-    meant = history.counts_step
+    meant = runs.counts_step
 
     def counting(*args: Any) -> bool:
         nonlocal looked
@@ -257,7 +257,7 @@ def test_a_known_that_grows_is_asked_anew() -> None:
 )
 def test_what_is_asked_anew_is_bounded(steps: int, length: int, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound of element tests the answer is maybe, in both evaluators."""
-    for module in (history, explain_history):
+    for module in (fresh, since, explain_history):
         monkeypatch.setattr(module, "MAX_ELEMENT_TESTS", 1000)
     text = "rule allowed { allow any step when %s }\nrule doubt { deny any step when %s }"
     test = 'count(tool "a" where (this.args.x contains args.x)) >= 1'
@@ -287,7 +287,7 @@ def test_explain_shows_the_steps_that_counted() -> None:
 
 IN_WHERE = st.sampled_from(
     ["args.x", "args.a", "args.l", "args", "result", "result.x", "result[0].x", "target", "agent", "input",
-     "this.args.a", "this.args.b", "this.args.l"]
+     "this.args.a", "this.args.b", "this.args.l", "definition.server", "definition"]
 )  # fmt: skip
 SUBJECTS = st.sampled_from(['tool "*"', 'tool "pay*"', 'tool "read", "pay"', "any step", 'tool some or local "*"'])
 
@@ -305,7 +305,16 @@ def pasts(draw: st.DrawFn) -> History:
             start = draw(st.sampled_from(open_steps))
             status = draw(st.sampled_from([RAN, RAN, FAILED, CANCELLED, DENIED, STARTED]))
             result = draw(made.results) if status is RAN else None
-            one = Evidence(seq, start.kind, start.target, start.args, result, status=status, step=start.step)
+            one = Evidence(
+                seq,
+                start.kind,
+                start.target,
+                start.args,
+                result,
+                status=status,
+                step=start.step,
+                definition=start.definition,
+            )
             if status is not STARTED:
                 open_steps.remove(start)
         else:
@@ -313,7 +322,9 @@ def pasts(draw: st.DrawFn) -> History:
             kind, target = draw(st.sampled_from([(TOOL, "pay"), (TOOL, "read"), ("local", "a")]))
             args, result = draw(made.row), draw(made.results)
             told = st.just(f"s{number}") if status is STARTED else st.just("")
-            one = Evidence(seq, kind, target, args, result, status=status, step=draw(told))
+            one = Evidence(
+                seq, kind, target, args, result, status=status, step=draw(told), definition=draw(made.definitions)
+            )
             if status is STARTED:
                 open_steps.append(one)
         evidence.append(one)

@@ -9,8 +9,9 @@ import pytest
 from rebuno.policy.explain import provenance as explain_known
 from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher import provenance as known
+from rebuno.policy.matcher import sources
 from rebuno.policy.matcher.facts import Evidence, Facts, History
-from rebuno.policy.matcher.provenance import in_texts
+from rebuno.policy.matcher.sources import in_texts
 from rebuno.policy.values import tokens
 from rebuno.policy.values.json_values import Tri
 from rebuno.policy.values.tokens import SearchableTexts, numbers, occurs
@@ -306,7 +307,7 @@ def test_only_what_came_before_the_submission_counts() -> None:
 
 def test_a_set_that_overflows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound a hit is still yes, and a miss is maybe from the event on at which it overflowed."""
-    for module in (known, explain_known):
+    for module in (known, sources, explain_known):
         monkeypatch.setattr(module, "MAX_KNOWN_VALUES", 3)
     facts = Facts(TOOL, "t", history=History([listing(1, 2, seq=1), listing(2, 3, seq=2), listing(4, 1, seq=5)]))
     source = 'result of tool "list" at []'
@@ -430,7 +431,7 @@ def test_facets_of_the_input_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
         reads.append(args)
         return in_texts(*args)
 
-    monkeypatch.setattr(known, "in_texts", counted)
+    monkeypatch.setattr(sources, "in_texts", counted)
     given = "January 11"
     for _ in range(3):
         assert policy.decide(Facts(TOOL, "t", {"v": "2025-01-11"}, input=given, history=history)).rule_id == "r"
@@ -441,6 +442,6 @@ def test_facets_of_the_input_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_an_input_with_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound a hit is yes and a miss is maybe, also of what facets find."""
-    monkeypatch.setattr(known, "MAX_KNOWN_VALUES", 3)
+    monkeypatch.setattr(sources, "MAX_KNOWN_VALUES", 3)
     facts = Facts(TOOL, "t", input="1, 2, 3, 4")
     assert [facet_ask("number", "input", value, facts) for value in (1, 3, 4, 9)] == [True, True, None, None]

@@ -162,3 +162,47 @@ def test_obligations_never_change_a_verdict(text: str, data: st.DataObject, fact
     assert (decision.verdict, decision.rule_id) == (plain.verdict, plain.rule_id)
     assert explain_decision(policy, made.again(facts)).decision.obligations == decision.obligations
     event(f"{decision.verdict}, {len(decision.obligations)} obligations")
+
+
+TEAM = 'let team = ["ana", "ben"]\nlet boss = "eva"\nlet five = 5\nlet odd = ["ana", 5]\nlet blank = ["ana", " "]\n'
+TEAM += "condition big = args.x > 5\nknown asked = input\n"
+
+
+@pytest.mark.parametrize(
+    ("approvers", "ids"),
+    [
+        ("team", ("ana", "ben")),
+        ("boss", ("eva",)),
+        ('team, "ana", "zoe", boss', ("ana", "ben", "zoe", "eva")),
+        ('"zoe", team', ("zoe", "ana", "ben")),
+    ],
+)
+def test_approvers_from_lists(approvers: str, ids: tuple[str, ...]) -> None:
+    """A `let` list stands for the people in it, each once, in order."""
+    policy = made.policy_of(f'{TEAM}rule r {{ require approval for tool "a" approvers {approvers} because "x" }}')
+    facts = Facts("tool_call", "a")
+    for decision in (policy.decide(facts), explain_decision(policy, facts).decision):
+        assert [one.asking.approvers for one in decision.obligations if one.asking is not None] == [ids]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "codes"),
+    [
+        ("approvers team quorum 2", []),
+        ('approvers team, "ana" quorum 3', ["bad-quorum"]),
+        ('approvers team, "zoe" quorum 3', []),
+        ("approvers boss quorum 2", ["bad-quorum"]),
+        ("approvers five", ["bad-quorum"]),
+        ("approvers odd", ["bad-quorum"]),
+        ("approvers blank", ["bad-quorum"]),
+        ("approvers big", ["wrong-sort"]),
+        ("approvers asked", ["wrong-sort"]),
+        ("approvers nobody quorum 5", ["unknown-name"]),
+    ],
+)
+def test_findings_about_lists_of_approvers(clauses: str, codes: list[str]) -> None:
+    """The quorum is held against the people that the lists name."""
+    text = f'{TEAM}rule r {{\n  require approval for tool "a"\n  {clauses}\n  because "x"\n}}\n'
+    bundle, _ = parse_bundle(Source(text))
+    found = [one for one in check_bundle(bundle) if one.severity is Severity.ERROR]
+    assert [str(one.code) for one in found] == codes

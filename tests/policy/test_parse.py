@@ -12,7 +12,7 @@ from lark.lexer import Lexer, LexerState, Token
 
 from rebuno.packaged import grammar
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, RESERVED_WORDS, STATEMENT_WORDS
+from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, RESERVED_WORDS, SOFT_FACETS, STATEMENT_WORDS
 from rebuno.policy.syntax.keywords import FACET_MODULES as OWN
 from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
@@ -324,7 +324,8 @@ def test_words_are_in_one_place() -> None:
     second = {"zone", "never", "session", "allowed", "words", "since", "within"}
     assert words - second <= RESERVED_WORDS | {"number"}
     assert not second & RESERVED_WORDS
-    assert {*STATEMENT_WORDS, *CLAUSE_WORDS, *HEAD_WORDS, *OWN} <= RESERVED_WORDS
+    assert {*STATEMENT_WORDS, *CLAUSE_WORDS, *HEAD_WORDS, *OWN} - SOFT_FACETS <= RESERVED_WORDS
+    assert not SOFT_FACETS & RESERVED_WORDS
 
 
 SIGNS = ['"a"', 'r"b"', "5", "1h", "{", "}", "(", ")", "[", "]", ",", "=", "==", "x", ".y", "#z"]

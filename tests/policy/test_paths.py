@@ -4,15 +4,17 @@ from typing import Any
 
 import pytest
 
-from rebuno.policy.matcher.paths import elements, split_at_each
-from rebuno.policy.syntax.tree import Each, Index, Key, PathPart
+from rebuno.policy.matcher.paths import elements, split_at_last
+from rebuno.policy.syntax.tree import Each, Index, Key, PathPart, Values
 from rebuno.policy.values.json_values import MISSING, UNREADABLE
 
-EACH = Each()
+EACH, VALUES = Each(), Values()
 
 
 def parts(*given: str | int | None) -> tuple[PathPart, ...]:
-    return tuple(EACH if g is None else Index(g) if isinstance(g, int) else Key(g) for g in given)
+    return tuple(
+        EACH if g is None else VALUES if g == "*" else Index(g) if isinstance(g, int) else Key(g) for g in given
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,41 @@ def test_several_paths(value: Any, found: list[Any]) -> None:
     assert elements([value, value], [parts("a"), parts("b")], apart=True) == found
 
 
+@pytest.mark.parametrize(
+    ("value", "path", "found"),
+    [
+        ({"a": {"x": 1, "y": None, "z": []}}, ("a", "*"), [1, None, []]),  # a null among them is absent
+        ({"a": {"x": [1, 2]}}, ("a", "*"), [[1, 2]]),  # one level
+        ({"a": {"x": {"y": 1}}}, ("a", "*"), [{"y": 1}]),
+        ({"a": {"x": {"y": 1}, "z": {}, "w": 3}}, ("a", "*", "y"), [1, MISSING, UNREADABLE]),
+        ({"a": [{"x": 1}, {}, [], {"y": 2, "z": 3}]}, ("a", None, "*"), [1, MISSING, MISSING, 2, 3]),
+        ({"a": {"x": [1, 2], "y": 3}}, ("a", "*", None), [1, 2, 3]),
+        ({"a": {"x": {"y": 1}, "z": {"w": 2}}}, ("a", "*", "*"), [1, 2]),
+        ({"a": {}}, ("a", "*"), [MISSING]),
+        ({}, ("*",), [MISSING]),
+        ({"a": None}, ("a", "*"), [MISSING]),
+        ({"a": []}, ("a", "*"), [MISSING]),
+        ({}, ("a", "*"), [MISSING]),
+        ({"a": [1]}, ("a", "*"), [UNREADABLE]),
+        ({"a": "text"}, ("a", "*"), [UNREADABLE]),
+        ({"a": 0}, ("a", "*"), [UNREADABLE]),
+        ({"a": False}, ("a", "*"), [UNREADABLE]),
+        ("text", ("a", "*"), [UNREADABLE]),
+    ],
+)
+def test_values_of_an_object(value: Any, path: tuple[str | int | None, ...], found: list[Any]) -> None:
+    """`.*` gives each value; an object without keys is absent, what is no object is out of reach."""
+    assert elements([value], [parts(*path)], apart=True) == found
+    assert elements([value], [parts(*path)], apart=False) == found
+
+
+def test_an_object_without_keys_is_left_out_among_several_paths() -> None:
+    """Before `.*` it is absent like an empty list before `[]`; anywhere else it is a value."""
+    assert elements([{"a": {}, "b": 1}] * 2, [parts("a", "*"), parts("b")], apart=True) == [1]
+    assert elements([{"a": {}, "b": 1}] * 2, [parts("a", None), parts("b")], apart=True) == [{}, 1]
+    assert elements([{"a": {"x": {}}, "b": 1}] * 2, [parts("a", "*", "*"), parts("b")], apart=True) == [MISSING, 1]
+
+
 def test_a_path_with_elements_is_left_out_as_a_whole_only() -> None:
     """Elements without the value stay, so that `every` notices them."""
     paths = [parts("a", None, "x"), parts("b")]
@@ -88,6 +125,7 @@ def test_a_path_with_elements_is_left_out_as_a_whole_only() -> None:
 
 
 def test_splitting_at_the_last_element() -> None:
-    """What a `where` calls the item stands at the last `[]`."""
-    assert split_at_each(parts("a", None, "b", None, "c")) == (parts("a", None, "b", None), parts("c"))
-    assert split_at_each(parts("a")) is None
+    """What a `where` calls the item stands at the last `[]` or `.*`."""
+    assert split_at_last(parts("a", None, "b", None, "c")) == (parts("a", None, "b", None), parts("c"))
+    assert split_at_last(parts("a", None, "b", "*", "c")) == (parts("a", None, "b", "*"), parts("c"))
+    assert split_at_last(parts("a")) is None

@@ -26,6 +26,8 @@ def test_a_delivery_runs_the_handler_and_reports_its_output() -> None:
     wire = Wire({"number": 21})
     assert play(wire, doubling) == [{"output": 42}]
     [submitted] = wire.bodies("steps")
+    described = submitted.pop("definition")
+    assert (described["server"], described["name"], len(described["digest"])) == ("", "double", 64)
     assert submitted == {
         "kind": "tool_call",
         "target": "double",

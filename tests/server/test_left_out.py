@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rebuno.model.definition import define
 from tests.server.support import Agent, Running, agent, play
 
 EXECUTIONS = "/v0/executions"
@@ -129,5 +130,46 @@ def test_a_limit_of_nothing_is_the_usual_one(limit: str) -> None:
             assert [found["id"] for found in page["executions"]] == made[:0:-1]
             assert page["next_cursor"] == made[1]
             assert await server.get(f"{EXECUTIONS}/{made[0]}/events", params={"limit": limit})
+
+    play(scenario)
+
+
+def test_what_a_tool_says_of_its_failure_stands_beside_the_error() -> None:
+    """`nothing_done` is kept where it is true, and left out otherwise; within the error it is no more than a key."""
+
+    async def scenario(server: Running) -> None:
+        async with agent(server) as one:
+            for body, kept in (
+                ({"error": {"message": "no"}, "nothing_done": True}, True),
+                ({"error": {"message": "no"}, "nothing_done": False}, None),
+                ({"error": {"message": "no", "nothing_done": True}}, None),
+            ):
+                id, step_id = await _executing(server, one)
+                path = f"{EXECUTIONS}/{id}/steps/{step_id}"
+                assert await one.said("POST", f"{path}/fail", body) == {"decision": "recorded"}
+                assert (await server.get(path)).get("nothing_done") is kept
+                await one.said("POST", f"{EXECUTIONS}/{id}/complete", {}, status=204)
+
+    play(scenario)
+
+
+def test_a_step_brings_the_definition_of_its_tool() -> None:
+    """It is shown with the step, and its description under its digest; a digest that is not its own is refused."""
+    told = {"server": "bank", "name": "pay", "description": "Pays.", "input_schema": {"type": "object"}}
+    whole = define("bank", "pay", description="Pays.", input_schema={"type": "object"})
+
+    async def scenario(server: Running) -> None:
+        async with agent(server) as one:
+            begun = await server.post(EXECUTIONS, {"agent_id": "agent"}, status=201)
+            await one.take()
+            path = f"{EXECUTIONS}/{begun['id']}/steps"
+            step = {"kind": "tool_call", "target": "pay", "args": {}}
+            await one.said("POST", path, {**step, "definition": {**told, "digest": "00"}}, status=400)
+            said = await one.said("POST", path, {**step, "definition": told})
+            again = await one.said("POST", path, {**step, "definition": {"server": "bank", "name": "pay"}})
+            shown = [(await server.get(f"{path}/{of['step_id']}"))["definition"] for of in (said, again)]
+            assert shown == [whole.facts, {"server": "bank", "name": "pay"}]
+            [tool] = await server.get("/v0/tools")
+            assert tool == {**told, "digest": whole.digest, "output_schema": None}
 
     play(scenario)

@@ -64,12 +64,12 @@ def _recording(source: str, db: str | None) -> "Recording":
 
 
 def _judged(recording: "Recording", paths: Sequence[str]) -> "Backtest":
-    from rebuno.kernel import facts_of_rows, parent_in_doubt
+    from rebuno.kernel import background_in_rows, facts_of_rows
     from rebuno.policy import BacktestTally, backtest_against_record, compile_policy, read_source
 
     tally = BacktestTally()
-    parent = parent_in_doubt(recording.execution, recording.events)
-    steps = facts_of_rows(recording.execution, recording.steps, recording.approvals, parent)
+    known = background_in_rows(recording.execution, recording.events[:2], recording.turns, recording.root)
+    steps = facts_of_rows(recording.execution, recording.steps, recording.approvals, known, recording.events)
     backtest_against_record(tally, compile_policy([read_source(path) for path in paths]), steps)
     return tally.result()
 

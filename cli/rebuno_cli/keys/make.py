@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 @click.option(
     "--scope", multiple=True, required=True, metavar="SCOPE", help="What it may do: `executions:read`; again for more."
 )
+@click.option(
+    "--agent", multiple=True, metavar="AGENT", help="Bind it to this agent, of which it sees executions and questions."
+)
 @options.db
 @options.url
 @options.as_json
-def create(name: str, scope: tuple[str, ...], db: str | None, url: str | None, as_json: bool) -> None:
+def create(
+    name: str, scope: tuple[str, ...], agent: tuple[str, ...], db: str | None, url: str | None, as_json: bool
+) -> None:
     """Make an API key, and print its token, which is told this once."""
-    _show(connection.work(db, url, lambda backend: backend.create_key(name, scope)), as_json)
+    _show(connection.work(db, url, lambda backend: backend.create_key(name, scope, agent)), as_json)
 
 
 @click.command("rotate")

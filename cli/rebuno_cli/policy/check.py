@@ -60,4 +60,4 @@ def check(paths: tuple[str, ...], tools: str, layer: tuple[str, ...], form: str,
             show(wanted == "json", lambda: diagnostics.check_json(checked), listed)
     if not all(one.sound for one in checked):
         return 2
-    return int(strict and bool(found))
+    return int(strict and any(not one.accepted for one in found))

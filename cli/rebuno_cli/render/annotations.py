@@ -16,7 +16,9 @@ def commands(found: Sequence[Diagnostic]) -> Iterator[str]:
         fields["title"] = diagnostic.code
         told = ",".join(f"{name}={_property(value)}" for name, value in fields.items())
         help = f"\n{diagnostic.help}" if diagnostic.help else ""
-        yield f"::{diagnostic.severity.value} {told}::{_data(diagnostic.message + help)}"
+        level = "notice" if diagnostic.accepted else diagnostic.severity.value
+        accepted = f"accepted: {diagnostic.accepted}\n" if diagnostic.accepted else ""
+        yield f"::{level} {told}::{_data(accepted + diagnostic.message + help)}"
 
 
 def _data(text: str) -> str:

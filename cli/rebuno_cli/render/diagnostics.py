@@ -23,6 +23,11 @@ def diagnostics(
     for diagnostic in found:
         span = diagnostic.span
         head = Text(f"{escape(diagnostic.path, None)}:{span.line}:{span.column}: ", style="bold")
+        if diagnostic.accepted:
+            head.append(f"accepted[{diagnostic.code}]", "dim")
+            head.append(f": {escape(diagnostic.accepted, 1000)}: {escape(diagnostic.message, 1000)}", "dim not bold")
+            yield head
+            continue
         head.append(f"{diagnostic.severity.value}[{diagnostic.code}]", _STYLE[diagnostic.severity])
         head.append(f": {escape(diagnostic.message, 1000)}", "not bold")
         yield head
@@ -35,10 +40,16 @@ def diagnostics(
 
 
 def counts(found: Sequence[Diagnostic], files: int) -> Text:
-    """`2 errors, 1 warning in 3 files`."""
-    errors = sum(d.severity is Severity.ERROR for d in found)
-    said = [counted(errors, "error"), counted(len(found) - errors, "warning")]
+    """`2 errors, 1 warning in 3 files`, with the number of accepted warnings where there are any."""
+    errors, warnings, accepted = _numbers(found)
+    said = [counted(errors, "error"), counted(warnings, "warning"), *([f"{accepted} accepted"] if accepted else [])]
     return Text(f"{', '.join(said)} in {counted(files, 'file')}")
+
+
+def _numbers(found: Sequence[Diagnostic]) -> tuple[int, int, int]:
+    errors = sum(d.severity is Severity.ERROR for d in found)
+    accepted = sum(bool(d.accepted) for d in found)
+    return errors, len(found) - errors - accepted, accepted
 
 
 def counted(number: int, noun: str) -> str:
@@ -59,6 +70,7 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
         "code": diagnostic.code,
         "message": diagnostic.message,
         "help": diagnostic.help,
+        **({"accepted": diagnostic.accepted} if diagnostic.accepted else {}),
         "related": [
             {
                 "path": other.path or diagnostic.path,
@@ -73,13 +85,14 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def check_json(checked: Sequence[SuiteCheck]) -> dict[str, Any]:
-    """`{"files": n, "errors": n, "warnings": n, "diagnostics": […]}`."""
+    """`{"files": n, "errors": n, "warnings": n, "diagnostics": […]}`, with `"accepted": n` where there are any."""
     found = [d for one in checked for d in one.diagnostics]
-    errors = sum(d.severity is Severity.ERROR for d in found)
+    errors, warnings, accepted = _numbers(found)
     return {
         "files": len(checked),
         "errors": errors,
-        "warnings": len(found) - errors,
+        "warnings": warnings,
+        **({"accepted": accepted} if accepted else {}),
         "diagnostics": [diagnostic_json(d) for d in found],
     }
 

@@ -17,12 +17,13 @@ def keys(rows: Sequence[ApiKey]) -> Iterator[RenderableType]:
         yield Text("no keys")
         return
     yield Rows(
-        ("id", "name", "scopes", "made", "revoked"),
+        ("id", "name", "scopes", "agents", "made", "revoked"),
         [
             (
                 row.id,
                 escape(row.name, 40),
                 escape(", ".join(row.scopes)),
+                escape(", ".join(row.agents)),
                 moment(row.created_at),
                 moment(row.revoked_at),
             )

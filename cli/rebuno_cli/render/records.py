@@ -69,6 +69,7 @@ def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]
         ("waits for", ", ".join(f"{escape(one.type)} {escape(one.id)}" for one in row.blocked_on)),
         ("because", escape(row.failure_reason, 1000)),
         ("input", stored(row.raw("input"), _INPUT * 5)),
+        ("turns", "\n".join(escape(turn.text, _INPUT * 5) for turn in row.turns or ())),
         ("output", stored(row.raw("output"), _INPUT * 5) if row.status == "completed" else ""),
         ("attempts", "" if row.attempt is None else str(row.attempt)),
         ("runs in", _place(row.holder)),

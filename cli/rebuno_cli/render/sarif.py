@@ -35,6 +35,8 @@ def _result(diagnostic: Diagnostic, rule: int) -> dict[str, Any]:
         "message": {"text": f"{diagnostic.message}{help}"},
         "locations": [_location(diagnostic.span, diagnostic.path)],
     }
+    if diagnostic.accepted:
+        result["suppressions"] = [{"kind": "inSource", "justification": diagnostic.accepted}]
     if diagnostic.related:
         places = enumerate(diagnostic.related, 1)
         result["relatedLocations"] = [{"id": at, **_location(span, diagnostic.path)} for at, span in places]

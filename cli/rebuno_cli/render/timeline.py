@@ -15,6 +15,7 @@ from rebuno.kernel import (
     StepOutcome,
     StepView,
     Timeline,
+    TurnView,
     raised_view,
 )
 from rebuno.model.step import Kind
@@ -39,6 +40,8 @@ _SIGN: Final = {
 _STYLE: Final = {"+": "green", "x": "red", "?": "yellow", "…": "yellow"}
 _SCOPE: Final = {"execution": "this execution", "agent": "this agent", "global": "all agents together"}
 _DEEPEST: Final = 6
+# In characters.
+_LONGEST_TURN: Final = 300
 # How many steps are named where an attempt left the recorded way.
 _NAMED: Final = 5
 
@@ -52,6 +55,7 @@ def story(told: Timeline) -> Iterator[RenderableType]:
     head.append(execution.status.value, STATUS_STYLE[execution.status.value])
     yield head
     yield from _apart(execution)
+    yield from _said(told.turns)
     early = [step for step in told.steps if not any(step.submitted == run.number for run in told.runs)]
     if early:
         yield Text()
@@ -83,6 +87,20 @@ def _apart(execution: Execution) -> Iterator[RenderableType]:
     if execution.pinned:
         digest = (execution.digest or "")[:12]
         yield Text(f"judged to its end by the policy of its start, {escape(digest)}", "dim")
+
+
+def _said(turns: tuple[TurnView, ...]) -> Iterator[RenderableType]:
+    """What the user wrote, each with how many steps came before it."""
+    if not turns:
+        return
+    yield Text()
+    yield Text("the user wrote", "bold")
+    for turn in turns:
+        after = f"after {turn.steps} step{'s'[: turn.steps != 1]}"
+        by = f" by {escape(turn.by)}" if turn.by else ""
+        line = Text(f"{after}{by}: ", "dim")
+        line.append(escape("(not kept)" if turn.text is None else turn.text, _LONGEST_TURN), "not dim")
+        yield hanging(f"{turn.number}. ", line, margin=2)
 
 
 def _parted(divergence: Divergence) -> Iterator[RenderableType]:
@@ -129,11 +147,30 @@ def _step(step: StepView, depth: int) -> Iterator[RenderableType]:
     decided = f"{step.verdict.replace('_', ' ')} by {escape(step.rule_id)}"
     if step.reason and step.reason != step.why:
         decided += f", because {escape(step.reason)}"
-    for said in (decided, *map(_counted, step.limits), *_used(step), *map(_asked, step.asked), *_again(step)):
+    if step.doubt:
+        decided += f", fired on maybe, because of `{escape(step.doubt)}`"
+    for said in (
+        decided,
+        *_defined(step),
+        *map(_counted, step.limits),
+        *_used(step),
+        *map(_asked, step.asked),
+        *_again(step),
+    ):
         yield hanging("", Text(said, "dim"), margin=margin + 2)
     yield from outcomes.raised(_failure(step.raised), margin + 2)
     for inner in step.inner:
         yield from _step(inner, depth + 1)
+
+
+def _defined(step: StepView) -> Iterator[str]:
+    """What the tool's server says of it, and what the tool says of its failure."""
+    if step.definition is not None and step.definition["server"]:
+        digest = step.definition.get("digest", "")
+        known = f", definition {escape(digest[:12])}" if digest else ""
+        yield f"tool {escape(step.definition['name'])} of server {escape(step.definition['server'])}{known}"
+    if step.nothing_done:
+        yield "nothing was done, as its tool says"
 
 
 def _kept_out(kept: RateLimitedStep) -> RenderableType:

@@ -156,6 +156,8 @@ class PostgresChanges:
             "approvals": approval_objects([copied_approval_values(question) for question in copied.approvals]),
             "dispatch": dispatch_object(copied.dispatch) if copied.dispatch is not None else None,
             "places": [asdict(place) for place in copied.places],
+            "turns": [asdict(turn) for turn in copied.turns],
+            "root": asdict(copied.root) if copied.root is not None else None,
         }
         added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
         if added is not None and added[0]:
@@ -233,4 +235,6 @@ class PostgresChanges:
 
 def overtaken(group: ChangeGroup) -> Stale:
     """The error where a row that is to be put cannot be any more."""
-    return Stale(f"a step or an approval of execution `{group.execution_id}` has settled meanwhile")
+    return Stale(
+        f"a step or an approval of execution `{group.execution_id}` has settled, or a turn was added, meanwhile"
+    )

@@ -42,15 +42,15 @@ INSERT INTO rebuno.schema_version (number) VALUES (%(number)s)
 -- name: write
 -- All that a change writes to one execution, in one statement that is its own transaction. One row comes back, or none
 -- and nothing is written: the execution is not what the change was built on or, under a lease, not that attempt's.
--- Where a step or an approval has settled meanwhile, or an approval has votes that the new row has not, its row is not
--- put; then the division fails, and everything with it.
+-- Where a step or an approval has settled meanwhile, an approval has votes that the new row has not, or there is a turn
+-- of the same number, its row is not put; then the division fails, and everything with it.
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         id text, base_seq bigint, base_hash bytea, lease_attempt bigint, lease_owner text,
         head_seq bigint, head_hash bytea, at double precision, events json, steps json, approvals json,
         status text, failure_reason text, ended boolean, output text,
         attempt bigint, owner text, host text, pid bigint, lease_until double precision,
-        dispatch json, continues text, state text
+        dispatch json, continues text, state text, turns json
     )
 ), moved AS (
     UPDATE rebuno.executions AS e
@@ -67,7 +67,7 @@ WITH given AS (
     FROM given AS g
     WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
       AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
-    RETURNING g.id, g.output, g.events, g.steps, g.approvals, g.status, g.dispatch, g.state
+    RETURNING g.id, g.output, g.events, g.steps, g.approvals, g.status, g.dispatch, g.state, g.turns
 ), told AS (
     INSERT INTO rebuno.events
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.events, moved.events) AS x
@@ -120,10 +120,16 @@ WITH given AS (
     WHERE a.execution_id = excluded.execution_id AND a.status = 'pending'
       AND left(excluded.votes, length(a.votes) - 1) = left(a.votes, length(a.votes) - 1)
     RETURNING 1
+), said AS (
+    INSERT INTO rebuno.turns
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.turns, moved.turns) AS x
+    ON CONFLICT DO NOTHING
+    RETURNING 1
 )
 SELECT 1 / (
     CASE WHEN (SELECT count(*) FROM stepped) = json_array_length(moved.steps)
           AND (SELECT count(*) FROM asked) = json_array_length(moved.approvals)
+          AND (SELECT count(*) FROM said) = json_array_length(moved.turns)
          THEN 1 ELSE 0 END)
 FROM moved
 
@@ -226,61 +232,6 @@ SELECT head_hash FROM rebuno.executions WHERE id = %(id)s AND head_seq = %(seq)s
 -- name: buried-since
 -- Whether an execution of this moment was there, and retention took it.
 SELECT 1 FROM rebuno.executions WHERE id = %(id)s AND created_at = %(at)s AND output_hash IS NOT NULL
-
--- name: create
--- Adds an execution and what comes with it, unless the agent has one under this key, or there is one with this id;
--- those that retention took count too. No step waits for the fork of a subagent. A step that takes a place at the same
--- time takes it before these places or sees them.
-WITH given AS (
-    SELECT * FROM json_to_record(%(change)s::json) AS given (
-        execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json,
-        places json
-    )
-), added AS (
-    INSERT INTO rebuno.executions
-           (id, agent_id, key, status, digest, failure_reason, attempt, owner, host, pid, lease_until, head_seq,
-            head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session, continues,
-            spawned_execution_id, spawned_step_id, created_by, on_behalf_of, told, ended_at)
-    SELECT x.id, x.agent_id, x.key, x.status, x.digest, x.failure_reason, x.attempt, x.owner, x.host, x.pid,
-           x.lease_until, x.head_seq, x.head_hash, x.created_at, x.updated_at, x.deadline_at, x.pinned, x.forked_from,
-           x.fork_seq, x.served, x.session, x.continues, x.spawned_execution_id, x.spawned_step_id, x.created_by,
-           x.on_behalf_of,
-           x.spawned_execution_id <> '' AND x.spawned_step_id = '', x.ended_at
-    FROM given AS g, json_populate_record(NULL::rebuno.executions, g.execution) AS x
-    ON CONFLICT DO NOTHING
-    RETURNING id
-), held AS (
-    INSERT INTO rebuno.contents SELECT added.id, g.input, g.output, g.state FROM added, given AS g
-), dispatched AS (
-    INSERT INTO rebuno.dispatches
-    SELECT x.* FROM added, given AS g, json_populate_record(NULL::rebuno.dispatches, g.dispatch) AS x
-    WHERE g.dispatch IS NOT NULL
-), told AS (
-    INSERT INTO rebuno.events
-    SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.events, g.events) AS x
-), stepped AS (
-    INSERT INTO rebuno.steps
-    SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.steps, g.steps) AS x
-), asked AS (
-    INSERT INTO rebuno.approvals
-           (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-            decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by)
-    SELECT x.id, x.execution_id, x.step_id, x.cause, x.status, x.message, x.rule_id, x.digest, x.scope, x.decided_by,
-           x.rationale, x.created_at, x.decided_at, x.requested_seq, x.resolved_seq, x.bundle, x.approvers, x.quorum,
-           x.votes, x.timeout_at, x.asserted_by
-    FROM added, given AS g, json_populate_recordset(NULL::rebuno.approvals, g.approvals) AS x
-), placed AS (
-    INSERT INTO rebuno.spends (key, step_id, at)
-    SELECT x.key, x.step_id, x.at
-    FROM added, given AS g, json_populate_recordset(NULL::rebuno.spends, g.places) AS x
-    ON CONFLICT DO NOTHING
-), windowed AS (
-    INSERT INTO rebuno.windows AS w (key)
-    SELECT DISTINCT x.key FROM added, given AS g, json_populate_recordset(NULL::rebuno.spends, g.places) AS x
-    ORDER BY x.key
-    ON CONFLICT (key) DO UPDATE SET key = w.key
-)
-SELECT count(*) FROM added
 
 -- name: renew
 -- Extends a lease, if the attempt still has it and it is not over.

@@ -1,7 +1,7 @@
 """The reads of the journal: a worker runs each query and returns its rows as records."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from rebuno.errors import NotFoundError
@@ -16,9 +16,10 @@ from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import Workers
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
 from rebuno.journal.success_page import SuccessPage
+from rebuno.journal.words import RootRow, TurnRow
 
 T = TypeVar("T")
-Value = str | float | bytes | None
+Value = str | float | bytes | list[int] | None
 
 
 class PostgresReading:
@@ -87,6 +88,10 @@ class PostgresReading:
         """A page of an execution's events, those numbered above `after`."""
         return await self._rows(rows.event, "events", execution_id, id=execution_id, after=after, limit=limit)
 
+    async def events_at(self, execution_id: str, numbers: Sequence[int]) -> list[EventRow]:
+        """The events of an execution that have these numbers, in their order."""
+        return await self._rows(rows.event, "events-at", execution_id, id=execution_id, numbers=list(numbers))
+
     async def approvals(
         self, *, execution_id: str | None = None, status: str | None = None, after: str | None = None, limit: int = 1000
     ) -> list[ApprovalRow]:
@@ -119,9 +124,27 @@ class PostgresReading:
         """What is left of the executions whose ids begin so, or that any agent had under this key, ten at most."""
         return await self._rows(rows.tombstone, "removed", ref=ref)
 
+    async def turns(self, execution_id: str) -> list[TurnRow]:
+        """What the user wrote into an execution after it began, in order."""
+        return await self._rows(rows.turn, "turns", execution_id, id=execution_id)
+
+    async def root(self, execution_id: str) -> RootRow | None:
+        """What the user wrote to the root of an execution that another one began, if that is recorded."""
+        found = await self._rows(rows.root, "root", execution_id, id=execution_id)
+        return found[0] if found else None
+
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources kept under a digest, or None."""
         return await self._rows(rows.source, "sources", digest=digest) or None
+
+    async def definition(self, digest: str) -> str | None:
+        """What a server says of a tool, under its digest, or None."""
+        found = await self._rows(rows.source, "definition", digest=digest)
+        return found[0][1] if found else None
+
+    async def definitions(self, *, after: str = "", limit: int = 1000) -> list[tuple[str, str]]:
+        """A page of what servers say of tools, digest and text, in the order of the digests."""
+        return await self._rows(rows.source, "definitions", after=after, limit=limit)
 
     async def _rows(
         self, record: Callable[[rows.Row], T], query: str, about: str | None = None, /, **values: Value

@@ -1,4 +1,4 @@
-"""The statements of `queries.sql` and `served.sql` by their names."""
+"""The statements of `queries.sql` and the files beside it by their names."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from typing import Final
 
 from rebuno.journal.migrate import queries
 
-SQL: Final = queries(__package__) | queries(__package__, "served.sql")
+_FILES: Final = ("queries.sql", "create.sql", "served.sql", "facts.sql")
+SQL: Final = {name: text for file in _FILES for name, text in queries(__package__, file).items()}
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 
 # What a prepared statement is given: the texts of its parameters, in their order.

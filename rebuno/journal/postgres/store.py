@@ -163,6 +163,10 @@ class PostgresStore(PostgresServed):
         self._workers.expect()
         await self._ask(partial(upkeep.save_bundle, digest=digest, sources=tuple(sources)), "")
 
+    async def save_definition(self, digest: str, text: str) -> None:
+        """Keeps what a server says of a tool under its digest; a second time is no change."""
+        await self._ask(partial(upkeep.save_definition, digest=digest, text=text), "")
+
     async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
         """Takes one place for this step in every window, or in none: then says which is full."""
         work = partial(upkeep.spend, step_id=step_id, spends=tuple(spends), clock=self._changes.now)

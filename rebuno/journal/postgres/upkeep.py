@@ -121,3 +121,8 @@ def save_bundle(connection: PreparedConnection, digest: str, sources: Sequence[t
     """Keeps a policy's files."""
     paths, texts = [held(path) for path, _ in sources], [held(text) for _, text in sources]
     connection.execute(SQL["add-sources"], {"digest": digest, "paths": paths, "texts": texts})
+
+
+def save_definition(connection: PreparedConnection, digest: str, text: str) -> None:
+    """Keeps what a server says of a tool."""
+    connection.execute(SQL["add-definition"], {"digest": digest, "text": held(text)})

@@ -1,6 +1,7 @@
 """Applies one change inside an open transaction: numbers and chains its events, moves the head, writes its rows."""
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Final
 
 import apsw
@@ -17,6 +18,7 @@ from rebuno.journal.rows import (
     execution_values,
     holder_values,
     step_values,
+    turn_values,
 )
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.model.clock import Clock, rfc3339
@@ -78,6 +80,10 @@ class SQLiteChanges:
             self._put_approval(approval.id, copied_approval_values(approval))
         for place in copied.places:
             self._execute(SQL["copy-place"], (place.key, place.step_id, place.at))
+        for turn in copied.turns:
+            self._execute(SQL["add-turn"], astuple(turn))
+        if copied.root is not None:
+            self._execute(SQL["add-root"], astuple(copied.root))
         if copied.dispatch is not None:
             self._execute(SQL["put-dispatch"], dispatch_values(copied.dispatch))
         self._moved[execution.id] = head
@@ -113,7 +119,7 @@ class SQLiteChanges:
         first = parts[0][0]
         execution_id = first.execution_id
         head = self._moved.get(execution_id) or self._heads.get(execution_id)
-        if head is None or any(batch.execution is not None for batch, _ in parts[:-1]):
+        if head is None or any(batch.execution is not None or batch.turns for batch, _ in parts[:-1]):
             return None
         last_seqs: list[int] = []
         seq = head.seq
@@ -140,6 +146,10 @@ class SQLiteChanges:
         """Keeps a policy's files."""
         for position, (path, text) in enumerate(sources):
             self._execute(SQL["add-source"], (digest, position, path, text))
+
+    def save_definition(self, digest: str, text: str) -> None:
+        """Keeps what a server says of a tool."""
+        self._execute(SQL["add-definition"], (digest, text))
 
     def _advance(
         self, batch: Batch, head: Head, events: Sequence[Written], now: float, at: str
@@ -176,6 +186,9 @@ class SQLiteChanges:
             self._put_step(step.step.step_id, step_values(step, first_seq, now))
         for approval in batch.approvals:
             self._put_approval(approval.approval.id, approval_values(approval, first_seq, now))
+        for turn in batch.turns:
+            if not self._execute(SQL["add-turn"], turn_values(turn, first_seq, now)):
+                raise Stale(f"somebody has said something in execution `{batch.execution_id}` meanwhile")
         if batch.execution is not None:
             self._put_execution(batch.execution_id, batch.execution)
 

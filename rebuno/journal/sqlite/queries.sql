@@ -105,6 +105,23 @@ SET status = ?5, message = ?6, rule_id = ?7, digest = ?8, scope = ?9, decided_by
 WHERE execution_id = ?2 AND status = 'pending'
   AND substr(?19, 1, length(votes) - 1) = substr(votes, 1, length(votes) - 1)
 
+-- name: add-turn
+-- Adds what the user wrote, unless there is a turn of this number.
+INSERT INTO turns (execution_id, number, event_seq, said_at, said_by, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT DO NOTHING
+
+-- name: turns
+-- What the user wrote into an execution.
+SELECT execution_id, number, event_seq, said_at, said_by, text FROM turns WHERE execution_id = ?1 ORDER BY number
+
+-- name: add-root
+-- Keeps what the user wrote to the root of an execution.
+INSERT INTO roots (execution_id, root_id, input, turns, read_args) VALUES (?1, ?2, ?3, ?4, ?5)
+
+-- name: root
+-- What the user wrote to the root of an execution.
+SELECT execution_id, root_id, input, turns, read_args FROM roots WHERE execution_id = ?1
+
 -- name: set-status
 -- Changes an execution's state; `advance` has made sure that it has not ended.
 UPDATE executions

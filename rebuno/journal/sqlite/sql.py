@@ -1,4 +1,4 @@
-"""The statements of `queries.sql` and `served.sql` by their names."""
+"""The statements of `queries.sql`, `served.sql` and `facts.sql` by their names."""
 
 from typing import Final
 
@@ -10,5 +10,5 @@ def _terse(query: str) -> str:
     return " ".join(" ".join(line for line in query.split("\n") if not line.startswith("--")).split())
 
 
-_WRITTEN: Final = queries(__package__) | queries(__package__, "served.sql")
+_WRITTEN: Final = queries(__package__) | queries(__package__, "served.sql") | queries(__package__, "facts.sql")
 SQL: Final = {name: _terse(query) for name, query in _WRITTEN.items()}

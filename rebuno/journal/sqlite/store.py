@@ -132,6 +132,10 @@ class SQLiteStore(SQLiteServed):
         """Keeps the (path, text) pairs of a policy under its digest; a second time is no change."""
         await self._change(partial(self._changes.save_bundle, digest, tuple(sources)))
 
+    async def save_definition(self, digest: str, text: str) -> None:
+        """Keeps what a server says of a tool under its digest; a second time is no change."""
+        await self._change(partial(self._changes.save_definition, digest, text))
+
     async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
         """Takes one place for this step in every window, or in none: then says which is full."""
         return await self._change(partial(self._upkeep.spend, step_id, tuple(spends)))

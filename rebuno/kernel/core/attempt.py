@@ -3,8 +3,9 @@
 import asyncio
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreError, Terminated
@@ -20,38 +21,28 @@ from rebuno.journal.records import (
     NewEvent,
     StepRow,
     StepWrite,
-)
+)  # fmt: skip
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts
-from rebuno.kernel.core.effects import Identified, Need, Routed
+from rebuno.kernel.core.background import NOTHING, UNKNOWN
+from rebuno.kernel.core.effects import Effects, Identified, Need, PageNeeded, Routed
+from rebuno.kernel.core.origins import background
 from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model import identity
-from rebuno.model.answer import AnswerKind, CallKey
-from rebuno.model.step import Idempotency, StepStatus
+from rebuno.model.answer import Answer, AnswerKind, CallKey
 from rebuno.policy import Facts, History, HistoryDependencies, Policy
 
 if TYPE_CHECKING:
     from rebuno.kernel.core.heavy import Foreseen
 
-# Evidence of the running attempt comes after everything that is recorded; its true event number is the store's affair.
+# Evidence of the running attempt comes after all that is recorded, in its own order; its true event number is the
+# store's affair.
 NEWEST = 2**62
 # How many of the steps that an attempt has added to the log are kept to be named.
 MOST_FRESH = 10
 # How long the start of a step may be kept back from the store, in seconds.
 HOLD = 0.002
-
-
-async def load(store: Store, execution_id: str) -> tuple[dict[str, StepRow], dict[str, ApprovalRow]]:
-    """Every step and approval of an execution, in the order of the log."""
-    steps: dict[str, StepRow] = {}
-    after = 0
-    while page := await store.steps(execution_id, after=after):
-        steps.update((step.step_id, step) for step in page)
-        after = page[-1].decided_seq
-    asked = await store.approvals(execution_id=execution_id, limit=sys.maxsize)
-    approvals = {approval.id: approval for approval in asked}
-    return steps, approvals
 
 
 class Attempt:
@@ -76,9 +67,11 @@ class Attempt:
         self.lease = lease
         # `execution.input`, read: a long one is read beside the event loop.
         self.input = input
-        # The execution that began this one; anyone who makes an attempt of a fork looks it up.
-        self.parent = execution.spawned_execution_id or execution.forked_from
+        # Who began it and what was said to it, as far as the policy asks; `hear` looks it up.
+        self.background = UNKNOWN if execution.spawned_execution_id or execution.forked_from else NOTHING
         self._looks_back = HistoryDependencies(policy)
+        # Whether the policy may ask for what the user wrote after the execution began.
+        self.listens = self._looks_back.turns
         # Whether the policy may ask about any step.
         self._is_asked_about = bool(self._looks_back)
         self._base = execution.head_seq
@@ -102,6 +95,8 @@ class Attempt:
         self._counts: dict[tuple[str, str, str, str], int] = {}
         # Whether steps were counted by their ids alone.
         self._in_order = False
+        # The numbers of the evidence that this attempt adds.
+        self._numbers = count(NEWEST + 1)
         self._basis = Basis()
         self._stale = False
         self._writes = 0
@@ -201,9 +196,13 @@ class Attempt:
 
     # ------------------------------------------------------------ judging
 
+    async def hear(self) -> None:
+        """Looks up who began the execution and what was said to it."""
+        self.background = await background(self.store, self.execution, self._looks_back)
+
     def first_facts(self, step: Identified, past: History | None = None, now: float | None = None) -> Facts:
         """What the policy looks at where a step is new: all that is known now, or else this `past` and `now`."""
-        return Facts(
+        facts = Facts(
             step.kind,
             step.target,
             identity.reread(step.args),
@@ -211,15 +210,16 @@ class Attempt:
             input=self.input,
             history=self.recorded.history if past is None else past,
             now=self.store.now() if now is None else now,
-            parent=self.parent,
+            definition=None if step.definition is None else step.definition.facts,
         )
+        return self.background.tell(facts)
 
     def facts(self, known: StepRow, past: History | None = None) -> Facts:
         """What the policy looks at where a step is recorded: its first submission, and what was known then (`past`)."""
         agent, input, past = self.execution.agent_id, self.input, self.past if past is None else past
-        return facts.of_known(known, agent=agent, input=input, past=past, parent=self.parent)
+        return facts.of_known(known, agent=agent, input=input, past=past, background=self.background)
 
-    def find(self, step_id: str) -> "StepRow | PageNeeded | None":
+    def find(self, step_id: str) -> StepRow | PageNeeded | None:
         """What the journal knows of a step, None where it is new; a Need where more must be read to say so: unless that
         is how the step ended, all that the journal knows."""
         recorded = self.recorded
@@ -258,17 +258,6 @@ class Attempt:
         """Whether this attempt has come to a recorded step, or recorded it itself."""
         recorded = self.recorded
         return step_id in recorded.visited or (step_id in recorded.steps and step_id not in recorded.unvisited)
-
-    def inside_once(self, parent_id: str) -> bool:
-        """Whether a step submitted in the body of `parent_id` may not wait: it is inside the body of an `at_most_once`
-        step, or of one that has ended meanwhile, in which no later attempt will come to it again."""
-        while parent_id:
-            # What has ended is not kept.
-            parent = self.steps.get(parent_id)
-            if parent is None or parent.status.terminal or parent.idempotency is Idempotency.ONCE:
-                return True
-            parent_id = parent.parent_id
-        return False
 
     def child_of(self, step: Identified) -> Need | None:
         """A Need where a subagent of a started step must be looked up; an execution in this process has none."""
@@ -312,12 +301,19 @@ class Attempt:
             self.blocked = True
         if effects is None:
             return None
-        if answer.kind is AnswerKind.PROCEED:
-            self.start(effects.steps[0].step)
+        self.take_in(answer, effects)
         if effects.held:
             self.hold(effects.events[0], effects.steps[0].step)
             return None
         return self.write(effects.events, steps=effects.steps, approvals=effects.approvals, judged=True)
+
+    def take_in(self, answer: Answer, effects: Effects) -> None:
+        """Adds to the evidence what an answer is about to write: a body that starts, a step that the kernel ends."""
+        if answer.kind is AnswerKind.PROCEED:
+            self.start(effects.steps[0].step)
+        for change in effects.steps:
+            if change.settled is not None and change.step.started_seq:
+                self.settled(change.step)
 
     def write(
         self,
@@ -430,6 +426,8 @@ class Attempt:
                 asked = await self.store.approvals(execution_id=self.execution.id, limit=sys.maxsize)
                 recorded = self._reading(asked, self.recorded.visited)
                 await recorded.all()
+                if self.listens:
+                    await self.hear()
                 if self._writes == seen and not self._in_flight:
                     break
             if execution.status.terminal:
@@ -452,8 +450,7 @@ class Attempt:
         """Writes how a body ended; `value` is what the result of a success reads as. The commit of a `deferred` outcome
         may come later than its answer."""
         self.bodies.discard(row.step_id)
-        if row.status is StepStatus.SUCCEEDED:
-            self.succeeded(row, value)
+        self.settled(row, value)
         return self.write((event,), steps=(StepWrite(row, settled=0),), judged=False, deferred=deferred)
 
     def start(self, step: StepRow) -> None:
@@ -461,16 +458,18 @@ class Attempt:
         self.bodies.add(step.step_id)
         if self._is_asked_about and self._looks_back.about(step.kind, step.target):
             args = self.read_args.pop(step.step_id, None) or identity.parse(step.args)
-            self.history.append(facts.started(step, NEWEST, args))
+            granted = self.recorded.grants_of(step.step_id)
+            self.history.append(facts.started(step, next(self._numbers), args, granted, round(self.store.now(), 6)))
 
-    def succeeded(self, step: StepRow, value: object) -> None:
-        """Adds a success of this attempt, with the result as a JSON value, to the evidence."""
+    def settled(self, step: StepRow, value: object = None) -> None:
+        """Adds the end of a step of this attempt to the evidence; `value` is the result of a success, as JSON value."""
         self.recorded.weight += len(step.args) + len(step.result or "")
         if self._is_asked_about and self._looks_back.about(step.kind, step.target):
             # Long arguments take long to read, and its start has them.
             began = next((one for one in reversed(self.history.evidence) if one.step == step.step_id), None)
-            args = identity.parse(step.args) if began is None else began.args
-            self.history.append(facts.ended(step, NEWEST, args, value))
+            granted = self.recorded.grants_of(step.step_id)
+            began = began or facts.started(step, NEWEST, identity.parse(step.args), granted)
+            self.history.append(facts.ended(step, next(self._numbers), began, value, round(self.store.now(), 6)))
 
     def forget(self) -> None:
         """Lets go of what was read and counted, after the end: references in a circle may keep the rest for long."""
@@ -487,14 +486,3 @@ class Attempt:
     def unknown_twin(self, kind: str, target: str, args_hash: str) -> bool:
         """Whether an `at_most_once` step of this very content started once and nobody knows how it ended."""
         return (kind, target, args_hash) in self.recorded.unknown
-
-
-@dataclass(slots=True)
-class PageNeeded(Need):
-    """Not enough of the log was read to say what it knows of a step."""
-
-    step_id: str
-
-    async def meet(self, attempt: Attempt) -> None:
-        """Reads as many pages as that takes."""
-        await attempt.read(self.step_id)

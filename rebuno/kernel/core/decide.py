@@ -36,7 +36,7 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
         decision, limited, turn.asks = weighed.decision, weighed.rate_limited, weighed.asks
         park = turn.park(attempt, step.step_id, limited)
     asks = decision.verdict is Verdict.APPROVAL and limited is None and covering(attempt, step, decision) is None
-    if (asks or park is not None) and attempt.inside_once(step.parent_id):
+    if (asks or park is not None) and _inside_once(attempt, step.parent_id):
         what = "a person" if asks else "its turn"
         reason = f"a step inside the body of an at_most_once step cannot wait for {what}"
         decision, asks, limited = _denied(attempt, NESTED_WAIT, reason), False, None
@@ -64,3 +64,15 @@ def _rate_limited(attempt: Attempt, step: Identified, over: ExceededLimit, park:
 
 def _denied(attempt: Attempt, rule_id: str, reason: str) -> Decision:
     return Decision(Verdict.DENY, rule_id, reason, digest=attempt.policy.digest)
+
+
+def _inside_once(attempt: Attempt, parent_id: str) -> bool:
+    """Whether a step submitted in the body of `parent_id` may not wait: it is inside the body of an `at_most_once`
+    step, or of one that has ended meanwhile, in which no later attempt will come to it again."""
+    while parent_id:
+        # What has ended is not kept.
+        parent = attempt.steps.get(parent_id)
+        if parent is None or parent.status.terminal or parent.idempotency is Idempotency.ONCE:
+            return True
+        parent_id = parent.parent_id
+    return False

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rebuno.journal.records import ApprovalWrite, NewEvent, StepWrite
 from rebuno.model.answer import Answer
+from rebuno.model.definition import Definition
 from rebuno.model.step import Idempotency, Kind
 
 if TYPE_CHECKING:
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 # This and the two after it are made for every step: treat them as frozen.
 @dataclass(slots=True)
 class Identified:
-    """A submission and who it is. `scope` is the step in whose body it was submitted, or else the execution.
+    """A submission and who it is. `scope` is the step in whose body it was submitted, or else the execution;
+    `definition` is that of its tool.
 
     The fields with defaults hold what was found out for this one submission, beside the log, by what `route` needed:
-    what the limits said (`turn`), what the policy said in another thread (`foreseen`), whether other branches of the
-    handler had their turn, whether a subagent of the step still runs (None: that was not looked up), and what the
-    bundles beside the policy say of the step (`shadow`).
+    the test that was maybe when a rule fired on doubt (`doubt`), what the limits said (`turn`), what the policy said in
+    another thread (`foreseen`), whether other branches of the handler had their turn, whether a subagent of the step
+    still runs (None: that was not looked up), and what the bundles beside the policy say of the step (`shadow`).
     """
 
     scope: str
@@ -34,6 +36,8 @@ class Identified:
     step_id: str
     idempotency: Idempotency
     parent_id: str
+    definition: Definition | None = None
+    doubt: str = ""
     turn: "LimitState | None" = None
     foreseen: "Foreseen | None" = None
     others_came: bool = False
@@ -71,6 +75,17 @@ class Need:
             Terminated, LeaseSuperseded, StoreError
         """
         raise NotImplementedError
+
+
+@dataclass(slots=True)
+class PageNeeded(Need):
+    """Not enough of the log was read to say what it knows of a step."""
+
+    step_id: str
+
+    async def meet(self, attempt: "Attempt") -> None:
+        """Reads as many pages as that takes."""
+        await attempt.read(self.step_id)
 
 
 @dataclass(slots=True)

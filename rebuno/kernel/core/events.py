@@ -1,6 +1,6 @@
 """The events that the kernel writes, each payload in one place."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from rebuno.journal.chain import quoted
@@ -36,14 +36,18 @@ def _first(step: StepRow | Identified) -> dict[str, object]:
     return {"args_hash": step.args_hash, "occurrence": step.occurrence, **nested}
 
 
-def _beside(shadow: Sequence[dict[str, Any]]) -> dict[str, object]:
-    # What the bundles beside the policy say stands in the first event of a step only.
-    return {"shadow": list(shadow)} if shadow else {}
+def _first_row(step: StepRow, shadow: Sequence[dict[str, Any]]) -> dict[str, object]:
+    # And what it was judged on beside its arguments: its tool's definition, and the test that was maybe; and what the
+    # bundles beside the policy say.
+    defined = {"definition": identity.parse(step.definition)} if step.definition else {}
+    doubted = {"doubt": step.doubt} if step.doubt else {}
+    beside = {"shadow": list(shadow)} if shadow else {}
+    return {**_first(step), **defined, **doubted, **beside}
 
 
 def proposed(step: StepRow, shadow: Sequence[dict[str, Any]] = ()) -> NewEvent:
     once = {"idempotency": step.idempotency.value} if step.idempotency is Idempotency.ONCE else {}
-    return _step("step.proposed", step, **once, **_first(step), **_beside(shadow))
+    return _step("step.proposed", step, **once, **_first_row(step, shadow))
 
 
 def executing(step: StepRow, decision: Decision, *, first: bool, shadow: Sequence[dict[str, Any]] = ()) -> NewEvent:
@@ -58,22 +62,25 @@ def _started(step: StepRow, decision: Decision, shadow: Sequence[dict[str, Any]]
     # order, and hashes and ids are digits.
     # A grant that was given for more than one step covers this one.
     grant = f'"approval_id":{quoted(step.approval_id)},' if step.approval_id else ""
+    defined = f'"definition":{step.definition},' if step.definition else ""
+    doubted = f'"doubt":{identity.canonical(step.doubt)},' if step.doubt else ""
     outer = f'"parent_step_id":{quoted(step.parent_id)},' if step.parent_id else ""
     beside = f'"shadow":{identity.canonical(list(shadow))},' if shadow else ""
     return (
         f'{{{grant}"args_hash":"{step.args_hash}","attempt":{step.attempt},"bundle":{quoted(decision.bundle)},'
-        f'"digest":{quoted(decision.digest)},"idempotency":"{step.idempotency}","occurrence":{step.occurrence},{outer}'
+        f'{defined}"digest":{quoted(decision.digest)},{doubted}"idempotency":"{step.idempotency}","occurrence":{step.occurrence},{outer}'
         f'"reason":{quoted(decision.reason)},"rule_id":{quoted(decision.rule_id)},{beside}'
         f'"step_id":"{step.step_id}","step_type":"{step.kind}","target":{_target(step)}}}'
     )
 
 
 def _ended(step: StepRow, outcome: str | None, usage: str = "", raised: str = "") -> str:
-    # "raised" stands behind the hash, and before the step.
+    # "nothing_done" stands before the hash, "raised" behind it and before the step.
+    nothing = '"nothing_done":true,' if step.nothing_done else ""
     said = f'"raised":{raised},' if raised else ""
     target, outcome_hash = _target(step), identity.args_hash(outcome or "null")
     return (
-        f'{{"outcome_hash":"{outcome_hash}",{said}"step_id":"{step.step_id}",'
+        f'{{{nothing}"outcome_hash":"{outcome_hash}",{said}"step_id":"{step.step_id}",'
         f'"step_type":"{step.kind}","target":{target}{usage}}}'
     )
 
@@ -84,8 +91,7 @@ def _target(step: StepRow) -> str:
 
 
 def denied(step: StepRow, decision: Decision, *, first: bool, shadow: Sequence[dict[str, Any]] = ()) -> NewEvent:
-    begun = {**_first(step), **_beside(shadow)} if first else {}
-    return _step("step.denied", step, **_decision(decision), **begun)
+    return _step("step.denied", step, **_decision(decision), **(_first_row(step, shadow) if first else {}))
 
 
 def refused(step: StepRow, reason: str) -> NewEvent:
@@ -149,8 +155,13 @@ def requested(question: ApprovalRow, panels: Sequence[Panel]) -> NewEvent:
     return approval("requested", question, **more)
 
 
-def created(new: ExecutionRow) -> NewEvent:
-    """`execution.created`: what an execution begins with."""
+def said(number: int, text: str, by: str) -> NewEvent:
+    """`execution.said`: what the user wrote into the run, the `number`-th time."""
+    return execution("said", number=number, hash=identity.args_hash(identity.canonical(text)), by=by)
+
+
+def created(new: ExecutionRow, origin: Mapping[str, object] | None = None) -> NewEvent:
+    """`execution.created`: what an execution begins with, and by `origin` where its input comes from."""
     more: dict[str, object] = {} if new.key is None else {"key": new.key}
     if new.spawned_execution_id:
         more["parent"] = new.spawned_execution_id
@@ -158,6 +169,7 @@ def created(new: ExecutionRow) -> NewEvent:
         more["pinned"] = True
     if new.deadline_at:
         more["deadline_at"] = rfc3339(new.deadline_at)
+    more |= origin or {}
     return execution(
         "created", agent_id=new.agent_id, digest=new.digest, input_hash=identity.args_hash(new.input), **more
     )

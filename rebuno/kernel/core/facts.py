@@ -1,52 +1,133 @@
 """Rebuilds what a decision may look at from the rows of the journal."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from rebuno.journal.records import ApprovalRow, StepRow
+from rebuno.kernel.core.background import NOTHING, Background
 from rebuno.model import identity
-from rebuno.model.decision import Decision, Verdict
+from rebuno.model.decision import PERMISSIVE, Decision, Verdict
 from rebuno.model.step import StepStatus
 from rebuno.policy import Evidence, Facts, History, Policy
 
 
 def history(steps: Iterable[StepRow], approvals: Iterable[ApprovalRow]) -> History:
-    """The evidence that an execution has gathered, in the order of the events that recorded it: one forward pass."""
+    """The evidence that an execution has gathered, in the order of the events that recorded it: one forward pass. The
+    rows hold what `step_facts` adds to them."""
     by_id = {step.step_id: step for step in steps}
-    evidence = [one for step in by_id.values() for one in of_step(step)]
-    for approval in approvals:
-        step = by_id.get(approval.step_id)
-        if step is not None:
-            evidence += of_approvals(step, (approval,))
+    granted = grants(approvals)
+    evidence = [one for step in by_id.values() for one in of_step(step, granted.get(step.step_id, ()))]
+    for step_id, given in granted.items():
+        if (step := by_id.get(step_id)) is not None:
+            evidence += of_approvals(step, given)
     evidence.sort(key=lambda e: e.seq)
     return History(evidence)
 
 
-def started(step: StepRow, seq: int, args: object) -> Evidence:
-    """What the start of a step leaves behind; `seq` is the number of its event, `args` a JSON value."""
-    return Evidence(seq, step.kind, step.target, args, status=StepStatus.EXECUTING, step=step.step_id)
+def grants(approvals: Iterable[ApprovalRow]) -> dict[str, list[ApprovalRow]]:
+    """The grants by the step that a person was asked about before it ran."""
+    found: dict[str, list[ApprovalRow]] = {}
+    for approval in approvals:
+        if approval.status == "granted" and approval.cause == "policy":
+            found.setdefault(approval.step_id, []).append(approval)
+    return found
 
 
-def ended(step: StepRow, seq: int, args: object, result: object = None) -> Evidence:
-    """What the end of a step that was started leaves behind, `args` and `result` as JSON values."""
-    return Evidence(seq, step.kind, step.target, args, result, status=step.status, step=step.step_id)
+def let_in(step: StepRow, granted: Iterable[ApprovalRow]) -> str:
+    """Who let a step in that was started: `allowed` (a rule or the default), `approved` (a person who read it),
+    `granted` (a grant for more than this step), or empty: it ran though nothing did. `granted` are its own grants."""
+    if step.verdict == Verdict.ALLOW:
+        nobody = step.rule_id == PERMISSIVE and step.bundle == PERMISSIVE
+        return "" if nobody else "allowed"
+    if step.verdict != Verdict.APPROVAL:
+        return ""
+    return "approved" if any(True for _ in granted) else "granted"
 
 
-def of_approvals(step: StepRow, approvals: Iterable[ApprovalRow]) -> list[Evidence]:
-    """What the grants among the approvals of a step leave behind."""
-    granted = [a for a in approvals if a.status == "granted" and a.cause == "policy"]
-    args = identity.parse(step.args) if granted else None
-    return [Evidence(a.resolved_seq, step.kind, step.target, args, approved=True) for a in granted]
+def started(
+    step: StepRow, seq: int, args: object, granted: Iterable[ApprovalRow] = (), at: float | None = None
+) -> Evidence:
+    """What the start of a step leaves behind; `seq` is the number of its event, `args` a JSON value, `at` the time
+    where its row does not hold it yet."""
+    return Evidence(
+        seq,
+        step.kind,
+        step.target,
+        args,
+        status=StepStatus.EXECUTING,
+        step=step.step_id,
+        at=_began(step) if at is None else at,
+        definition=definition(step),
+        let_in=let_in(step, granted),
+        submitted=step.decided_seq or None,
+        submitted_at=step.decided_at or None,
+    )
 
 
-def of_step(step: StepRow) -> list[Evidence]:
-    """What a recorded step leaves behind."""
+def ended(step: StepRow, seq: int, start: Evidence, result: object = None, at: float | None = None) -> Evidence:
+    """What the end of a step leaves behind that began with `start`; `result` is a JSON value, `at` the time where its
+    row does not hold it yet."""
+    error, nothing_done = _failure(step)
+    return Evidence(
+        seq,
+        step.kind,
+        step.target,
+        start.args,
+        result,
+        status=step.status,
+        step=step.step_id,
+        at=start.at,
+        ended_at=(step.completed_at or None) if at is None else at,
+        error=error,
+        nothing_done=nothing_done,
+        definition=start.definition,
+        let_in=start.let_in,
+        submitted=start.submitted,
+        submitted_at=start.submitted_at,
+    )
+
+
+def of_approvals(step: StepRow, granted: Iterable[ApprovalRow]) -> list[Evidence]:
+    """What the grants of a step leave behind."""
+    given = list(granted)
+    args = identity.parse(step.args) if given else None
+    said = definition(step) if given else None
+    return [Evidence(a.resolved_seq, step.kind, step.target, args, approved=True, definition=said) for a in given]
+
+
+def of_step(step: StepRow, granted: Iterable[ApprovalRow] = ()) -> list[Evidence]:
+    """What a recorded step leaves behind; `granted` are its own grants."""
     if not step.started_seq:
         return []
-    start = started(step, step.started_seq, identity.parse(step.args))
+    start = started(step, step.started_seq, identity.parse(step.args), granted)
     if not step.status.terminal:
         return [start]
     result = None if step.result is None else identity.parse(step.result)
-    return [start, ended(step, step.outcome_seq, start.args, result)]
+    return [start, ended(step, step.outcome_seq, start, result)]
+
+
+def definition(step: StepRow) -> Any:
+    """What a policy sees of the definition of a step's tool; None without one."""
+    return identity.parse(step.definition) if step.definition else None
+
+
+def _began(step: StepRow) -> float | None:
+    if step.began_at:
+        return step.began_at
+    return (step.decided_at if step.started_seq == step.decided_seq else step.started_at) or None
+
+
+def _failure(step: StepRow) -> tuple[dict[str, Any] | None, bool | None]:
+    """The failure that the body of a step reported, and whether nothing was done; None and None where it reported none:
+    the kernel's own errors have a `reason`, and say that nobody knows."""
+    if step.status is not StepStatus.FAILED or step.error is None:
+        return None, None
+    error = identity.parse(step.error)
+    if not isinstance(error, dict) or "reason" in error:
+        return None, None
+    kind, message = error.get("type"), error.get("message")
+    said = {"type": kind if isinstance(kind, str) else "", "message": message if isinstance(message, str) else ""}
+    return said, step.nothing_done
 
 
 def standing(policy: Policy, step: StepRow) -> Decision | None:
@@ -57,18 +138,18 @@ def standing(policy: Policy, step: StepRow) -> Decision | None:
 
 
 def current_decision(
-    policy: Policy, step: StepRow, *, agent: str, input: object, past: History, parent: str
+    policy: Policy, step: StepRow, *, agent: str, input: object, past: History, background: Background
 ) -> Decision:
     """What today's bundle says about a recorded step: what was recorded, where that was this very bundle; else what it
     says about the facts of the step's first submission."""
     found = standing(policy, step)
-    return found or policy.decide(of_known(step, agent=agent, input=input, past=past, parent=parent))
+    return found or policy.decide(of_known(step, agent=agent, input=input, past=past, background=background))
 
 
-def of_known(step: StepRow, *, agent: str, input: object, past: History, parent: str = "") -> Facts:
-    """The facts of a recorded step: those of its first submission, whatever has happened since. `parent` is the
-    execution that began its own, empty where there is none."""
-    return Facts(
+def of_known(step: StepRow, *, agent: str, input: object, past: History, background: Background = NOTHING) -> Facts:
+    """The facts of a recorded step: those of its first submission, whatever has happened since. Its
+    row holds what `step_facts` adds to it."""
+    facts = Facts(
         step.kind,
         step.target,
         identity.parse(step.args),
@@ -77,5 +158,6 @@ def of_known(step: StepRow, *, agent: str, input: object, past: History, parent:
         history=past,
         as_of=step.decided_seq,
         now=step.decided_at,
-        parent=parent,
+        definition=definition(step),
     )
+    return background.tell(facts, step.decided_seq)

@@ -9,15 +9,17 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rebuno.journal.records import StepRow
-from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
-from rebuno.policy import LONG_TEXT, Facts, History, Policy, reads_texts, shadow_verdicts
+from rebuno.policy import LONG_TEXT, Facts, History, Policy, doubt_of, reads_texts, shadow_verdicts
+
+if TYPE_CHECKING:
+    from rebuno.kernel.core.attempt import Attempt
 
 T = TypeVar("T")
 
@@ -34,18 +36,19 @@ _MAY_START: Final = (StepStatus.ALLOWED, StepStatus.EXECUTING)
 @dataclass(frozen=True, slots=True)
 class Foreseen:
     """What a policy says of a step on the first `count` pieces of evidence; `layers` is what its layers say where a
-    person is to be asked, else empty; `shadow` is what the bundles beside it say; `args` are the step's, as a JSON
-    value."""
+    person is to be asked, else empty; `args` are the step's, as a JSON value; `doubt` as `doubt_of` tells it; `shadow`
+    is what the bundles beside the policy say."""
 
     decision: Decision
     layers: tuple[Decision, ...]
-    shadow: Sequence[dict[str, Any]]
     policy: Policy
     history: History
     count: int
     args: Any
+    doubt: str = ""
+    shadow: Sequence[dict[str, Any]] = ()
 
-    def holds(self, attempt: Attempt) -> bool:
+    def holds(self, attempt: "Attempt") -> bool:
         """Whether it rests on all that is known by now."""
         same = self.policy is attempt.policy and self.history is attempt.history
         return same and self.count == len(self.history.evidence)
@@ -69,7 +72,7 @@ class JudgementNeeded(Need):
 
     known: StepRow
 
-    async def meet(self, attempt: Attempt) -> None:
+    async def meet(self, attempt: "Attempt") -> None:
         """Decides, and keeps the decision for `judged`, `decision_on` and `layers_on`."""
         while attempt.deciding is not None:
             await asyncio.wait((attempt.deciding,))
@@ -87,16 +90,16 @@ class ForesightNeeded(Need):
 
     step: Identified
 
-    async def meet(self, attempt: Attempt) -> None:
+    async def meet(self, attempt: "Attempt") -> None:
         """Has it made beside the event loop."""
         self.step.foreseen = await foresee(attempt, self.step)
         # INVARIANT: what was decided before an await is decided again, so that it rests on the end of the log.
         await attempt.current()
 
 
-def is_heavy(attempt: Attempt, args: str) -> bool:
+def is_heavy(attempt: "Attempt", args: str) -> bool:
     """Whether a decision about these arguments (canonical JSON) may take long."""
-    if len(args) <= LONG and attempt.recorded.weight <= LONG_PAST:
+    if len(args) <= LONG and attempt.recorded.weight + attempt.background.weight <= LONG_PAST:
         return False
     return len(args) > LONG_FOR_ALL or reads_texts(attempt.policy)
 
@@ -108,7 +111,7 @@ async def read(text: str) -> Any:
     return await beside(partial(identity.parse, text), long=len(text) > identity.LARGE)
 
 
-def judged(attempt: Attempt, known: StepRow) -> Decision | JudgementNeeded | None:
+def judged(attempt: "Attempt", known: StepRow) -> Decision | JudgementNeeded | None:
     """What today's policy says of a recorded step, where another thread has decided it; a Need where it has to. None
     where the decision takes no time, or where the recorded one stands and nothing more is asked."""
     same = known.digest == attempt.policy.digest
@@ -124,13 +127,13 @@ def judged(attempt: Attempt, known: StepRow) -> Decision | JudgementNeeded | Non
     return JudgementNeeded(known)
 
 
-def decision_on(attempt: Attempt, known: StepRow) -> Decision:
+def decision_on(attempt: "Attempt", known: StepRow) -> Decision:
     """What today's policy says of a recorded step, whatever was recorded."""
     seen = _kept(attempt, known)
     return attempt.policy.decide(attempt.facts(known)) if seen is None else seen.decision
 
 
-def layers_on(attempt: Attempt, known: StepRow) -> tuple[Decision, ...]:
+def layers_on(attempt: "Attempt", known: StepRow) -> tuple[Decision, ...]:
     """What each layer of today's policy says of a recorded step."""
     seen = _kept(attempt, known)
     if seen is not None and seen.decision.verdict is Verdict.APPROVAL:
@@ -141,15 +144,16 @@ def layers_on(attempt: Attempt, known: StepRow) -> tuple[Decision, ...]:
     return tuple([layer.decide(looked_at) for layer in attempt.policy.layers])
 
 
-def _kept(attempt: Attempt, known: StepRow) -> Foreseen | None:
+def _kept(attempt: "Attempt", known: StepRow) -> Foreseen | None:
     seen = attempt.judged.get(known.step_id)
     same = seen is not None and seen.policy is attempt.policy and seen.history is attempt.history
     return seen if same else None
 
 
-def foreseen(attempt: Attempt, step: Identified) -> Decision | ForesightNeeded | None:
+def foreseen(attempt: "Attempt", step: Identified) -> Decision | ForesightNeeded | None:
     """The decision that was made beside the event loop, where it still holds. None where it takes no time to make."""
     if step.foreseen is not None and step.foreseen.holds(attempt):
+        step.doubt = step.foreseen.doubt
         return step.foreseen.decision
     if attempt.deciding is not None or is_heavy(attempt, step.args):
         return ForesightNeeded(step)
@@ -163,7 +167,7 @@ def shadow_of(policy: Policy, step: Identified, looked_at: Facts | Decision) -> 
     return step.foreseen.shadow if step.foreseen is not None else ()
 
 
-async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:
+async def foresee(attempt: "Attempt", step: Identified) -> Foreseen | None:
     """Decides beside the event loop about a new step whose decision may take long; None where it takes no time.
 
     INVARIANT: what policies keep of a history is touched by one thread at a time. While `attempt.deciding` is set it is
@@ -184,14 +188,15 @@ async def foresee(attempt: Attempt, step: Identified) -> Foreseen | None:
 
 def _foreseen(policy: Policy, facts: Facts, history: History, count: int) -> Foreseen:
     decision = policy.decide(facts)
+    doubt = doubt_of(policy, facts, decision) if facts.doubted else ""
     asks = decision.verdict is Verdict.APPROVAL
     layers = tuple([layer.decide(facts) for layer in policy.layers]) if asks else ()
     shadow = shadow_verdicts(policy, facts) if policy.shadows else ()
-    return Foreseen(decision, layers, shadow, policy, history, count, facts.args)
+    return Foreseen(decision, layers, policy, history, count, facts.args, doubt, shadow)
 
 
-async def _decided_beside(attempt: Attempt, step_id: str, work: Callable[[], Foreseen], size: int) -> Foreseen:
-    long = max(size, attempt.recorded.weight) > LONG_FOR_ALL
+async def _decided_beside(attempt: "Attempt", step_id: str, work: Callable[[], Foreseen], size: int) -> Foreseen:
+    long = max(size, attempt.recorded.weight + attempt.background.weight) > LONG_FOR_ALL
     deciding = asyncio.get_running_loop().run_in_executor(_worker(long=long), work)
     attempt.deciding = deciding
     deciding.add_done_callback(partial(_decided, attempt))
@@ -201,7 +206,7 @@ async def _decided_beside(attempt: Attempt, step_id: str, work: Callable[[], For
     return seen
 
 
-def _decided(attempt: Attempt, deciding: asyncio.Future[Foreseen]) -> None:
+def _decided(attempt: "Attempt", deciding: asyncio.Future[Foreseen]) -> None:
     attempt.deciding = None
     if not deciding.cancelled():
         deciding.exception()

@@ -44,7 +44,9 @@ def identify(
     args_hash = identity.args_hash(args)
     occurrence = count(scope, kind, target, args_hash)
     step_id = identity.step_id(scope, kind, target, args_hash, occurrence)
-    return Identified(scope, kind, target, args, args_hash, occurrence, step_id, idempotency, parent_id)
+    return Identified(
+        scope, kind, target, args, args_hash, occurrence, step_id, idempotency, parent_id, submission.definition
+    )
 
 
 def _check_target(target: str) -> None:

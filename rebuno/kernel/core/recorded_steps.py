@@ -10,7 +10,7 @@ from rebuno.journal.records import ApprovalRow, StepRow
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.journal.success_page import Success, SuccessPage
-from rebuno.kernel.core import facts
+from rebuno.kernel.core import facts, step_facts
 from rebuno.kernel.core.read_ahead import PageAhead
 from rebuno.model import identity
 from rebuno.model.answer import CallKey
@@ -120,7 +120,7 @@ class RecordedSteps:
                 self._whole += step_id in self.unvisited
             elif not is_sound(step):
                 # Its texts were read without a look; the store says what is wrong with the row.
-                step = await self._store.step(step_id)
+                step = await self._one(step_id)
             self.steps[step_id] = step
             return step
         finally:
@@ -180,8 +180,20 @@ class RecordedSteps:
             if page is not None and self._fits(page):
                 return page
         # What policies look back on is parsed at once; of the rest a replay takes one text, which it parses itself.
-        unread = not self._looks_back
-        return await self._store.steps(self._execution_id, after=after, limit=PAGE, unread=unread)
+        return await self._rows(after, PAGE, unread=not self._looks_back)
+
+    async def _rows(self, after: int, limit: int, *, unread: bool = False) -> list[StepRow]:
+        """A page of steps, with what policies ask about them."""
+        page = await self._store.steps(self._execution_id, after=after, limit=limit, unread=unread)
+        if self._looks_back.needed:
+            await step_facts.look_up(self._store, self._execution_id, page, self._looks_back.needed)
+        return page
+
+    async def _one(self, step_id: str) -> StepRow:
+        step = await self._store.step(step_id)
+        if self._looks_back.needed:
+            await step_facts.look_up(self._store, self._execution_id, [step], self._looks_back.needed)
+        return step
 
     def _fits(self, page: SuccessPage) -> bool:
         """Whether the recorded verdicts stand, and nobody has been to the steps in this attempt or was asked about
@@ -191,7 +203,7 @@ class RecordedSteps:
 
     async def _bring(self, step_id: str, ahead: PageAhead) -> None:
         """Reads one of the steps ahead so that it is known like any other."""
-        step = await self._store.step(step_id)
+        step = await self._one(step_id)
         if ahead in self.ahead and step_id not in self.steps:
             ahead.take(step_id)
             self._leave_pages()
@@ -201,7 +213,7 @@ class RecordedSteps:
 
     async def _read_again(self, step: StepRow) -> StepRow:
         if step.step_id not in self._again:
-            page = await self._store.steps(self._execution_id, after=step.decided_seq - 1, limit=_AGAIN)
+            page = await self._rows(step.decided_seq - 1, _AGAIN)
             self._again = {again.step_id: again for again in page}
         return self._again.pop(step.step_id)
 
@@ -223,10 +235,9 @@ class RecordedSteps:
         if step.input_tokens or step.output_tokens:
             self.tokens += (step.input_tokens or 0) + (step.output_tokens or 0)
         if self._looks_back and self._looks_back.about(step.kind, step.target):
-            self._later += facts.of_step(step)
-            if step_id in self._asked:
-                granted = [a for a in self.approvals.values() if a.step_id == step_id]
-                self._later += facts.of_approvals(step, granted)
+            granted = self.grants_of(step_id)
+            self._later += facts.of_step(step, granted)
+            self._later += facts.of_approvals(step, granted)
         ended = step.status is _SUCCEEDED
         if not ended:
             self.note(step)
@@ -356,6 +367,12 @@ class RecordedSteps:
             self.unvisited.pop(step.step_id, None)
             self._forget(step)
 
+    def grants_of(self, step_id: str) -> list[ApprovalRow]:
+        """The grants of people who were asked about a step before it ran."""
+        if step_id not in self._asked:
+            return []
+        return facts.grants(a for a in self.approvals.values() if a.step_id == step_id).get(step_id, [])
+
     def put_approval(self, question: ApprovalRow) -> None:
         """Takes in an approval as this attempt has changed it."""
         self.approvals[question.id] = question
@@ -429,6 +446,7 @@ def _bare(step: StepRow) -> StepRow:
         started_seq=step.started_seq,
         outcome_seq=step.outcome_seq,
         decided_at=step.decided_at,
+        definition=step.definition,
     )
 
 

@@ -86,6 +86,7 @@ def _is_revoked(known: StepRow) -> bool:
 
 def _settle_new(attempt: Attempt, step: Identified, decision: Decision) -> Routed | Need:
     recorded, execution = attempt.recorded, attempt.execution
+    judged = decision
     if (
         decision.verdict is Verdict.APPROVAL
         or decision.obligations
@@ -101,15 +102,15 @@ def _settle_new(attempt: Attempt, step: Identified, decision: Decision) -> Route
             return narrowed
         decision = narrowed
     # Where none of these holds, `stricter` has nothing to ask about and gives the decision back as it is.
-    routed = TABLE[State.ABSENT][decision.verdict](attempt, step, _row(attempt, step, decision), decision)
+    routed = TABLE[State.ABSENT][decision.verdict](attempt, step, _row(attempt, step, decision, judged), decision)
     if step.turn is not None and step.turn.taken and routed.effects is not None:
         routed.effects = step.turn.named(routed.effects)
     return routed
 
 
-def _row(attempt: Attempt, step: Identified, decision: Decision) -> StepRow:
+def _row(attempt: Attempt, step: Identified, decision: Decision, judged: Decision) -> StepRow:
     # By position, which takes half the time that keywords do.
-    return StepRow(
+    row = StepRow(
         step.step_id,
         attempt.execution.id,
         step.parent_id,
@@ -126,6 +127,12 @@ def _row(attempt: Attempt, step: Identified, decision: Decision) -> StepRow:
         attempt.policy.digest,
         decision.reason,
     )
+    if step.definition is not None:
+        row.definition = step.definition.said
+    # What the kernel itself decided, no test of the policy did.
+    if step.doubt and (decision.bundle, decision.rule_id) == (judged.bundle, judged.rule_id):
+        row.doubt = step.doubt
+    return row
 
 
 def _start_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decision) -> Routed:
@@ -135,7 +142,8 @@ def _start_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decis
         (new_event.executing(row, decision, first=True, shadow=step.shadow),),
         (StepWrite(row, decided=0, started=0),),
         # A local body that may run again needs no record of its intent on the disk before it runs.
-        held=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE,
+        # What is written later would come after a turn that was not heard.
+        held=row.kind is Kind.LOCAL and row.idempotency is Idempotency.SAFE and not attempt.listens,
     )
     return Routed(Answer(AnswerKind.PROCEED, row.step_id, rule_id=decision.rule_id), effects)
 

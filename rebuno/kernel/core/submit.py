@@ -6,7 +6,7 @@ from functools import partial
 
 from rebuno.errors import Stale
 from rebuno.journal.records import Commit, StepRow
-from rebuno.kernel.core import facts, heavy
+from rebuno.kernel.core import definitions, facts, heavy
 from rebuno.kernel.core.append import append
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Identified, Need, Routed
@@ -15,7 +15,7 @@ from rebuno.kernel.core.limits import rest
 from rebuno.kernel.core.settle import settle
 from rebuno.model.answer import Answer, AnswerKind, OnAnswer, Submission
 from rebuno.model.decision import Decision
-from rebuno.policy import Facts
+from rebuno.policy import Facts, doubt_of
 
 
 async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True) -> Answer:
@@ -65,11 +65,17 @@ def route(attempt: Attempt, step: Identified) -> Routed | Need:
 
 def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Routed | Need:
     """`route` of a step whose row is at hand (None: the journal does not know it)."""
+    if known is None and step.definition is not None and (need := definitions.unsaved(attempt, step.definition)):
+        return need
     looked_at = facts_of(attempt, step, known)
     if isinstance(looked_at, Need):
         return looked_at
     # 1. the compiled policy, always: for a step that is new, and for one that is replayed
-    decision = attempt.policy.decide(looked_at) if isinstance(looked_at, Facts) else looked_at
+    if isinstance(looked_at, Facts):
+        decision = attempt.policy.decide(looked_at)
+        step.doubt = doubt_of(attempt.policy, looked_at, decision) if looked_at.doubted else ""
+    else:
+        decision = looked_at
     if known is None and attempt.policy.shadows:
         # What is only tried decides nothing: it is recorded beside the decision.
         step.shadow = heavy.shadow_of(attempt.policy, step, looked_at)

@@ -9,13 +9,15 @@ from itertools import chain
 from typing import Any, Final, TypeVar
 
 from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
-from rebuno.journal.records import ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
+from rebuno.journal.records import NO_COLUMNS, ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
 from rebuno.journal.store import Store
-from rebuno.kernel.core.attempt import load
+from rebuno.journal.words import RootRow, TurnRow
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.encoding import UnfitError, decode, encode
 from rebuno.kernel.history.imports import continued, places_of
 from rebuno.model import identity
+from rebuno.model.definition import digest_of, recorded
 
 T = TypeVar("T")
 
@@ -47,6 +49,10 @@ class Recording:
     steps: tuple[StepRow, ...]
     approvals: tuple[ApprovalRow, ...]
     bundles: tuple[ArchivedBundle, ...] = ()
+    turns: tuple[TurnRow, ...] = ()
+    root: RootRow | None = None
+    # What servers say of the tools: texts by their digests.
+    definitions: tuple[tuple[str, str], ...] = ()
 
 
 async def record(store: Store, execution_id: str) -> Recording:
@@ -62,13 +68,22 @@ async def record(store: Store, execution_id: str) -> Recording:
         execution = await store.execution(execution_id)
         steps, approvals = await load(store, execution.id)
         events = [event async for event in _events(store, execution.id)]
+        turns, root = await store.turns(execution.id), await store.root(execution.id)
         if (await store.execution(execution.id)).head_seq != execution.head_seq:
             continue
         rested = replace(execution, holder=None, lease_until=0.0)
-        found = Recording(rested, tuple(events), tuple(steps.values()), tuple(approvals.values()))
+        found = Recording(
+            rested,
+            tuple(events),
+            tuple(steps.values()),
+            tuple(approvals.values()),
+            turns=tuple(turns),
+            root=root,
+        )
         if fault := _fault(found):
             raise StoreCorrupt(f"the history of execution `{execution.id}` is damaged: {fault}; restore a copy")
-        return replace(found, bundles=tuple([bundle async for bundle in _bundles(store, found)]))
+        bundles = tuple([bundle async for bundle in _bundles(store, found)])
+        return replace(found, bundles=bundles, definitions=tuple([pair async for pair in _definitions(store, found)]))
     raise ConflictError(f"the execution `{execution_id}` is being written all the time; ask again later")
 
 
@@ -88,6 +103,13 @@ async def _bundles(store: Store, recording: Recording) -> AsyncIterator[Archived
             yield ArchivedBundle(digest, tuple(sources))
 
 
+async def _definitions(store: Store, recording: Recording) -> AsyncIterator[tuple[str, str]]:
+    said = (recorded(event.payload.get("definition")) for event in recording.events)
+    for digest in dict.fromkeys(defined.digest for defined in said if defined is not None):
+        if digest and (text := await store.definition(digest)) is not None:
+            yield digest, text
+
+
 def _fault(recording: Recording) -> str:
     audit = Audit(recording.execution)
     audit.events(recording.events)
@@ -96,6 +118,9 @@ def _fault(recording: Recording) -> str:
             audit.step(step)
         for approval in recording.approvals:
             audit.approval(approval)
+        for turn in recording.turns:
+            audit.turn(turn)
+        audit.root(recording.root)
         audit.end()
     return audit.fault
 
@@ -119,7 +144,16 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
     yield {"history": VERSION, "execution": encode(recording.execution)}
     for bundle in recording.bundles:
         yield {"bundle": {"digest": bundle.digest, "sources": [list(pair) for pair in bundle.sources]}}
-    for name, rows in (("event", recording.events), ("step", recording.steps), ("approval", recording.approvals)):
+    for digest, text in recording.definitions:
+        yield {"definition": {"digest": digest, "text": text}}
+    rows_of: tuple[tuple[str, tuple[Any, ...]], ...] = (
+        ("event", recording.events),
+        ("step", recording.steps),
+        ("approval", recording.approvals),
+        ("turn", recording.turns),
+        ("root", () if recording.root is None else (recording.root,)),
+    )
+    for name, rows in rows_of:
         for row in rows:
             yield {name: {key: value for key, value in encode(row).items() if key != "execution_id"}}
 
@@ -156,9 +190,12 @@ class _Reader:
     def __init__(self) -> None:
         self.execution: ExecutionRow | None = None
         self.bundles: list[ArchivedBundle] = []
+        self.definitions: list[tuple[str, str]] = []
         self.events: list[EventRow] = []
         self.steps: list[StepRow] = []
         self.approvals: list[ApprovalRow] = []
+        self.turns: list[TurnRow] = []
+        self.root: RootRow | None = None
         self.ended = False
 
     def line(self, line: bytes, number: int, hashed: str) -> None:
@@ -170,18 +207,24 @@ class _Reader:
             self._first(data)
             return
         if len(data) != 1 or self.execution is None:
-            raise UnfitError("it is none of `bundle`, `event`, `step`, `approval`, `end`")
+            raise UnfitError("it is none of `bundle`, `definition`, `event`, `step`, `approval`, `turn`, `root`, `end`")
         [(sort, held)] = data.items()
         own = {"execution_id": self.execution.id}
         match sort:
             case "bundle":
                 self.bundles.append(_bundle(held))
+            case "definition":
+                self.definitions.append(_definition(held))
             case "event" if isinstance(held, dict):
                 self.events.append(decode(EventRow, held | own))
             case "step" if isinstance(held, dict):
                 self.steps.append(_step(decode(StepRow, held | own)))
             case "approval" if isinstance(held, dict):
                 self.approvals.append(decode(ApprovalRow, held | own))
+            case "turn" if isinstance(held, dict):
+                self.turns.append(decode(TurnRow, held | own))
+            case "root" if isinstance(held, dict) and self.root is None:
+                self.root = _root(decode(RootRow, held | own))
             case "end":
                 if held != {"lines": number - 1, "sha256": hashed}:
                     raise UnfitError("the lines before are not those that were written")
@@ -210,7 +253,14 @@ class _Reader:
         if self.execution is None or not self.ended:
             raise UnfitError("the file is empty" if not number else "the end is missing")
         return Recording(
-            self.execution, tuple(self.events), tuple(self.steps), tuple(self.approvals), tuple(self.bundles)
+            self.execution,
+            tuple(self.events),
+            tuple(self.steps),
+            tuple(self.approvals),
+            tuple(self.bundles),
+            tuple(self.turns),
+            self.root,
+            tuple(self.definitions),
         )
 
 
@@ -223,10 +273,27 @@ def _bundle(held: object) -> ArchivedBundle:
     raise UnfitError("a bundle is a digest with its sources")
 
 
+def _definition(held: object) -> tuple[str, str]:
+    match held:
+        case {"digest": str(digest), "text": str(text), **rest} if not rest and digest_of(text) == digest:
+            return digest, text
+    raise UnfitError("a definition is a text with its own digest")
+
+
 def _step(step: StepRow) -> StepRow:
+    for name in NO_COLUMNS:
+        # They are said by events, whose hashes are recomputed.
+        if getattr(step, name):
+            raise UnfitError(f"a Step has the unknown field `{name}`")
     for text in (step.args, step.result, step.error):
         _canonical(text)
     return step
+
+
+def _root(root: RootRow) -> RootRow:
+    for text in (root.input, root.turns, root.read_args):
+        _canonical(text)
+    return root
 
 
 def _canonical(text: str | None) -> None:
@@ -254,12 +321,16 @@ async def restore(store: Store, recording: Recording) -> ExecutionRow:
     places = tuple(places_of(recording))
     for bundle in recording.bundles:
         await store.save_bundle(bundle.digest, bundle.sources)
+    for digest, text in recording.definitions:
+        await store.save_definition(digest, text)
     events = [NewEvent(event.type, event.payload, event.occurred_at) for event in recording.events]
     execution, copied = recording.execution, Copied(recording.steps, recording.approvals)
     if not execution.status.terminal:
         execution, more, copied = continued(recording, store.now())
         events += more
-    if await store.create(execution, events, replace(copied, places=places)):
+    if await store.create(
+        execution, events, replace(copied, places=places, turns=recording.turns, root=recording.root)
+    ):
         return await store.execution(execution.id)
     with suppress(NotFoundError):
         await store.execution(execution.id)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from rebuno.journal.chain import Chain, verify
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
+from rebuno.journal.words import RootRow, TurnRow
 from rebuno.kernel.history.audit_approvals import ANSWERS, AuditedQuestion, same_time
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
@@ -58,6 +59,7 @@ class Audit:
         self._questions: dict[str, AuditedQuestion] = {}
         # Of each step, the decision that asks, or asked last.
         self._asking: dict[str, dict[str, Any]] = {}
+        self._turns: dict[int, EventRow] = {}
         self._created: dict[str, Any] | None = None
         self._forked: dict[str, Any] = {}
         # What the newest import says: from there on it is neither pinned nor timed.
@@ -89,6 +91,8 @@ class Audit:
             self._stands, self._end = _STANDS[what], said
             if what == "started":
                 self._attempt = said["attempt"]
+        elif event.type == "execution.said":
+            self._turns[said["number"]] = event
         elif event.type == "execution.forked":
             self._forked = said
         elif event.type == "execution.imported":
@@ -141,6 +145,30 @@ class Audit:
         elif why := question.fault(row):
             self._wrong(f"the approval `{row.id}` (event {question.requested}): {why}")
 
+    def turn(self, row: TurnRow) -> None:
+        """Takes in what the user wrote, after all events."""
+        event = self._turns.pop(row.number, None)
+        if event is None:
+            self._wrong(f"no event speaks of turn {row.number}")
+        elif (event.payload.get("hash"), event.payload.get("by")) != (_hash(identity.canonical(row.text)), row.said_by):
+            self._wrong(f"turn {row.number} (event {event.event_seq}) is not what was said, or by another")
+        elif row.event_seq != event.event_seq or not same_time(row.said_at, event.occurred_at):
+            self._wrong(f"turn {row.number} names another event than {event.event_seq}, or another time")
+
+    def root(self, row: RootRow | None) -> None:
+        """Takes in what the user wrote to the root (None: nothing is kept), after all events."""
+        created = self._created or {}
+        if row is None:
+            if "root" in created:
+                self._wrong("what was written to the root is missing")
+        elif row.root_id != created.get("root"):
+            self._wrong("the root is not the one of event 1")
+        else:
+            kept = {"root_input_hash": row.input, "root_turns_hash": row.turns, "read_hash": row.read_args}
+            for name, text in kept.items():
+                if created.get(name) != _hash(text):
+                    self._wrong("what was written to the root, or read by a person, is not what event 1 speaks of")
+
     def end(self) -> None:
         """After the last row: says what is missing, and holds the execution's own row against the log."""
         execution = self.execution
@@ -154,6 +182,8 @@ class Audit:
             self._wrong(f"the step `{step_id}` of event {mark.decided} is missing")
         for approval_id, question in self._questions.items():
             self._wrong(f"the approval `{approval_id}` of event {question.requested} is missing")
+        for number, event in self._turns.items():
+            self._wrong(f"turn {number} of event {event.event_seq} is missing")
         self._wrong(self._execution_fault())
 
     def _execution_fault(self) -> str:

@@ -2,34 +2,41 @@
 
 from collections.abc import AsyncIterator, Collection, Iterable
 
-from rebuno.journal.records import ApprovalRow, ExecutionRow, StepRow
+from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.store import Store
-from rebuno.kernel.core import facts
-from rebuno.kernel.core.attempt import load
-from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core import facts, step_facts
+from rebuno.kernel.core.background import Background
+from rebuno.kernel.core.loading import load
+from rebuno.kernel.core.origins import background
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
-from rebuno.policy import RecordedStep
+from rebuno.policy import ALL_STEP_FACTS, RecordedStep
 
 _PAGE = 200
 
 
 async def judged(store: Store, execution: ExecutionRow) -> list[RecordedStep]:
     """Every step of an execution; see `of_rows`. Raises a `StoreError` where the store does."""
-    steps, approvals = await load(store, execution.id)
-    return of_rows(execution, steps.values(), approvals.values(), await began_by(store, execution))
+    steps, approvals = await load(store, execution.id, ALL_STEP_FACTS)
+    return of_rows(execution, steps.values(), approvals.values(), await background(store, execution))
 
 
 def of_rows(
-    execution: ExecutionRow, steps: Collection[StepRow], approvals: Iterable[ApprovalRow], parent: str
+    execution: ExecutionRow,
+    steps: Collection[StepRow],
+    approvals: Iterable[ApprovalRow],
+    known: Background,
+    events: Iterable[EventRow] = (),
 ) -> list[RecordedStep]:
     """Every step with the facts of its first submission, in the order in which they are given. They share one history,
-    which is read once. `parent` is the execution that began this one (`origins`)."""
+    which is read once. `known` is what `origins` tells of the execution. `events` are its log, where the rows
+    do not hold what that says of them (`step_facts`)."""
+    step_facts.of_events(steps, events)
     past = facts.history(steps, approvals)
     input = identity.parse(execution.input)
     return [
         RecordedStep(
-            facts.of_known(step, agent=execution.agent_id, input=input, past=past, parent=parent),
+            facts.of_known(step, agent=execution.agent_id, input=input, past=past, background=known),
             Verdict(step.verdict),
             step.rule_id,
             f"{execution.id} {step.step_id[:12]}",

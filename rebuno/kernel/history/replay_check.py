@@ -156,7 +156,9 @@ class ReplayCheck:
     async def succeed(self, step_id: str, result: str, value: object) -> None:
         """No body runs."""
 
-    async def fail(self, step_id: str, error: str, *, wait: bool = True, raised: str = "") -> None:
+    async def fail(
+        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
+    ) -> None:
         """No body runs."""
 
     def release(self, step_id: str) -> None:

@@ -4,7 +4,7 @@ from typing import Final
 
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.store import Store
-from rebuno.kernel.core.attempt import load
+from rebuno.kernel.core.loading import load
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.policy import ShadowedStep

@@ -15,6 +15,7 @@ from rebuno.kernel.history.divergence import Divergence, divergence_of
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.dataclass import dataclass
+from rebuno.model.definition import recorded
 from rebuno.model.raised import checked
 from rebuno.model.step import StepStatus
 from rebuno.types import Approval, Event, Execution, Step
@@ -62,7 +63,9 @@ class StepView:
     answered from the journal, `seconds` how long the body took (None: it has not ended), `inner` the steps submitted
     in its body. `limits` are those that counted it, `tokens` the input and output tokens of an `llm_call` (None: not
     known). `result` and `error` are canonical JSON (None: there is none), `raised` is what is kept of the exception of
-    its body, as `rebuno.model.raised` tells it."""
+    its body, as `rebuno.model.raised` tells it. `doubt` is the test that was maybe when its rule fired, `definition`
+    the `{"server", "name", "digest"}` of its tool, `nothing_done` whether that says that it failed before it did
+    anything."""
 
     step_id: str
     kind: str
@@ -84,6 +87,9 @@ class StepView:
     result: str | None = None
     error: str | None = None
     raised: dict[str, Any] | None = None
+    doubt: str = ""
+    definition: dict[str, str] | None = None
+    nothing_done: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The step as JSON data."""
@@ -95,6 +101,8 @@ class StepView:
             "decision": self.verdict,
             "rule_id": self.rule_id,
             "reason": self.reason or None,
+            "doubt": self.doubt or None,
+            "definition": self.definition,
             "outcome": self.went.value,
             "message": self.why or None,
             "submitted_attempt": self.submitted or None,
@@ -119,6 +127,7 @@ class StepView:
             "output_tokens": self.tokens[1] if self.tokens is not None else None,
             "result": None if self.result is None else identity.parse(self.result),
             "error": None if self.error is None else identity.parse(self.error),
+            "nothing_done": self.nothing_done,
             "failure": self.raised,
             "steps": [step.to_json() for step in self.inner],
         }
@@ -161,20 +170,42 @@ class AttemptView:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnView:
+    """What the user wrote, after `steps` steps were submitted. `text` is None where it is not at hand."""
+
+    number: int
+    by: str
+    said_at: str
+    steps: int
+    text: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The turn as JSON data."""
+        return {
+            "number": self.number,
+            "by": self.by,
+            "said_at": self.said_at,
+            "after_steps": self.steps,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """An execution from its start to its end, or to now. `steps` are the outermost ones, in the order of their first
     submission; `kept_out` is what limits kept from being recorded, `raised` what is kept of the exception that the
-    handler ended with."""
+    handler ended with, `turns` what the user wrote."""
 
     execution: Execution
     runs: tuple[AttemptView, ...]
     steps: tuple[StepView, ...]
     kept_out: tuple[RateLimitedStep, ...] = ()
     raised: dict[str, Any] | None = None
+    turns: tuple[TurnView, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """`{"execution_id", "agent_id", "idempotency_key", "status", "failure_reason", "pinned", "forked_from",
-        "fork_seq", "attempts": […], "steps": […], "rate_limited": […], "failure"}`."""
+        "fork_seq", "attempts": […], "steps": […], "rate_limited": […], "failure", "turns": […]}`."""
         execution = self.execution
         return {
             "execution_id": execution.id,
@@ -189,6 +220,7 @@ class Timeline:
             "steps": [step.to_json() for step in self.steps],
             "rate_limited": [one.to_json() for one in self.kept_out],
             "failure": self.raised,
+            "turns": [turn.to_json() for turn in self.turns],
         }
 
 
@@ -211,7 +243,9 @@ async def tell(store: Store, execution_id: str) -> Timeline:
     approvals = [views.approval(one, about.get(one.step_id)) for one in asked]
     alive = row.holder is not None and await store.alive(row)
     try:
-        return compose(views.execution(row), events, map(views.step, rows), approvals, alive=alive)
+        return compose(
+            views.execution(row, turns=await store.turns(row.id)), events, map(views.step, rows), approvals, alive=alive
+        )
     except (KeyError, ValueError, TypeError) as error:
         why = f"an event has no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
         raise StoreCorrupt(f"the log of execution `{row.id}` is damaged: {why}; restore a copy") from error
@@ -271,10 +305,15 @@ def compose(
             result=None if row.result is None and row.status != StepStatus.SUCCEEDED else row.raw("result"),
             error=None if row.error is None else row.raw("error"),
             raised=mark.raised,
+            doubt=mark.doubt,
+            definition=mark.definition,
+            nothing_done=mark.nothing_done,
         )
 
     outermost = tuple(told(row) for row in inside.get("", ()))
-    return Timeline(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised)
+    texts = {turn.number: turn.text for turn in execution.turns or ()}
+    turns = tuple(replace(turn, text=texts.get(turn.number)) for turn in log.turns)
+    return Timeline(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised, turns)
 
 
 def _asked(a: Approval) -> ApprovalView:
@@ -298,6 +337,9 @@ class _Mark:
     settled: int = 0
     limits: tuple[CountedLimit, ...] = ()
     raised: dict[str, Any] | None = None
+    doubt: str = ""
+    definition: dict[str, str] | None = None
+    nothing_done: bool = False
 
 
 class _Log:
@@ -309,6 +351,7 @@ class _Log:
         self.marks: dict[str, _Mark] = {}
         self.refusals = Refusals()
         self.raised: dict[str, Any] | None = None
+        self.turns: list[TurnView] = []
 
     def read(self, event: Event) -> None:
         family, _, what = event.type.partition(".")
@@ -317,17 +360,21 @@ class _Log:
         elif event.type == "step.rate_limited":
             self.refusals.read(event, self.current)
         elif family == "step":
-            fresh = _Mark(submitted=self.current, limits=counted(event))
+            fresh = _first(event, self.current)
             mark = self.marks.setdefault(_said_of(event, "step_id", str), fresh)
             if what == "executing":
                 mark.ran.append(_said_of(event, "attempt", int) if "attempt" in event.payload else self.current)
             elif what in ("succeeded", "failed"):
                 mark.settled = self.current
                 mark.raised = checked(event.payload.get("raised"))
+                mark.nothing_done = what == "failed" and event.payload.get("nothing_done") is True
 
     def _execution(self, event: Event, what: str) -> None:
         if what == "failed":
             self.raised = checked(event.payload.get("raised"))
+        if what == "said":
+            number, by = _said_of(event, "number", int), _said_of(event, "by", str)
+            self.turns.append(TurnView(number, by, event.occurred_at, len(self.marks)))
         run = self.runs.get(self.current)
         running = run is not None and run.ended == "running"
         if what == "started":
@@ -350,6 +397,17 @@ class _Log:
         run = self.runs.get(self.current)
         if run is not None and run.ended == "running":
             self.runs[run.number] = replace(run, ended="cut off")
+
+
+def _first(event: Event, attempt: int) -> _Mark:
+    """What the first event of a step says."""
+    doubt, defined = event.payload.get("doubt", ""), recorded(event.payload.get("definition"))
+    return _Mark(
+        submitted=attempt,
+        limits=counted(event),
+        doubt=doubt if isinstance(doubt, str) else "",
+        definition=None if defined is None else defined.facts,
+    )
 
 
 def _said_of(event: Event, key: str, kind: type[T]) -> T:

@@ -11,6 +11,7 @@ from rebuno.errors import ConflictError, ValidationError
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.store import Store
 from rebuno.kernel.history.audit import Audit
+from rebuno.model.definition import digest_of, recorded
 from rebuno.policy import texts_make_policy
 
 _PAGE: Final = 1000
@@ -66,11 +67,14 @@ async def check(store: Store, execution_id: str, *, head: str = "") -> Verified:
 async def _audited(store: Store, execution: ExecutionRow, head: str) -> Verified:
     audit = Audit(execution)
     digests = {execution.digest: None}
+    defined: dict[str, None] = {}
     known = 0
     after = 0
     while after < execution.head_seq and (page := await store.events(execution.id, after=after, limit=_PAGE)):
         page = [event for event in page if event.event_seq <= execution.head_seq]
         audit.events(page)
+        named = (recorded(event.payload.get("definition")) for event in page)
+        defined |= dict.fromkeys(one.digest for one in named if one is not None)
         known = next((event.event_seq for event in page if head and event.hash.hex() == head), known)
         if audit.fault or not page:
             break
@@ -85,8 +89,13 @@ async def _audited(store: Store, execution: ExecutionRow, head: str) -> Verified
         for approval in await store.approvals(execution_id=execution.id, limit=sys.maxsize):
             audit.approval(approval)
             digests[approval.digest] = None
+        for turn in await store.turns(execution.id):
+            if turn.event_seq <= execution.head_seq:
+                audit.turn(turn)
+        audit.root(await store.root(execution.id))
         audit.end()
-    found, fault = execution.head_hash.hex(), audit.fault or await _bundles_fault(store, digests)
+    found = execution.head_hash.hex()
+    fault = audit.fault or await _bundles_fault(store, digests) or await _definitions_fault(store, defined)
     if head and not fault and head != found:
         fault = f"the log has gone on since: that is the hash of event {known}" if known else "the head is another one"
     return Verified(execution.id, execution.head_seq, found, audit.steps, fault)
@@ -98,4 +107,13 @@ async def _bundles_fault(store: Store, digests: Iterable[str]) -> str:
         sources = await store.bundle(digest)
         if sources is not None and await asyncio.to_thread(texts_make_policy, digest, sources) is False:
             return f"the bundle kept under the digest `{digest[:12]}` is not the one that decided"
+    return ""
+
+
+async def _definitions_fault(store: Store, digests: Iterable[str]) -> str:
+    """What is wrong with the kept definitions of tools: what a person reads under a digest is what it stands for."""
+    for digest in filter(None, digests):
+        text = await store.definition(digest)
+        if text is not None and digest_of(text) != digest:
+            return f"the definition kept under the digest `{digest[:12]}` is not the one that was told"
     return ""

@@ -13,6 +13,7 @@ from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, Stale,
 from rebuno.journal.records import (
     ApprovalRow,
     ApprovalWrite,
+    Copied,
     ExecutionRow,
     ExecutionWrite,
     Lease,
@@ -23,11 +24,13 @@ from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import facts
 from rebuno.kernel.core.ask import withdraw
-from rebuno.kernel.core.attempt import Attempt, load
+from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.background import Background
 from rebuno.kernel.core.divergence import diverged
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.heavy import LONG, LONG_FOR_ALL, beside, read
-from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.loading import load
+from rebuno.kernel.core.origins import CLIENT, background, of_child
 from rebuno.kernel.core.transact import transact, write
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
@@ -35,7 +38,7 @@ from rebuno.kernel.lifecycle.votes import expire
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy import Policy, restore_policy
+from rebuno.policy import Policy, restore_policy, step_facts_needed
 
 # How long a lease holds without being renewed, in seconds.
 LEASE = 30.0
@@ -52,13 +55,14 @@ async def begin(
     pin: bool = False,
     deadline: float | None = None,
     parent: str = "",
+    parent_step: str = "",
 ) -> Attempt | ExecutionRow:
     """Starts an execution, or takes over where an earlier run of it stopped.
 
     `key` is the caller's own id, or that of an execution. `let_go` names attempts of this process (execution's id and
     number) that are known to have ended, whatever the store says of their leases. With `pin` a new execution is judged
     to its end by the policy of its start; `deadline` gives it so many seconds; `parent` is the execution whose handler
-    begins it.
+    begins it, in the body of its step `parent_step` if it is given.
 
     Returns the execution itself where no handler may run: it has ended, or still waits for a person.
 
@@ -76,8 +80,10 @@ async def begin(
             execution = _new(
                 store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline, parent=parent
             )
-            events = (new_event.created(execution), _started(execution, policy))
-            if not await store.create(execution, events):
+            origin = await of_child(store, parent, parent_step) if parent else CLIENT
+            events = (new_event.created(execution, origin.said), _started(execution, policy))
+            copied = Copied(root=origin.of(execution.id)) if parent else None
+            if not await store.create(execution, events, copied):
                 if key is not None:
                     await _refuse_expired(store, agent_id, key)
                 raise Stale("somebody has begun it meanwhile")
@@ -174,12 +180,11 @@ def _started(execution: ExecutionRow, policy: Policy) -> NewEvent:
 
 
 async def _attempt(store: Store, policy: Policy, execution: ExecutionRow, approvals: Iterable[ApprovalRow]) -> Attempt:
-    parent = await began_by(store, execution)
     input = await read(execution.input)
     lease = Lease(execution.id, execution.attempt, store.holder.owner)
     store.keep(lease)
     attempt = Attempt(store, policy, execution, lease, approvals, input)
-    attempt.parent = parent
+    await attempt.hear()
     return attempt
 
 
@@ -188,8 +193,8 @@ async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> A
     approvals = {approval.id: approval for approval in asked}
     changes = ExecutionChanges()
     if any(approval.status == "pending" for approval in asked):
-        steps, approvals = await load(store, execution.id)
-        changes = await judge_waiting(policy, execution, steps, approvals, await began_by(store, execution))
+        steps, approvals = await load(store, execution.id, step_facts_needed(policy))
+        changes = await judge_waiting(policy, execution, steps, approvals, await background(store, execution))
     gone = {write.approval.id for write in changes.approvals}
     waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())
     if waits:
@@ -220,17 +225,25 @@ async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> A
 
 
 async def judge_waiting(
-    policy: Policy, execution: ExecutionRow, steps: dict[str, StepRow], approvals: dict[str, ApprovalRow], parent: str
+    policy: Policy,
+    execution: ExecutionRow,
+    steps: dict[str, StepRow],
+    approvals: dict[str, ApprovalRow],
+    known: Background,
 ) -> ExecutionChanges:
-    """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies. `parent` is the
-    execution that began this one. Long texts are decided about beside the event loop."""
+    """Nobody is asked about what today's bundle denies, or about a done step that it no longer denies. Long texts are
+    decided about beside the event loop."""
     size = len(execution.input) + sum(len(step.args) + len(step.result or "") for step in steps.values())
-    work = partial(_judged_waiting, policy, execution, steps, approvals, parent)
+    work = partial(_judged_waiting, policy, execution, steps, approvals, known)
     return work() if size <= LONG else await beside(work, long=size > LONG_FOR_ALL)
 
 
 def _judged_waiting(
-    policy: Policy, execution: ExecutionRow, steps: dict[str, StepRow], approvals: dict[str, ApprovalRow], parent: str
+    policy: Policy,
+    execution: ExecutionRow,
+    steps: dict[str, StepRow],
+    approvals: dict[str, ApprovalRow],
+    known: Background,
 ) -> ExecutionChanges:
     changes = ExecutionChanges()
     past = facts.history(steps.values(), approvals.values())
@@ -239,7 +252,7 @@ def _judged_waiting(
         if question.status != "pending":
             continue
         step = steps[question.step_id]
-        today = facts.current_decision(policy, step, agent=execution.agent_id, input=input, past=past, parent=parent)
+        today = facts.current_decision(policy, step, agent=execution.agent_id, input=input, past=past, background=known)
         if question.cause == "policy" and today.verdict is Verdict.DENY:
             changes.add(*withdraw(question, step, today))
         elif question.cause == "revoked" and today.verdict is not Verdict.DENY:

@@ -1,6 +1,6 @@
 """A new execution that begins where another one stood at one of its events."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,12 +17,13 @@ from rebuno.errors import (
 )
 from rebuno.journal.records import ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow, WindowPlace
 from rebuno.journal.store import Store
+from rebuno.journal.words import TurnRow
 from rebuno.kernel.core import events
-from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.inheritance import places, session_of
 from rebuno.kernel.core.limit_outcome import EXCEEDED, UNAVAILABLE
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_name
-from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.origins import began_by, of_copy
 from rebuno.kernel.lifecycle.cancel import check_deadline
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model import identity
@@ -47,6 +48,7 @@ async def fork(
     pinned: bool = False,
     deadline: float | None = None,
     created_by: str = "",
+    heard: int | None = None,
 ) -> ExecutionRow:
     """A new execution with the source's input and the steps that it had settled by its event `at_seq`, with their
     verdicts, times, events and places in limits. Nobody runs it yet; that of a served execution is queued for its
@@ -93,8 +95,9 @@ async def fork(
         on_behalf_of=source.on_behalf_of,
     )
     said = {"session": kept} if (kept := await session_of(store, source)) else {}
-    copy = _Copy(new, at_seq, await _with_bodies(store, source, steps), approvals)
-    copy.add(events.created(new))
+    origin = await of_copy(store, source)
+    copy = _Copy(new, at_seq, await _with_bodies(store, source, steps), approvals, await store.turns(source.id), heard)
+    copy.add(events.created(new, origin.said))
     copy.add(
         events.execution(
             "forked",
@@ -116,9 +119,9 @@ async def fork(
                     f"event {event.event_seq} of execution `{source.id}` is damaged: {error}; restore a copy"
                 ) from error
         after = page[-1].event_seq
-        if after >= at_seq:
+        if after >= copy.last:
             break
-    copied = copy.rows()
+    copied = replace(copy.rows(), root=origin.of(new.id))
     if new.served:
         told, dispatch = queued(new)
         copy.add(told)
@@ -241,11 +244,21 @@ class _Copy:
     """What a fork takes over, under ids of its own."""
 
     def __init__(
-        self, new: ExecutionRow, at_seq: int, steps: dict[str, StepRow], approvals: dict[str, ApprovalRow]
+        self,
+        new: ExecutionRow,
+        at_seq: int,
+        steps: dict[str, StepRow],
+        approvals: dict[str, ApprovalRow],
+        turns: Iterable[TurnRow] = (),
+        heard: int | None = None,
     ) -> None:
         self.events: list[NewEvent] = []
         self._new = new
         self._at_seq = at_seq
+        heard = at_seq if heard is None else max(at_seq, heard)
+        self._turns = {turn.event_seq: turn for turn in turns if turn.event_seq <= heard}
+        # The last event that is looked at.
+        self.last = max([at_seq, *self._turns])
         # What only the source's end settled came to nothing that could be replayed: the fork does it anew, or asks.
         self._steps = {
             step.step_id: step
@@ -267,8 +280,11 @@ class _Copy:
         self.events.append(event)
 
     def take(self, event: EventRow) -> None:
-        """Copies an event of the source, if it is about a step that is copied."""
+        """Copies an event of the source, if it is about a step that is copied, or what the user wrote."""
         payload = event.payload
+        if event.event_seq in self._turns:
+            self.events.append(NewEvent(event.type, payload, event.occurred_at))
+            self._numbers[event.event_seq] = len(self.events)
         family = event.type.partition(".")[0]
         about_step = family == "step" and payload.get("step_id") in self._steps
         about_approval = family == "approval" and payload.get("approval_id") in self._approvals
@@ -326,7 +342,11 @@ class _Copy:
             )
             for approval in self._approvals.values()
         ]
-        return Copied(tuple(steps), tuple(approvals), places=tuple(self._places))
+        turns = [
+            replace(turn, execution_id=self._new.id, event_seq=self._numbers[turn.event_seq])
+            for turn in self._turns.values()
+        ]
+        return Copied(tuple(steps), tuple(approvals), places=tuple(self._places), turns=tuple(turns))
 
     def _id(self, step_id: str) -> str:
         """The id in the fork of a step of the source, copied or not: as the fork's handler will submit it."""

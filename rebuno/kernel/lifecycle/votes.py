@@ -13,9 +13,9 @@ from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import transact
 from rebuno.kernel.core.ask import refuse
-from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.grants import GrantScope
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_person, folded
 from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel

@@ -54,11 +54,21 @@ class Agents(Replica):
         return await self._report(agent_id, execution_id, dispatch, step_id, result=result)
 
     async def fail_step(
-        self, agent_id: str, execution_id: str, dispatch: Dispatched, step_id: str, error: str, raised: str = ""
+        self,
+        agent_id: str,
+        execution_id: str,
+        dispatch: Dispatched,
+        step_id: str,
+        error: str,
+        raised: str = "",
+        *,
+        nothing_done: bool = False,
     ) -> ReportAnswer:
-        """Records the failure of a body, canonical JSON of an object, and what it raised, as that of what
-        `rebuno.model.raised` tells. Raises as `complete_step`."""
-        return await self._report(agent_id, execution_id, dispatch, step_id, error=error, raised=raised)
+        """Records the failure of a body, canonical JSON of an object, what it raised, as that of what
+        `rebuno.model.raised` tells, and whether it says that nothing was done. Raises as `complete_step`."""
+        return await self._report(
+            agent_id, execution_id, dispatch, step_id, error=error, raised=raised, nothing_done=nothing_done
+        )
 
     async def heartbeat(self, agent_id: str, execution_id: str, dispatch: Dispatched) -> None:
         """Renews the lease. An execution that has ended has none."""
@@ -149,11 +159,14 @@ class Agents(Replica):
         result: str | None = None,
         error: str | None = None,
         raised: str = "",
+        nothing_done: bool = False,
     ) -> ReportAnswer:
         try:
             with self._attending(execution_id, dispatch):
                 attempt = await self._attempt(agent_id, execution_id, dispatch)
-                settled = await report.report(attempt, step_id, result=result, error=error, raised=raised)
+                settled = await report.report(
+                    attempt, step_id, result=result, error=error, raised=raised, nothing_done=nothing_done
+                )
                 await attempt.renew(await self._lease(agent_id))
         except Terminated:
             await self._step(execution_id, step_id)

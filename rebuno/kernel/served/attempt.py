@@ -14,7 +14,6 @@ from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.attempt import NEWEST, Attempt
 from rebuno.kernel.core.effects import Identified, Need
 from rebuno.kernel.core.heavy import read
-from rebuno.kernel.core.origins import began_by
 from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.kernel.core.transact import transact
 from rebuno.kernel.served.subagents import tell_parent
@@ -109,7 +108,7 @@ class ServedAttempt(Attempt):
     async def load(cls, store: ServedStore, policy: Policy, execution: ExecutionRow, lease: Lease) -> Self:
         """The attempt that has this lease, as the store knows it. Raises as `reload`."""
         attempt = cls(store, policy, execution, lease, (), None, await read(execution.input))
-        attempt.parent = await began_by(store, execution)
+        await attempt.hear()
         await attempt.reload()
         return attempt
 
@@ -162,6 +161,8 @@ class ServedAttempt(Attempt):
         recorded = self._reading(asked, set())
         await recorded.all()
         dispatch = await self.served.dispatch(execution.id)
+        if self.listens:
+            await self.hear()
         again = await self.store.execution(execution.id)
         if again.head_seq != execution.head_seq:
             # What was read is of two moments.

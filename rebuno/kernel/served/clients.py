@@ -8,11 +8,14 @@ from rebuno import types
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.kernel import views
+from rebuno.kernel.core import step_facts
+from rebuno.kernel.core.background import Background
 from rebuno.kernel.core.names import check_name
-from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.origins import background
 from rebuno.kernel.history import event_payloads
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.say import say
 from rebuno.kernel.operator import shown
 from rebuno.kernel.served import create
 from rebuno.kernel.served.create import CreateRequest
@@ -40,9 +43,10 @@ class Clients(Replica):
         spawned_by: tuple[str, str] | None = None,
         on_behalf_of: str = "",
         created_by: str = "",
+        by_agent: bool = False,
     ) -> ExecutionRow:
         """Begins an execution of canonical JSON `input`, or returns the one that has this key or this parent step
-        already. `spawned_by` is an execution and its step.
+        already. `spawned_by` is an execution and its step; `by_agent` says that no user has written the input.
 
         Raises:
             NotFoundError: no such agent, parent or step's execution.
@@ -51,7 +55,9 @@ class Clients(Replica):
         """
         await self._registry.agent(agent_id)
         policy = await self._policies.today(agent_id)
-        wanted = CreateRequest(agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by)
+        wanted = CreateRequest(
+            agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by, by_agent
+        )
         execution, new = await create.create(self._store, wanted, policy.digest)
         if new:
             self._observer.created(execution)
@@ -108,17 +114,21 @@ class Clients(Replica):
         found: list[StepRow] = []
         while page := await self._store.steps(execution_id, after=found[-1].decided_seq if found else 0):
             found += page
-        return [step for step in found if step.status.terminal] if terminal else found
+        if terminal:
+            found = [step for step in found if step.status.terminal]
+        await step_facts.look_up(self._store, execution_id, found)
+        return found
 
-    async def began_by(self, execution: ExecutionRow) -> str:
-        """The id of the execution that began this one, or the one whose copy it is; empty where a client did."""
-        return await began_by(self._store, execution)
+    async def background(self, execution: ExecutionRow) -> Background:
+        """What policies may know of an execution besides its steps."""
+        return await background(self._store, execution)
 
     async def step(self, execution_id: str, step_id: str) -> StepRow:
         """One step of this execution, else `NotFoundError`."""
         step = await self._store.step(step_id)
         if step.execution_id != execution_id:
             raise NotFoundError(f"the execution `{execution_id}` has no step `{step_id}`")
+        await step_facts.look_up(self._store, execution_id, [step])
         return step
 
     async def previous(self, execution_id: str) -> str | None:
@@ -132,6 +142,15 @@ class Clients(Replica):
             # Retention took it.
             return None
         return parent.state if parent.state is not None else parent.output
+
+    async def say(self, execution_id: str, text: str, *, by: str = "") -> None:
+        """Adds what the user wrote to an execution; it counts for the steps that are submitted after it. Raises as
+        `lifecycle.say.say`."""
+        await say(self._store, execution_id, text, by=by)
+
+    async def turns(self, execution_id: str) -> list[types.UserTurn]:
+        """What the user wrote into an execution after it began."""
+        return [*map(views.turn, await self._store.turns(execution_id))]
 
     async def cancel(self, execution_id: str) -> None:
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""

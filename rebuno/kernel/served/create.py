@@ -1,7 +1,7 @@
 """How a served execution begins: for a client, in a session, or as the subagent of a step."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uuid_utils
 
@@ -11,6 +11,7 @@ from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.names import check_name
+from rebuno.kernel.core.origins import CLIENT, NO_USER, of_child
 from rebuno.kernel.core.transact import write
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model.execution import ExecutionStatus
@@ -30,6 +31,8 @@ class CreateRequest:
     spawned_by: tuple[str, str] | None = None
     on_behalf_of: str = ""
     created_by: str = ""
+    # Whether the key is bound to an agent, so that no user has written the input.
+    by_agent: bool = False
 
 
 async def create(store: ServedStore, request: CreateRequest, digest: str) -> tuple[ExecutionRow, bool]:
@@ -50,12 +53,15 @@ async def create(store: ServedStore, request: CreateRequest, digest: str) -> tup
         await _check_spawn(store, request)
         busy = bool(request.session) and await store.session(request.agent_id, request.session, live=True) is not None
         execution = _new(request, parent, digest, busy)
-        events: list[NewEvent] = [new_event.created(execution)]
-        copied = Copied()
+        origin = CLIENT if not request.by_agent else NO_USER
+        if request.spawned_by is not None:
+            origin = await of_child(store, *request.spawned_by)
+        events: list[NewEvent] = [new_event.created(execution, origin.said)]
+        copied = Copied(root=origin.of(execution.id))
         if not busy:
             told, dispatch = queued(execution)
             events.append(told)
-            copied = Copied(dispatch=dispatch)
+            copied = replace(copied, dispatch=dispatch)
         if await store.create(execution, events, copied):
             return await store.execution(execution.id), True
 

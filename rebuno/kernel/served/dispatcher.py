@@ -28,8 +28,8 @@ from rebuno.journal.records import (
 )
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events
-from rebuno.kernel.core.attempt import load
 from rebuno.kernel.core.effects import ExecutionChanges
+from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.transact import MOVED_ON, transact, write
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.votes import expire

@@ -11,8 +11,8 @@ from typing import Final
 from rebuno.errors import ConflictError, NotFoundError, RebunoError, Terminated
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
-from rebuno.kernel.core.attempt import load
-from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.loading import load
+from rebuno.kernel.core.origins import background
 from rebuno.kernel.core.transact import PATIENCE, answer, transact
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
@@ -23,7 +23,7 @@ from rebuno.kernel.served.create import begin_pending
 from rebuno.kernel.served.observer import Observer
 from rebuno.kernel.served.subagents import PARENT_TERMINAL, cancel_all, tell_parent
 from rebuno.model.execution import ExecutionStatus
-from rebuno.policy import Policy
+from rebuno.policy import Policy, step_facts_needed
 
 logger: Final = logging.getLogger("rebuno")
 
@@ -78,8 +78,8 @@ class FollowUp:
             execution = await self._store.execution(execution_id)
             if execution.status is not ExecutionStatus.BLOCKED:
                 return
-            steps, approvals = await load(self._store, execution_id)
-            changes = await judge_waiting(policy, execution, steps, approvals, await began_by(self._store, execution))
+            steps, approvals = await load(self._store, execution_id, step_facts_needed(policy))
+            changes = await judge_waiting(policy, execution, steps, approvals, await background(self._store, execution))
             if not changes.events:
                 return
             approvals |= {change.approval.id: change.approval for change in changes.approvals}

@@ -7,6 +7,7 @@ from typing import Final
 
 from rebuno.errors import ConflictError
 from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts
+from rebuno.kernel import views
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
@@ -17,6 +18,7 @@ from rebuno.kernel.served.replica import Dispatched
 from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy import Policy
+from rebuno.types import ToolDefinition
 
 __all__ = [
     "Dispatched",
@@ -123,9 +125,13 @@ class Serving(Clients, Agents):
         """The policy that an agent is judged by, with the layers of this server; `bundle` in the place of its own."""
         return await (self._policies.compiled(bundle) if bundle is not None else self._policies.today(agent_id))
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKeyRow, str]:
-        """A new key and its token, which nobody can be told again."""
-        return await self._registry.create_key(name, scopes)
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str] = ()) -> tuple[ApiKeyRow, str]:
+        """A new key and its token, which nobody can be told again. It is bound to these agents, or to none."""
+        return await self._registry.create_key(name, scopes, agents)
+
+    async def tools(self) -> list[ToolDefinition]:
+        """What servers say of their tools, as agents have told it, by server, name and digest."""
+        return await views.tools(self._store)
 
     async def keys(self) -> list[ApiKeyRow]:
         """Every key, oldest first, revoked ones too."""

@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 import uuid_utils
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
-from rebuno.journal.records import AgentRow, ApiKeyRow
+from rebuno.journal.records import BOUND, AgentRow, ApiKeyRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.names import check_name, check_person
 
@@ -104,15 +104,18 @@ class Registry:
 
     # ---------------------------------------------------------------- keys
 
-    async def create_key(self, name: str, scopes: Sequence[str]) -> tuple[ApiKeyRow, str]:
-        """A new key and its token. Raises `ValidationError`."""
+    async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str] = ()) -> tuple[ApiKeyRow, str]:
+        """A new key and its token. It is bound to these agents, or to none. Raises `ValidationError`."""
         if not name.strip():
             raise ValidationError("the key's name is blank")
         check_name("key's name", name)
         # Who answers with the key and says nothing else is named so.
         check_person(name)
+        for agent_id in agents:
+            check_name("agent's name", agent_id or " ")
+        bound = dict.fromkeys(f"{BOUND}{agent_id}" for agent_id in agents)
         token = _token()
-        key = ApiKeyRow(str(uuid_utils.uuid7()), name, tuple(scopes), _hash(token), self._store.now())
+        key = ApiKeyRow(str(uuid_utils.uuid7()), name, (*scopes, *bound), _hash(token), self._store.now())
         await self._store.put_key(key)
         return key, token
 

@@ -38,10 +38,16 @@ class ReportAnswer:
 
 
 async def report(
-    attempt: ServedAttempt, step_id: str, *, result: str | None = None, error: str | None = None, raised: str = ""
+    attempt: ServedAttempt,
+    step_id: str,
+    *,
+    result: str | None = None,
+    error: str | None = None,
+    raised: str = "",
+    nothing_done: bool = False,
 ) -> ReportAnswer:
-    """Records how a body of this attempt ended: with a result, or an error and what was `raised`, canonical JSON.
-    Committed when this returns.
+    """Records how a body of this attempt ended: with a result, or an error, what was `raised`, canonical JSON, and
+    whether it says that nothing was done. Committed when this returns.
 
     Raises:
         NotFoundError: the execution has no such step.
@@ -52,7 +58,9 @@ async def report(
 
     async def one_try() -> ReportAnswer:
         step = await _running(attempt, step_id)
-        return step if isinstance(step, ReportAnswer) else await _record(attempt, step, (result, value), error, raised)
+        if isinstance(step, ReportAnswer):
+            return step
+        return await _record(attempt, _ended(step, (result, value), error, nothing_done), value, raised)
 
     return await attempt.transact(one_try)
 
@@ -71,23 +79,24 @@ async def _running(attempt: ServedAttempt, step_id: str) -> StepRow | ReportAnsw
     return step
 
 
-async def _record(
-    attempt: ServedAttempt, step: StepRow, result: tuple[str | None, Any], error: str | None, raised: str
-) -> ReportAnswer:
+def _ended(step: StepRow, result: tuple[str | None, Any], error: str | None, nothing_done: bool) -> StepRow:
     # `result` is its text, and what that reads as.
     if error is not None:
-        row = replace(step, status=StepStatus.FAILED, error=error)
-    else:
-        text, value = result
-        row = replace(step, status=StepStatus.SUCCEEDED, result=text)
-        if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
-            row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
-        attempt.succeeded(row, value)
-    event = events.succeeded(row) if error is None else events.failed(row, raised)
+        return replace(step, status=StepStatus.FAILED, error=error, nothing_done=nothing_done)
+    text, value = result
+    row = replace(step, status=StepStatus.SUCCEEDED, result=text)
+    if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
+        row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
+    return row
+
+
+async def _record(attempt: ServedAttempt, row: StepRow, value: Any, raised: str) -> ReportAnswer:
+    attempt.settled(row, value)
+    event = events.succeeded(row) if row.error is None else events.failed(row, raised)
     committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False)
     head = attempt.head
     number = await asyncio.shield(committed)
-    attempt.bodies.discard(step.step_id)
+    attempt.bodies.discard(row.step_id)
     if number != head:
         # Others have written meanwhile; perhaps they blocked it.
         attempt.outdated()

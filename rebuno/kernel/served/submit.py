@@ -135,8 +135,7 @@ class _Request:
         steps = tuple(self._numbered(write, step_id) for write in effects.steps)
         execution, told = self._row(answer)
         events = (*effects.events, *told)
-        if answer.kind is AnswerKind.PROCEED:
-            attempt.start(steps[0].step)
+        attempt.take_in(answer, Effects((), steps))
         if events or execution is not None:
             committed = attempt.write(
                 events, steps=steps, approvals=effects.approvals, execution=execution, judged=True

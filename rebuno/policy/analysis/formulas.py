@@ -99,7 +99,7 @@ class AnyOf:
 Formula = Atom | AllOf | AnyOf
 
 # Facets whose values are always plain texts or numbers.
-_PLAIN: Final = frozenset({"host", "scheme", "port", "address", "domain", "size", "number", "statement"})
+_PLAIN: Final = frozenset({"host", "scheme", "port", "address", "domain", "size", "number", "statement", "key"})
 
 # Facets that give at least one element of every text that they can read.
 _NEVER_EMPTY: Final = frozenset({"command", "program"})

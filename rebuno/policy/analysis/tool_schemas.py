@@ -6,21 +6,39 @@ from typing import Any, Final
 
 from rebuno.errors import ValidationError
 from rebuno.policy.analysis.value_sets import ALL_NUMBERS, ALL_TEXTS, BOOLEANS, NO_NUMBERS, NO_TEXTS, ValueSet, listed
-from rebuno.policy.syntax.tree import Index, Key, PathPart
+from rebuno.policy.syntax.tree import Index, Key, PathPart, Values
 from rebuno.policy.values.json_values import type_name
 
 _SCHEMA_KEYS: Final = ("inputSchema", "input_schema", "parameters")
 _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 # Schemas of one argument that are looked at; a schema may refer to itself.
 _MOST: Final = 100
+_MOST_OF_OUTPUT: Final = 10_000
+_OUTPUT_KEYS: Final = ("outputSchema", "output_schema")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool's name and the JSON schema of its arguments, None where it gives none."""
+    """A tool's name and the JSON schemas of its arguments and of its result, None where it gives none."""
 
     name: str
     schema: Any
+    output: Any = None
+
+    def returns(self, names: frozenset[str]) -> bool:
+        """Whether the schema of the result, or a schema inside it, has a property of one of these names."""
+        waiting = [self.output]
+        for _ in range(_MOST_OF_OUTPUT):
+            if not waiting:
+                break
+            found = waiting.pop()
+            if isinstance(found, dict):
+                if isinstance(properties := found.get("properties"), dict) and not names.isdisjoint(properties):
+                    return True
+                waiting.extend(found.values())
+            elif isinstance(found, list):
+                waiting.extend(found)
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +85,8 @@ def _tool(entry: Any, number: int) -> ToolSchema:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         raise ValidationError(f"tool number {number} has no `name`")
-    return ToolSchema(name, next((entry[key] for key in _SCHEMA_KEYS if key in entry), None))
+    schema, output = (next((entry[key] for key in keys if key in entry), None) for keys in (_SCHEMA_KEYS, _OUTPUT_KEYS))
+    return ToolSchema(name, schema, output)
 
 
 def argument_schema(tool: ToolSchema, parts: Sequence[PathPart], *, apart: bool) -> ArgumentSchema | str | None:
@@ -76,6 +95,12 @@ def argument_schema(tool: ToolSchema, parts: Sequence[PathPart], *, apart: bool)
 
     A string names the first part that there is not, for all the schema says. None: nothing is known.
     """
+    found = schemas_at(tool, parts, apart=apart)
+    return _argument(found) if isinstance(found, list) else found
+
+
+def schemas_at(tool: ToolSchema, parts: Sequence[PathPart], *, apart: bool) -> list[dict[str, Any]] | str | None:
+    """The plain schemas of the values at a path, or what `argument_schema` says where there are none."""
     schemas = _variants([tool.schema], tool.schema)
     for part in parts:
         if schemas is None:
@@ -95,7 +120,16 @@ def argument_schema(tool: ToolSchema, parts: Sequence[PathPart], *, apart: bool)
         schemas = _variants(below, tool.schema)
     if schemas is not None and apart:
         schemas = _elements(schemas, tool.schema)
-    return _argument(schemas) if schemas else None
+    return schemas or None
+
+
+def formats_at(tool: ToolSchema, parts: Sequence[PathPart]) -> set[str]:
+    """The `format`s that a tool's schema gives the values at a path, and the elements of a list there."""
+    found: list[dict[str, Any]] = []
+    for apart in (False, True):
+        schemas = schemas_at(tool, parts, apart=apart)
+        found += schemas if isinstance(schemas, list) else []
+    return {schema["format"] for schema in found if isinstance(schema.get("format"), str)}
 
 
 def names_at(tool: ToolSchema, parts: Sequence[PathPart]) -> list[str]:
@@ -133,12 +167,22 @@ def _below(schema: dict[str, Any], part: PathPart) -> list[Any] | str | None:
             return [properties[part.name]]
         more = schema.get("additionalProperties", False)
         return part.name if more is False and properties else None
+    if isinstance(part, Values):
+        return _values(schema) if types == frozenset({"object"}) else None
     if types is not None and "array" not in types:
         # `[]` takes a single value for a list of one.
         return f"[{part.position}]" if isinstance(part, Index) else [schema]
     items = schema.get("items")
     plain = isinstance(items, dict) and "prefixItems" not in schema and types == frozenset({"array"})
     return [items] if plain else None
+
+
+def _values(schema: dict[str, Any]) -> list[Any] | None:
+    properties, more = schema.get("properties", {}), schema.get("additionalProperties", False)
+    if not isinstance(properties, dict) or "patternProperties" in schema or more is True:
+        return None
+    below = [*properties.values(), *([] if more is False else [more])]
+    return below or None
 
 
 def _elements(schemas: list[dict[str, Any]], root: Any) -> list[dict[str, Any]] | None:

@@ -1,8 +1,9 @@
 """Checks a bundle whose syntax is correct: errors, and warnings for its author."""
 
 from rebuno.policy.analysis.formulas import Formulas
+from rebuno.policy.check.accept import OF_BUNDLE, accepting
 from rebuno.policy.check.facets import check_directory
-from rebuno.policy.check.known import check_known
+from rebuno.policy.check.known import check_known, check_order
 from rebuno.policy.check.names import DefinedNames, check_ids
 from rebuno.policy.check.reach import check_reach
 from rebuno.policy.check.rules import check_claim, check_rule
@@ -10,7 +11,7 @@ from rebuno.policy.check.size import check_size
 from rebuno.policy.check.sound import sound
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker
 from rebuno.policy.check.unfinished import check_unfinished
-from rebuno.policy.check.values import check_list
+from rebuno.policy.check.values import check_list, check_zone
 from rebuno.policy.check.warnings import check_warnings
 from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.syntax import tree as s
@@ -49,6 +50,7 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
                 check_claim(statement, names, tests, report)
             case s.NamedLimit():
                 pass
+    check_order(bundle, report)
     order = names.circles()
     check_size(_sound(bundle, report), order, report)
     rest = _sound(bundle, report)
@@ -59,7 +61,7 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)
-    return ordered(report.findings)
+    return ordered(accepting(bundle, report.findings, OF_BUNDLE) if warn and bundle.whole else report.findings)
 
 
 def _check_context(bundle: s.Bundle, report: DiagnosticReport) -> PathContext:
@@ -109,13 +111,15 @@ def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report:
 def _lines(bundle: s.Bundle, report: DiagnosticReport) -> None:
     first: dict[str, s.Statement] = {}
     for statement in bundle.statements:
-        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home):
+        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone):
             continue
         word = "bundle" if isinstance(statement, s.BundleLine) else type(statement).__name__.lower()
         earlier = first.setdefault(word, statement)
         if earlier is not statement:
             message = f"a second `{word}` line; the first is line {earlier.span.line}"
             report.error(Code.DUPLICATE_LINE, message, statement.span, "keep one of the two")
+        elif isinstance(statement, s.Zone):
+            check_zone(statement.name, report)
         elif isinstance(statement, s.BundleLine):
             if bundle.whole and statement is not bundle.statements[0]:
                 report.error(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.analysis.glob_sets import overlap
+from rebuno.policy.check.accept import OF_LAYERS, accepting
 from rebuno.policy.matcher.index import SubjectPattern, subject_patterns
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
@@ -31,7 +32,7 @@ def check_layers(bundle: s.Bundle, layers: Sequence[s.Bundle]) -> list[Diagnosti
                 message = f"the rule `{rule.id.text}` can {does} nothing: the layer `{layer.name}` denies by default"
                 help = "let the layer allow or ask about it too, or give the layer `default allow`"
                 report.warning(Code.POINTLESS, message, rule.head_span, help)
-    return ordered(report.findings)
+    return ordered(accepting(bundle, report.findings, OF_LAYERS) if layers else report.findings)
 
 
 def _default(layer: s.Bundle) -> str:

@@ -1,8 +1,9 @@
 """Checks whether the clauses of a rule fit together and fit its verdict."""
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
-from rebuno.policy.check.names import DefinedNames
+from rebuno.policy.check.names import DefinedNames, sort_of
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker, check_subject
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
@@ -22,7 +23,7 @@ def check_rule(rule: s.Rule, names: DefinedNames, tests: ExpressionChecker, repo
     for clause in rule.clauses:
         _misplaced(rule, clause, asks, report)
         _body(clause, tests, report)
-    _quorum(rule, report)
+    _quorum(rule, names, report)
     _warnings(rule, report)
 
 
@@ -80,27 +81,56 @@ def _body(clause: s.Clause, tests: ExpressionChecker, report: DiagnosticReport) 
         case s.Quorum(number):
             if number < 1:
                 report.error(Code.BAD_QUORUM, "the quorum is zero", clause.span, "write at least 1")
-        case s.Approvers(names):
-            for name in names:
-                if isinstance(name, s.Literal) and not str(name.value).strip():
-                    report.error(Code.BAD_QUORUM, "an approver without a name", name.span, "write who may decide")
-        case s.Because() | s.Expires() | s.Message():
+        case s.Approvers():
+            pass  # see `_quorum`
+        case s.Because(text) | s.Message(text):
+            if isinstance(text, s.Filled):
+                tests.filled(text)
+        case s.Expires():
             pass
         case _:
             assert_never(clause)
 
 
-def _quorum(rule: s.Rule, report: DiagnosticReport) -> None:
-    names = {
-        name.value if isinstance(name, s.Literal) else name.text
-        for clause in rule.clauses
-        if isinstance(clause, s.Approvers)
-        for name in clause.names
-    }
+def _quorum(rule: s.Rule, names: DefinedNames, report: DiagnosticReport) -> None:
+    lists = [clause.names for clause in rule.clauses if isinstance(clause, s.Approvers)]
+    found = [_approvers(name, names, report) for approvers in lists for name in approvers]
+    if not found or any(ids is None for ids in found):
+        return
+    ids = {one for some in found for one in some or ()}
     for clause in rule.clauses:
-        if isinstance(clause, s.Quorum) and names and clause.number > len(names):
-            message = f"a quorum of {clause.number} over {len(names)} approver{'s' if len(names) != 1 else ''}"
+        if isinstance(clause, s.Quorum) and clause.number > len(ids):
+            message = f"a quorum of {clause.number} over {len(ids)} approver{'s' if len(ids) != 1 else ''}"
             report.error(Code.BAD_QUORUM, message, clause.span, "name more approvers, or lower the quorum")
+
+
+def _approvers(name: s.Literal | s.Name, names: DefinedNames, report: DiagnosticReport) -> set[str] | None:
+    """The ids that one entry after `approvers` stands for; None, with a diagnostic, if it is no list of ids."""
+    values: Sequence[s.Literal | s.NullLiteral]
+    if isinstance(name, s.Literal):
+        values = (name,)
+    else:
+        found = names.find(name)
+        if found is None:
+            return None
+        if not isinstance(found, s.Let):
+            message = f"`{name.text}` is {sort_of(found)}; `approvers` takes strings and lists of strings"
+            report.error(Code.WRONG_SORT, message, name.span, "name a `let` list")
+            return None
+        if isinstance(found.value, s.FileValue):
+            return None  # a file that was not linked
+        values = found.value.items if isinstance(found.value, s.ListLiteral) else (found.value,)
+    ids = set()
+    for value in values:
+        if not isinstance(value, s.Literal) or not isinstance(value.value, str):
+            message = f"`{name.text}` holds a value that is no id" if isinstance(name, s.Name) else "this is no id"
+            report.error(Code.BAD_QUORUM, message, name.span, "an approver is a string")
+            return None
+        if not value.value.strip():
+            report.error(Code.BAD_QUORUM, "an approver without a name", name.span, "write who may decide")
+            return None
+        ids.add(value.value)
+    return ids
 
 
 def _warnings(rule: s.Rule, report: DiagnosticReport) -> None:
@@ -164,4 +194,6 @@ def shown_path(path: s.Path) -> str:
                 out += f"[{position}]"
             case s.Each():
                 out += "[]"
+            case s.Values():
+                out += ".*"
     return out

@@ -1,5 +1,6 @@
 """The part of a bundle without errors, so that an error in one rule hides no diagnostic about another."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 
@@ -13,12 +14,24 @@ def sound(bundle: s.Bundle, findings: Sequence[Diagnostic]) -> s.Bundle:
     places = [found.span for found in findings if found.severity is Severity.ERROR]
     kept = [one for one in bundle.statements if not isinstance(one, s.Use) and not _faulty(one, places)]
     # A statement that names a faulty statement is faulty too.
-    while True:
-        defined = {one.name.text for one in kept if isinstance(one, s.Let | s.Known | s.Condition)}
-        rest = [one for one in kept if _names(one) <= defined]
-        if len(rest) == len(kept):
-            return replace(bundle, statements=tuple(rest))
-        kept = rest
+    named = [_names(one) for one in kept]
+    users: dict[str, list[int]] = {}
+    for at, names in enumerate(named):
+        for name in names:
+            users.setdefault(name, []).append(at)
+    definitions = Counter(one.name.text for one in kept if isinstance(one, s.Let | s.Known | s.Condition))
+    out: set[int] = set()
+    lost = [name for name in users if not definitions[name]]
+    while lost:
+        for at in users.get(lost.pop(), ()):
+            if at in out:
+                continue
+            out.add(at)
+            one = kept[at]
+            if isinstance(one, s.Let | s.Known | s.Condition):
+                definitions[one.name.text] -= 1
+                lost += [] if definitions[one.name.text] else [one.name.text]
+    return replace(bundle, statements=tuple([one for at, one in enumerate(kept) if at not in out]))
 
 
 def _faulty(statement: s.Statement, places: Sequence[Span]) -> bool:

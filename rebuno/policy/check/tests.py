@@ -8,6 +8,7 @@ from rebuno.policy.check.names import DefinedNames, sort_of
 from rebuno.policy.check.values import check_list, check_pattern, check_regex, check_schedule
 from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.matcher.operands import Block, inherited, lens
+from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.keywords import ROOT_WORDS, TYPE_WORDS, did_you_mean
@@ -22,7 +23,6 @@ class ExpressionScope:
     called: str
     roots: tuple[str, ...]
     free: bool  # named conditions and tests on history are allowed
-    knowns: bool  # `known` sets are allowed
     block: Block | None = None  # the `has (…)` around it
 
     def within_block(self, facet: Facet | None) -> "ExpressionScope":
@@ -31,19 +31,30 @@ class ExpressionScope:
         return replace(self, roots=roots, block=Block(facet))
 
 
-_FACTS: Final = ("args", "input", "target", "agent")
-IN_RULE: Final = ExpressionScope("a rule", _FACTS, free=True, knowns=True)
-IN_KNOWN: Final = ExpressionScope("the `where` of a `known`", (*_FACTS, "item", "result"), free=False, knowns=False)
-IN_HISTORY: Final = ExpressionScope(
-    "the `where` of a test on history", (*_FACTS, "result", "this"), free=False, knowns=True
+_FACTS: Final = ("args", "input", "target", "agent", "definition")
+IN_RULE: Final = ExpressionScope("a rule", (*_FACTS, "turns", "parent"), free=True)
+IN_KNOWN: Final = ExpressionScope(
+    "the `where` of a `known`", (*_FACTS, "turns", "parent", "item", "result"), free=False
 )
+IN_HISTORY: Final = ExpressionScope(
+    "the `where` of a test on history", (*_FACTS, "turns", "parent", "result", "error", "this"), free=False
+)
+
+IN_JOIN: Final = ExpressionScope("the `where` of a joined step", (*IN_HISTORY.roots, "outer"), free=False)
+IN_SUM: Final = ExpressionScope("the `at` of a `sum`", ("args", "result"), free=False)
+OF_THIS: Final = ExpressionScope("what a `sum` adds of this step", ("args",), free=False)
 
 _HOME_OF: Final = {
     "it": "`it` is allowed inside `has (…)` only",
     "item": "`item` is allowed in the `where` of a `known` only",
     "result": "`result` is allowed in a `where` only",
-    "this": "`this.args` is allowed in the `where` of `after` and `count` only",
+    "this": "`this.args` is allowed in the `where` of a test on history only",
+    "outer": "`outer` is allowed in the `where` of a joined step only: of `after` or `count` in another one's `where`",
+    "error": "`error` is allowed in the `where` of a test on history only",
 }
+_OF_OUTER: Final = ("args", "result", "target")
+_OF_ERROR: Final = ("type", "message", "nothing_done")
+_DEFINITION: Final = ("server", "name", "digest")
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS, Op.UNDER)
 _FOLDING: Final = (Op.EQ, Op.NE, Op.IN, Op.LIKE, Op.MATCHES, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS)
 _VALUE: Final = {"string": "a string", "number": "a number"}
@@ -73,15 +84,27 @@ class ExpressionChecker:
                 self.expr(item, place)
             case s.ConditionRef(name):
                 self._reference(name, place)
-            case s.After(subject, where):
-                self._history("after", expr.span, place)
-                self._earlier(subject, where)
-            case s.Count(subject, where):
-                self._history("count", expr.span, place)
-                self._earlier(subject, where)
+            case s.After() | s.Count() | s.Sum():
+                self._past(expr, place)
             case s.During(schedule):
-                self._history("during", expr.span, place)
+                if not place.free:
+                    self._misplaced("during", expr.span, place)
                 check_schedule(schedule, self._report)
+
+    def filled(self, text: s.Filled) -> None:
+        """Checks the paths in an `f"…"`: each gives one value of the submission."""
+        for part in text.parts:
+            if not isinstance(part, s.Path):
+                continue
+            if part.root not in IN_RULE.roots:
+                help = did_you_mean(part.root, IN_RULE.roots) or f"a path starts at {_words(IN_RULE.roots)} here"
+                message = f"`{part.root}` is no value of the submission"
+                self._report.error(Code.BAD_PATH, message, part.span, help)
+            elif part.many:
+                message = f"{_several(part)} stands for several values"
+                self._report.error(Code.BAD_PATH, message, part.span, "name one value, or the whole of them")
+            else:
+                self._path(part, IN_RULE)
 
     # ------------------------------------------------------------ names and history
 
@@ -104,15 +127,32 @@ class ExpressionChecker:
         elif self.owner:
             self._names.mention(self.owner, name)
 
-    def _history(self, word: str, span: s.Span, place: ExpressionScope) -> None:
-        if not place.free:
-            message = f"`{word}` is not allowed in {place.called}"
-            self._report.error(Code.MISPLACED_TEST, message, span, "ask for it beside the test, with `and`")
+    def _misplaced(self, word: str, span: s.Span, place: ExpressionScope) -> None:
+        message = f"`{word}` is not allowed in {place.called}"
+        self._report.error(Code.MISPLACED_TEST, message, span, "ask for it beside the test, with `and`")
 
-    def _earlier(self, subject: s.Subject, where: s.Expr | None) -> None:
-        check_subject(subject, self._names, self._report)
-        if where is not None:
-            self.expr(where, IN_HISTORY)
+    def _past(self, expr: s.Past, place: ExpressionScope) -> None:
+        word = type(expr).__name__.lower()
+        inner = IN_HISTORY if place.free else IN_JOIN
+        if not place.free and (place.called != IN_HISTORY.called or isinstance(expr, s.Sum)):
+            self._misplaced(word, expr.span, place)
+        check_subject(expr.subject, self._names, self._report)
+        if expr.since is not None:
+            check_subject(expr.since.subject, self._names, self._report)
+        for where in wheres(expr):
+            self.expr(where, inner)
+        if isinstance(expr, s.Sum):
+            self._sum(expr)
+
+    def _sum(self, expr: s.Sum) -> None:
+        for at in expr.ats:
+            check_chain(at.facets, self._report)
+            self._path(at.path, IN_SUM)
+        if expr.plus is not None:
+            self._path(expr.plus, OF_THIS)
+            if expr.plus.many:
+                message = "`+` adds one number of this step"
+                self._report.error(Code.BAD_PATH, message, expr.plus.span, "name one argument")
 
     # ------------------------------------------------------------ one test
 
@@ -161,14 +201,15 @@ class ExpressionChecker:
         elif len(operand.paths) > 1:
             why = "there are several paths here"
         elif operand.paths[0].many:
-            why = "`[]` stands for several values"
+            why = f"{_several(operand.paths[0])} stands for several values"
         else:
             return
         self._report.error(Code.MISSING_QUANTIFIER, f"{why}", operand.span, "begin with `any`, `every` or `no`")
 
     def _path(self, path: s.Path, place: ExpressionScope) -> None:
         root = path.root
-        if root not in ROOT_WORDS:
+        known = root in ROOT_WORDS or root in place.roots or root in ("turns", "parent")
+        if not known and (root not in _HOME_OF or self._names.peek(root)):
             own = self._names.peek(root)
             if own is not None:
                 message = f"`{root}` is {sort_of(own)}, not a path"
@@ -179,12 +220,23 @@ class ExpressionChecker:
                 help = did_you_mean(root, place.roots) or f"here a path starts at {_words(place.roots)}"
                 self._report.error(Code.UNKNOWN_ROOT, f"no path starts at `{root}`", path.span, help)
         elif root not in place.roots:
-            help = _HOME_OF[root]
+            help = _HOME_OF.get(root) or f"here a path starts at {_words(place.roots)}"
             self._report.error(Code.MISPLACED_ROOT, f"`{root}` is not allowed in {place.called}", path.span, help)
-        elif root in ("target", "agent") and path.parts:
+        elif root in ("target", "agent", "parent") and path.parts:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
+        elif root == "error" and path.parts and not _names_one(path.parts, _OF_ERROR):
+            message = "an error has `type`, `message` and `nothing_done`"
+            self._report.error(Code.BAD_PATH, message, path.span, "write one of them, or `error` alone")
+        elif root == "outer" and not (path.parts and _names_one(path.parts[:1], _OF_OUTER)):
+            message = "`outer` has `args`, `result` and `target`"
+            self._report.error(Code.BAD_PATH, message, path.span, "write `outer.args` and what you need of it")
         elif root == "this" and path.parts[:1] != (s.Key("args"),):
             self._report.error(Code.BAD_PATH, "`this` has only `args`", path.span, "write `this.args`")
+        elif root == "definition" and path.parts and not _names_one(path.parts, _DEFINITION):
+            word = path.parts[0].name if isinstance(path.parts[0], s.Key) and len(path.parts) == 1 else ""
+            help = did_you_mean(word, _DEFINITION) or f"write `definition.{_DEFINITION[0]}`"
+            message = f"`definition` has {_words(_DEFINITION)}, each a string"
+            self._report.error(Code.BAD_PATH, message, path.span, help)
 
     def _type(self, test: s.Test) -> None:
         if isinstance(test.right, s.Literal) and str(test.right.value) not in TYPE_WORDS:
@@ -199,7 +251,7 @@ class ExpressionChecker:
         if isinstance(right, s.Name):
             found = self._names.find(right, did_you_mean(right.text, place.roots))
             if isinstance(found, s.Known) and test.op in (Op.IN, Op.CONTAINS_ANY):
-                self._known(test.op, right, found, place)
+                self._known(test.op, right, found)
                 return
             if isinstance(found, s.Known | s.Condition):
                 self._sort(test, right, sort_of(found))
@@ -221,7 +273,7 @@ class ExpressionChecker:
         for path in right.paths:
             self._path(path, place)
         many = next((f"`{one.name} of`" for one in chain or () if one.many), "")
-        many = "`[]`" if right.paths[0].many else many
+        many = _several(right.paths[0]) if right.paths[0].many else many
         if many and test.op not in (Op.IN, Op.CONTAINS_ANY):
             message = f"{many} is not allowed on the right of `{test.op.value}`"
             self._report.error(Code.BAD_PATH, message, right.span, "only `in` and `contains any` take several values")
@@ -229,13 +281,27 @@ class ExpressionChecker:
             other = chain[0] if chain else inherited(right, place.block)
             check_sides(test, facet, other, self._report)
 
-    def _known(self, op: Op, name: s.Name, known: s.Known, place: ExpressionScope) -> None:
-        if op is Op.CONTAINS_ANY and any(isinstance(source, s.InputSource) for source in known.sources):
-            message = f"`{name.text}` includes `input`, which `contains any` cannot search"
-            self._report.error(Code.BAD_SOURCE, message, name.span, "make a `known` without `input`")
-        if not place.knowns:
-            message = f"a `known` is not allowed in {place.called}"
-            self._report.error(Code.MISPLACED_TEST, message, name.span, "ask for it in the rule")
+    def _known(self, op: Op, name: s.Name, known: s.Known) -> None:
+        unlisted = self._unlisted(known) if op is Op.CONTAINS_ANY else ""
+        if unlisted:
+            message = f"`{name.text}` includes {unlisted}, which `contains any` cannot search"
+            self._report.error(Code.BAD_SOURCE, message, name.span, f"make a `known` without {unlisted}")
+
+    def _unlisted(self, known: s.Known) -> str:
+        # What of a `known`, or of one that it names as a source, gives values that cannot be listed.
+        seen, waiting = {known.name.text}, [known]
+        while waiting:
+            for source in waiting.pop().sources:
+                match source:
+                    case s.InputSource(path):
+                        return f"`{path.root}`"
+                    case s.ResultSource(words=True):
+                        return "`words at`"
+                    case s.ListSource(value=s.Name(name)) if name not in seen:
+                        seen.add(name)
+                        named = self._names.peek(name)
+                        waiting += [named] if isinstance(named, s.Known) else []
+        return ""
 
     def _sort(self, test: s.Test, name: s.Name, sort: str) -> None:
         message = f"`{name.text}` is {sort}; `{test.op.value}` cannot use it"
@@ -293,6 +359,16 @@ class ExpressionChecker:
         ):
             message = "`ignoring case` has no effect without a string"
             self._report.error(Code.SUPERFLUOUS, message, test.span, "leave it out")
+
+
+def _names_one(parts: tuple[s.PathPart, ...], names: tuple[str, ...]) -> bool:
+    return len(parts) == 1 and isinstance(parts[0], s.Key) and parts[0].name in names
+
+
+def _several(path: s.Path) -> str:
+    """The first part of a path that stands for several values, as it is written."""
+    part = next(part for part in path.parts if isinstance(part, s.Each | s.Values))
+    return "`[]`" if isinstance(part, s.Each) else "`.*`"
 
 
 def _words(words: tuple[str, ...]) -> str:

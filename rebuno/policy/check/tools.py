@@ -1,11 +1,23 @@
 """Checks whether the tools, arguments and values in a bundle exist, by the schemas of the tools."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
-from rebuno.policy.analysis.tool_schemas import ArgumentSchema, ToolSchema, argument_schema, names_at, optional
+from rebuno.policy.analysis.tool_schemas import (
+    ArgumentSchema,
+    ToolSchema,
+    argument_schema,
+    formats_at,
+    names_at,
+    optional,
+)
+from rebuno.policy.check.accept import OF_TOOLS, accepting
+from rebuno.policy.check.evidence import SENDERS, results_in, warn_untied
 from rebuno.policy.check.rules import shown_path
+from rebuno.policy.check.weak_tests import check_formats
+from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
 from rebuno.policy.syntax.keywords import did_you_mean
@@ -29,6 +41,10 @@ def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnosti
     that no value of an argument fulfils. If the schemas leave a question open, there is no diagnostic."""
     report = DiagnosticReport(bundle.path)
     formulas = Formulas(bundle)
+    sets = {line.name.text: line for line in bundle.statements if isinstance(line, s.Known)}
+    for source in results_in(bundle):
+        if any(tool.returns(SENDERS) for tool in _tools_of(source.subject, formulas, tools)):
+            warn_untied(source, sets, report)
     for statement in bundle.statements:
         for subject in _subjects(statement):
             dead = isinstance(statement, s.Rule) and statement.verdict == "deny" and subject is statement.subject
@@ -38,9 +54,15 @@ def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnosti
             asked = atoms(formulas.rule(statement))
             for atom in asked:
                 _test(atom, meant, report)
+            if statement.verdict == "allow":
+                check_formats(statement, formulas, partial(_formats, meant), report)
             if statement.verdict == "allow" and any(isinstance(c, s.When | s.Unless) for c in statement.clauses):
                 _open(statement, asked, meant, report)
-    return ordered(report.findings)
+    return ordered(accepting(bundle, report.findings, OF_TOOLS))
+
+
+def _formats(tools: Sequence[ToolSchema], path: s.Path) -> set[str]:
+    return {one for tool in tools for one in formats_at(tool, path.parts)} if path.root == "args" else set()
 
 
 def _subjects(statement: s.Statement) -> Iterator[s.Subject]:
@@ -61,8 +83,11 @@ def _earlier(expr: s.Expr) -> Iterator[s.Subject]:
     stack = [expr]
     while stack:
         found = stack.pop()
-        if isinstance(found, s.After | s.Count):
+        if isinstance(found, s.After | s.Count | s.Sum):
             yield found.subject
+            if found.since is not None:
+                yield found.since.subject
+            stack.extend(wheres(found))
         elif isinstance(found, s.And | s.Or):
             stack.extend(found.items)
         elif isinstance(found, s.Not):
@@ -102,9 +127,10 @@ def _tools_of(subject: s.Subject, formulas: Formulas, tools: Sequence[ToolSchema
 
 def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[ToolSchema], report: DiagnosticReport) -> None:
     """Warns about optional arguments that an allow rule does not test although it tests others."""
-    paths = [path for atom in asked for test in _tests(atom) for path in test.operand.paths if path.root == "args"]
-    looked = {path.parts[0].name for path in paths if path.parts and isinstance(path.parts[0], s.Key)}
-    if any(not path.parts for path in paths):
+    about = [(atom, path) for atom in asked for test in _tests(atom) for path in test.operand.paths]
+    paths = [(atom, path) for atom, path in about if path.root == "args"]
+    looked = {path.parts[0].name for _, path in paths if path.parts and isinstance(path.parts[0], s.Key)}
+    if any(_whole(atom, path) for atom, path in paths):
         return
     for tool in tools:
         missed = [name for name in optional(tool) if name not in looked]
@@ -112,8 +138,17 @@ def _open(rule: s.Rule, asked: Sequence[Atom], tools: Sequence[ToolSchema], repo
             named = ", ".join(f"{shown(name)}" for name in missed[:_NAMED])
             more = f" and {len(missed) - _NAMED} more" if len(missed) > _NAMED else ""
             message = f"`{tool.name}` takes {named}{more}, which this allow rule does not look at"
-            help = f"ask something of each, such as `{shown_path(s.Path('args', (s.Key(missed[0]),)))} missing`"
+            name = shown_path(s.Path("args", (s.Key(missed[0]),)))
+            help = f"close the rule with `every key of args in […]`, or ask something of each: `{name} missing`"
             report.warning(Code.OPEN_ARGUMENTS, message, rule.head_span, help)
+
+
+def _whole(atom: Atom, path: s.Path) -> bool:
+    """Whether a test looks at all arguments: at `args` or `args.*`, or at `every key of args`."""
+    if path.parts:
+        return isinstance(path.parts[0], s.Values)
+    facets = atom.test.operand.facets if isinstance(atom.test, s.Test) else ()
+    return not facets or facets[-1].text != "key" or atom.every is True
 
 
 def _tests(atom: Atom) -> Iterator[s.Test]:

@@ -8,12 +8,7 @@ from typing import Any, Final
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 
-_HINT: Final = re.compile(
-    r"\b(?:turns|parent|definition|error|outer|key|word|mailbox|amount|allowed|approved|words|sum|since|within|zone"
-    r'|limit|session|approvers)\b|\*|f"'
-)
-_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
-_FACETS: Final = ("key", "word", "mailbox", "amount")
+_HINT: Final = re.compile(r"\b(?:limit|session)\b")
 
 
 def check_unfinished(bundle: s.Bundle, report: DiagnosticReport) -> None:
@@ -40,30 +35,10 @@ def _unfinished(statements: tuple[s.Statement, ...]) -> Iterator[tuple[str, s.Sp
 
 def _name(node: Any) -> str | None:
     match node:
-        case s.Path(root=root) if root in _ROOTS:
-            return f"`{root}`"
-        case s.Path(parts=parts) if any(isinstance(part, s.Values) for part in parts):
-            return "`.*`"
-        case s.Operand(facets=facets) | s.At(facets=facets) if any(name.text in _FACETS for name in facets):
-            return "this facet"
-        case s.After() | s.Count() | s.ResultSource() if node.who:
-            return f"`{node.who}`"
-        case s.After() | s.Count() if node.since or node.within:
-            return "`since` or `within`"
-        case s.Sum():
-            return "`sum`"
-        case s.ResultSource(words=True):
-            return "`words at`"
-        case s.Filled():
-            return 'an `f"…"`'
-        case s.Approvers(names=names) if any(isinstance(name, s.Name) for name in names):
-            return "a name of approvers"
         case s.LimitClause() if node.measure or node.key or node.named or node.scope == "session":
             return "this limit"
         case s.BudgetClause(scope="session"):
             return "a budget of a session"
-        case s.Zone():
-            return "`zone`"
         case s.NamedLimit():
             return "a named limit"
     return None

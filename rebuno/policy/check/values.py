@@ -2,7 +2,7 @@
 
 import re2
 
-from rebuno.policy.matcher.schedule import ScheduleError, parse_schedule
+from rebuno.policy.matcher.schedule import ScheduleError, parse_schedule, time_zone
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import ListLiteral, Literal, NullLiteral, Span
 from rebuno.policy.values.globs import GlobError, glob
@@ -43,6 +43,14 @@ def check_regex(pattern: Literal, span: Span, report: DiagnosticReport) -> None:
         if "(?" in text and "perl" in reason:
             help = "RE2 has no look-around and no back-references"
         report.error(Code.BAD_REGEX, f"cannot read the regular expression `{text}`", span, help)
+
+
+def check_zone(name: Literal, report: DiagnosticReport) -> None:
+    """Reports a time zone that does not exist."""
+    try:
+        time_zone(str(name.value))
+    except ScheduleError as error:
+        report.error(Code.BAD_SCHEDULE, str(error), name.span, error.help)
 
 
 def check_schedule(times: Literal, report: DiagnosticReport) -> None:

@@ -5,7 +5,9 @@ from typing import Final
 
 from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
 from rebuno.policy.analysis.implication import CountedCondition
+from rebuno.policy.check.evidence import check_evidence
 from rebuno.policy.check.weak_tests import check_allow, check_deny, warn_plain
+from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import Op
@@ -23,6 +25,7 @@ def check_warnings(bundle: s.Bundle, formulas: Formulas, report: DiagnosticRepor
         for statement in bundle.statements
         if isinstance(statement, s.Known) and any(isinstance(source, s.InputSource) for source in statement.sources)
     }
+    check_evidence(bundle, formulas, report)
     defaults = [statement.verdict for statement in bundle.statements if isinstance(statement, s.Default)]
     for condition in conditions:
         _never(condition.expr, formulas, f"the condition `{condition.name.text}`", report)
@@ -131,7 +134,7 @@ def _parts(expr: s.Expr) -> tuple[s.Expr, ...]:
             return items
         case s.Not(item):
             return (item,)
-        case s.After(_, where) | s.Count(_, where) if where is not None:
-            return (where,)
+        case s.After() | s.Count() | s.Sum():
+            return tuple(wheres(expr))
         case _:
             return ()

@@ -1,7 +1,7 @@
 """Warns about tests that guard less than they seem to: in allow rules, and in deny rules under `default allow`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from rebuno.policy.analysis.formulas import AllOf, AnyOf, Atom, Formula, Formulas, atoms, plain
@@ -41,6 +41,13 @@ _BY_NAME: Final = (
     ),
     (re.compile(r"(?:.*_)?sql"), _SQL),
 )
+# The formats of JSON Schema.
+_BY_FORMAT: Final = {
+    **dict.fromkeys(("uri", "url", "iri", "uri-reference", "iri-reference"), _URL),
+    **dict.fromkeys(("hostname", "idn-hostname"), _HOST),
+    **dict.fromkeys(("email", "idn-email"), _EMAIL),
+    **dict.fromkeys(("path", "file-path", "directory-path"), _PATH),
+}
 # The shapes of literals, for arguments whose name does not tell their content.
 _BY_LOOK: Final = (
     (re.compile(r"(?i)^[\^(]*[a-z][a-z0-9+.-]*:(?:\\?/){2}|\bhttps?\b|\bwww\\?\."), _URL),
@@ -89,6 +96,27 @@ def check_allow(rule: s.Rule, formulas: Formulas, report: DiagnosticReport) -> N
 def check_deny(atom: Atom, report: DiagnosticReport) -> None:
     """Warns about a test of a deny rule that another spelling avoids, under `default allow`."""
     _text(atom, report, (*_OF_TEXT, Op.EQ, Op.IN))
+
+
+def check_formats(
+    rule: s.Rule, formulas: Formulas, formats: Callable[[s.Path], set[str]], report: DiagnosticReport
+) -> None:
+    """Warns about tests of plain text in an allow rule whose value a facet reads by its schema. `formats` gives the
+    formats of a path. What the name or the literal tells is left to `check_allow`."""
+    found = atoms(formulas.rule(rule))
+    read = {path for atom in found for path in _read(atom)}
+    for atom in plain(found):
+        test = atom.test
+        if not isinstance(test, s.Test) or atom.facet is not None or test.operand.facets or atom.op not in _OF_TEXT:
+            continue
+        texts = [text for text in _strings(atom.raw) if text and (atom.op is not Op.LIKE or _WILD.search(text))]
+        if not texts or read.intersection(_paths(atom)) or _kind(test.operand.paths, texts) is not None:
+            continue
+        told = sorted(one for path in test.operand.paths for one in formats(path) if one in _BY_FORMAT)
+        if told:
+            what, better = _BY_FORMAT[told[0]]
+            message = f"`{atom.op}` looks at {what} as plain text, so another spelling gets past it"
+            report.warning(Code.READ_BY_FACET, message, test.span, f"use {better}")
 
 
 # ---------------------------------------------------------------- texts that have a reader

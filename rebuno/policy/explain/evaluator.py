@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rebuno.policy.explain.history import explain_history, explain_time
+from rebuno.policy.explain.elements import element_names
+from rebuno.policy.explain.history import HistoryReader, explain_time
 from rebuno.policy.explain.provenance import KnownReader
 from rebuno.policy.explain.trace import TraceAnswer, TraceNode
 from rebuno.policy.explain.wording import MAX_SEEN, absence, note, one_line, short, state, unreadable, verb, visible
@@ -15,6 +16,7 @@ from rebuno.policy.matcher.operands import (
     is_given,
     lens,
     literal,
+    looked_up_by,
     normal_operand,
     normal_right,
     path_context,
@@ -63,6 +65,7 @@ class Evaluator:
             elif isinstance(statement, tree.Known):
                 self.known[statement.name.text] = statement
         self.context = path_context(bundle)
+        self.history = HistoryReader(self.values, self.context, self._where)
         self.reader = KnownReader(
             bundle, self.values, self.context, lambda expr, item: answer_of(self.node(expr, item))
         )
@@ -99,14 +102,26 @@ class Evaluator:
             return TraceNode(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
         if isinstance(expr, tree.During):
             answer, why, seen = explain_time(expr, facts, negated)
-        elif isinstance(expr, tree.After | tree.Count):
-            answer, why, seen = explain_history(expr, facts, self.values, self._where, negated)
+        elif isinstance(expr, tree.After | tree.Count | tree.Sum):
+            answer, why, seen = self.history.explain(expr, facts, negated)
         else:
             raise AssertionError(f"no evaluation for {type(expr).__name__}")
         return TraceNode(text, expr.span.line, ANSWERS[answer], why, visible(seen), counted=counted)
 
     def _where(self, expr: tree.Expr, past: Facts, negated: bool, block: Block | None) -> Tri:
-        return answer_of(self.node(expr, past, negated, block=block))
+        # Only the answer is wanted, so what stands after the part that settles it is left out.
+        if isinstance(expr, tree.Not):
+            return self._where(expr.item, past, not negated, block)
+        if not isinstance(expr, tree.And | tree.Or):
+            return answer_of(self.node(expr, past, negated, block=block))
+        both = isinstance(expr, tree.And) is not negated
+        answer: Tri = both
+        for item in expr.items:
+            here = self._where(item, past, negated, block)
+            if here is (not both):
+                return here
+            answer = None if here is None else answer
+        return answer
 
     def _maker(self, expr: tree.Expr, facts: Facts, negated: bool, block: Block | None) -> Callable[[bool], TraceNode]:
         return lambda counted: self.node(expr, facts, negated, counted, block)
@@ -136,7 +151,12 @@ class Evaluator:
         facts.tests += len(values) * self._weight(test, right)
         if facts.tests > MAX_ELEMENT_TESTS:
             return None, f"{name} {_TOO_MANY}", seen
-        found = [self._element(test, "the element", value, right, look, facts, flipped) for value in values]
+        names = element_names(test.operand, look.chain, facts, self.context, len(values))
+        elements = ["the element"] * len(values) if names is None else [f"`{element}`" for element in names]
+        found = [
+            self._element(test, element, value, right, look, facts, flipped)
+            for element, value in zip(elements, values, strict=True)
+        ]
         answer, _ = combined([one for one, _ in found], every)
         why = next((f"; {words}" for one, words in found if one is answer), "")
         return answer, f"{name} {_count(len(values))}{why}", seen
@@ -161,14 +181,16 @@ class Evaluator:
         shown: list[TraceNode] = []
         answer: Tri = every
         why = ""
-        for value in values:
+        names = element_names(test.operand, look.chain, facts, self.context, len(values))
+        for at, value in enumerate(values):
             facts.it = value
             node = self.node(inner, facts, flipped, counted, Block(look.facet))
             here = answer_of(node)
             if len(shown) < MAX_SEEN:
                 shown.append(node)
             if here is not every and (here is not None or answer is every):
-                answer, why = here, f"; for {state(value)} it is {node.answer}"
+                element = state(value) if names is None else f"`{names[at]}`"
+                answer, why = here, f"; for {element} it is {node.answer}"
                 shown[-1] = node
             if here is (not every):
                 break
@@ -222,7 +244,7 @@ class Evaluator:
             if test.op is Op.CONTAINS_ANY:
                 found, why = self.reader.mentions(known, value, facts, name)
                 return invert(found) if inverted else found, why
-            found, reason = self.reader.contains(known, value, facts, test.ignoring_case, look.facet)
+            found, reason = self.reader.contains(known, value, facts, test.ignoring_case, looked_up_by(look.facet))
             why = f"is {state(value)}, {reason}"
         else:
             op = Op.EQ if test.op is Op.NE else test.op

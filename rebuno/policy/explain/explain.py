@@ -1,6 +1,6 @@
 """Why a submission gets its decision: the reference evaluator over the tree, independent of the compiled closures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE, Decision, Verdict
@@ -10,6 +10,7 @@ from rebuno.policy.explain.trace import RuleOutcome, RuleTrace, Trace, TraceNode
 from rebuno.policy.explain.wording import one_line
 from rebuno.policy.facets.reading import reader_failures
 from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.filled import FilledDecision, filled_texts
 from rebuno.policy.matcher.index import matches_any, subject_patterns
 from rebuno.policy.matcher.obligations import obligation_of
 from rebuno.policy.matcher.policy import Layer, Policy, strictest
@@ -56,10 +57,10 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
     traces: list[RuleTrace] = []
     for rule in bundle.statements:
         if isinstance(rule, tree.Rule):
-            trace = _rule(rule, facts, evaluator, reached=decision is None)
+            trace = explain_rule(rule, facts, evaluator, reached=decision is None)
             traces.append(trace)
             if trace.outcome is RuleOutcome.DECIDED:
-                decision = _decided(rule, policy)
+                decision = _decided(rule, policy, facts, evaluator.values)
     if decision is None:
         decision = _otherwise(bundle, facts, policy)
     lines = bundle.text.splitlines()
@@ -67,7 +68,8 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
     return Trace(decision, tuple(traces), source, bundle.path)
 
 
-def _rule(rule: tree.Rule, facts: Facts, evaluator: Evaluator, *, reached: bool) -> RuleTrace:
+def explain_rule(rule: tree.Rule, facts: Facts, evaluator: Evaluator, *, reached: bool) -> RuleTrace:
+    """What one rule of the evaluator's bundle says of a submission; a rule that is not reached says nothing."""
     subject = one_line(evaluator.bundle, rule.subject.span)
     start = (rule.id.text, rule.verdict, rule.span.line)
     if not reached:
@@ -87,14 +89,14 @@ def _maker(clause: tree.When | tree.Unless, facts: Facts, evaluator: Evaluator) 
     return lambda counted: evaluator.node(clause.expr, facts, negated, counted)
 
 
-def _decided(rule: tree.Rule, policy: Layer) -> Decision:
+def _decided(rule: tree.Rule, policy: Layer, facts: Facts, values: Mapping[str, Any]) -> Decision:
     texts = {
         type(clause): str(clause.text.value) if isinstance(clause.text, tree.Literal) else ""
         for clause in rule.clauses
         if isinstance(clause, tree.Because | tree.Message)
     }
-    obligation = obligation_of(rule, policy.name)
-    return Decision(
+    obligation = obligation_of(rule, policy.name, values)
+    decision = Decision(
         Verdict(rule.verdict),
         rule.id.text,
         texts.get(tree.Because, ""),
@@ -104,6 +106,7 @@ def _decided(rule: tree.Rule, policy: Layer) -> Decision:
         line=rule.span.line,
         obligations=(obligation,) if obligation else (),
     )
+    return FilledDecision(decision, rule).fill(facts) if filled_texts(rule) else decision
 
 
 def _otherwise(bundle: tree.Bundle, facts: Facts, policy: Layer) -> Decision:

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from rebuno.policy.explain.explain import explain_decision
-from rebuno.policy.explain.trace import RuleOutcome, TraceAnswer, TraceNode
+from rebuno.policy.explain.doubt import doubt_of
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.policy import Layer, Policy
 
@@ -21,30 +20,20 @@ def shadow_verdicts(policy: Policy, facts: Facts) -> list[dict[str, Any]]:
 
 
 def _verdict(shadow: Layer, facts: Facts) -> dict[str, Any]:
-    decision, answer = shadow.answered(facts)
+    # INVARIANT: the facts keep what the policy itself found in doubt.
+    before = facts.doubted
+    facts.doubted = before[:0]
+    decision = shadow.decide(facts)
+    doubt = doubt_of(shadow, facts, decision) if facts.doubted else ""
+    facts.doubted = before
     said: dict[str, Any] = {
         "bundle": decision.bundle,
         "digest": decision.digest,
         "rule_id": decision.rule_id,
         "verdict": decision.verdict.value,
     }
-    if answer is None:
-        said["doubt"] = _doubt(shadow, facts)
+    if doubt:
+        said["doubt"] = doubt[:_LONGEST]
     if any(one.limit is not None or one.budget is not None for one in decision.obligations):
         said["limited"] = True
     return said
-
-
-def _doubt(shadow: Layer, facts: Facts) -> str:
-    for rule in explain_decision(shadow, facts).rules:
-        if rule.outcome is RuleOutcome.DECIDED:
-            waiting: list[TraceNode] = list(reversed(rule.tests))
-            while waiting:
-                node = waiting.pop()
-                if node.answer is not TraceAnswer.MAYBE or not node.counted:
-                    continue
-                if node.label:
-                    waiting += reversed(node.children)
-                else:
-                    return node.text[:_LONGEST]
-    return ""

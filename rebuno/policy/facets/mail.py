@@ -9,6 +9,8 @@ from unicodedata import category
 from rebuno.policy.facets.reading import Facet, PathContext, UncertainText, UncertainValue
 from rebuno.policy.facets.url.hosts import domain_literal, read_host, under_domain
 from rebuno.policy.facets.url.markup import as_markup
+from rebuno.policy.facets.words import find_words, word_literal
+from rebuno.policy.facets.words import read as read_words
 from rebuno.policy.values.json_values import UNREADABLE, Tri, type_name, valid
 from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
 from rebuno.policy.values.word_edges import cut_after, cut_before
@@ -23,6 +25,7 @@ _TOKEN: Final = re.compile(r"[^\s,;:()<>\[\]\"“”„«»‘’…\\]+")
 _AT: Final = re.compile(r"[@＠﹫]")
 # What stands before an `@`, and the domain after it, or several: always a match, at the end of a token without `@`.
 _ADDRESS: Final = re.compile(r"(?P<local>[^@＠﹫]*+)(?P<rest>(?:[@＠﹫][\w.。．｡-]*+)*+)")
+_DOMAIN: Final = re.compile(r"[@＠﹫][\w.。．｡-]+")
 _DOTS: Final = re.compile(r"[.。．｡]")
 # May stand before an address in a token, or begin it.
 _LEADING: Final = "'`*~|/&=?!#{}."
@@ -133,6 +136,12 @@ def _found(text: str, part: Callable[[Address], str]) -> Iterator[str | Uncertai
             yield part(address) if sure else UncertainValue(part(address))
 
 
+def _read_mailbox(value: Any, context: PathContext) -> Any:
+    address = read_address(value)
+    found = read_words(address.text.partition("@")[0], context) if address else []
+    return found or UNREADABLE
+
+
 def _domain_literal(value: Any, context: PathContext) -> str:
     if type(value) is not str:
         raise ValueError(f'a {type_name(value)} is no domain; write `"corp.example"`')
@@ -176,5 +185,17 @@ FACETS: Final[tuple[Facet, ...]] = (
         network=_domain_literal,
         under=_email_under,
         find=lambda text, context: _found(text, lambda address: address.text),
+    ),
+    Facet(
+        name="mailbox",
+        of="exactly one mail address",
+        gives="the words before its `@`, in lower case",
+        value="string",
+        read=_read_mailbox,
+        literal=word_literal,
+        many=True,
+        lower=True,
+        # A user names people by their words. The domain of an address is no part of a name.
+        find=lambda text, context: find_words(_DOMAIN.sub(" ", text)),
     ),
 )

@@ -32,11 +32,12 @@ def read(value: Any, _: PathContext) -> Any:
         return UNREADABLE
     match = _AMOUNT.fullmatch(value.strip())
     number = None if match is None else tokens.number(match["number"])
-    return UNREADABLE if number is None else _plain(number)
+    return UNREADABLE if number is None else plain_number(number)
 
 
-def _plain(number: Decimal) -> Any:
-    # An int or a float, so that what is written compares exactly with what is JSON.
+def plain_number(number: Decimal) -> Any:
+    """A decimal as an int or a float, so that what is written compares exactly with what is JSON; `UNREADABLE` where no
+    double holds it exactly as written."""
     whole = int(number)
     if whole == number:
         return whole
@@ -56,7 +57,7 @@ def find(text: str, _: PathContext) -> Iterable[int | float]:
     """The numbers that stand in a text as whole tokens; those of more than 1,000 digits are left out."""
     for number in tokens.numbers(text):
         if len(number.as_tuple().digits) <= MAX_TEXT:
-            found = _plain(number)
+            found = plain_number(number)
             if found is not UNREADABLE:
                 yield found
 

@@ -2,19 +2,27 @@
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from typing import Any, ClassVar, Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.syntax.tree import Op
-from rebuno.policy.values.json_values import UNREADABLE, Tri
+from rebuno.policy.values.json_values import UNREADABLE, Marker, Tri
 
 
 @dataclass(frozen=True, slots=True)
 class PathContext:
-    """The `workdir` and the `home` of a bundle: absolute paths, or None if the bundle does not name them."""
+    """The `workdir` and the `home` of a bundle: absolute paths, or None if the bundle does not name them. `zone` is the
+    name of its time zone, None without one.
+
+    `today` is the day on which the user wrote the text that is read: `UNREADABLE` if the time of the text is unknown.
+    It is None for all other texts and without a `zone`: then no text names a day by *today* or *tomorrow*.
+    """
 
     workdir: str | None = None
     home: str | None = None
+    zone: str | None = None
+    today: date | Marker | None = None
 
 
 NO_CONTEXT: Final = PathContext()
@@ -178,7 +186,10 @@ class Facet:
     a string or a number, and a `Reading` answers for itself.
 
     `find` gives the values of this facet in a free text, for `FACET of … in` a `known` set with `input`; None if the
-    facet cannot be found in a text. An uncertain value is an `UncertainValue`.
+    facet cannot be found in a text. An uncertain value is an `UncertainValue`, an unknown one `UNREADABLE`.
+
+    With `structural` the facet reads how a list or an object is built, not what a value says: a quantifier does not
+    split the lists that it reads, and its values are looked up in a `known` set as they are.
 
     `ahead` belongs to a facet that needs milliseconds for a long text. It reads a text in any thread and caches the
     result, so that a later `read` of the same text is fast.
@@ -194,6 +205,7 @@ class Facet:
     sees_empty: bool = False
     lower: bool = False
     placed: bool = False
+    structural: bool = False
     pattern: Callable[[str, PathContext], Any] | None = None
     network: Callable[[str, PathContext], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None

@@ -1,23 +1,22 @@
 """Builds a policy from a checked tree: one closure for each condition, one prepared decision for each rule."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from rebuno.errors import BundleError
 from rebuno.model.decision import DEFAULT, LOCAL, Decision, Verdict
 from rebuno.model.step import Kind
-from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.facets.registry import facet_packages, packaged_facets
 from rebuno.policy.matcher.conditions import BundleNames, ConditionTooLargeError, all_of, compile_expr
 from rebuno.policy.matcher.fast_tests import Check
+from rebuno.policy.matcher.filled import FilledDecision, filled_texts
 from rebuno.policy.matcher.index import IndexedRule, RuleIndex, SubjectPattern
 from rebuno.policy.matcher.index import subject_patterns as patterns
+from rebuno.policy.matcher.known_sets import KnownSets
 from rebuno.policy.matcher.obligations import obligation_of
-from rebuno.policy.matcher.operands import chain_of, literal, path_context
-from rebuno.policy.matcher.paths import Parts
-from rebuno.policy.matcher.policy import Layer, Ruling
-from rebuno.policy.matcher.provenance import FromInput, FromSteps, KnownSet
+from rebuno.policy.matcher.operands import literal, path_context
+from rebuno.policy.matcher.policy import FillingLayer, Layer, Ruling
 from rebuno.policy.matcher.read_ahead import facets_in
 from rebuno.policy.matcher.tables import LiteralTest, first_literal_test
 from rebuno.policy.syntax import tree
@@ -84,7 +83,11 @@ def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
         for kind in (Kind.TOOL, Kind.LLM, Kind.LOCAL)
     }
     sources = [source, *(Source(file.text, file.path) for file in bundle.files)]
-    return Layer(bundle.name, stamp, sources, (bundle,), kinds, _index("", ruled, default))
+    parts = (bundle.name, stamp, sources, (bundle,), kinds, _index("", ruled, default))
+    filled = [
+        FilledDecision(ruling[2], rule) for rule, (_, ruling, _) in zip(rules, ruled, strict=True) if filled_texts(rule)
+    ]
+    return FillingLayer(*parts, filled) if filled else Layer(*parts)
 
 
 def _index(
@@ -123,7 +126,7 @@ def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Rul
                 message = str(text.value) if isinstance(text, tree.Literal) else ""
             case _:
                 pass  # part of the obligation
-    obligation = obligation_of(rule, bundle)
+    obligation = obligation_of(rule, bundle, names.values)
     decision = Decision(
         Verdict(rule.verdict),
         rule.id.text,
@@ -154,43 +157,5 @@ def names_of(bundle: tree.Bundle) -> BundleNames:
                 conditions[name.text] = expr
             case tree.Known(name):
                 sets[name.text] = statement
-    compiled: dict[tuple[str, bool, str], KnownSet] = {}
-
-    def known(name: str, fold: bool, facet: Facet | None) -> KnownSet | None:
-        if name not in sets:
-            return None
-        key = (name, fold, facet.name if facet else "")
-        if key not in compiled:
-            compiled[key] = _known(sets[name], values, context, fold, facet)
-        return compiled[key]
-
-    return BundleNames(values, known, context, conditions=conditions)
-
-
-def _known(
-    known: tree.Known, values: Mapping[str, Any], context: PathContext, fold: bool, facet: Facet | None
-) -> KnownSet:
-    listed: list[Any] = []
-    inputs: list[FromInput] = []
-    steps: list[FromSteps] = []
-    # A `where` can use the lists of the bundle, but neither its conditions nor its `known` sets.
-    names = BundleNames(values, lambda name, fold, facet: None, context)
-    for source in known.sources:
-        match source:
-            case tree.ListSource(value):
-                found = literal(value, values)
-                listed.extend(found if isinstance(found, list) else [found])
-            case tree.InputSource(path):
-                inputs.append(FromInput(path.parts))
-            case tree.ResultSource(subject, ats, where):
-                condition = compile_expr(where, names) if where else None
-                subject_patterns = patterns(subject, values)
-                steps.append(FromSteps(subject_patterns, _places(ats), context, approved=False, where=condition))
-            case tree.ApprovedSource(subject, ats):
-                steps.append(FromSteps(patterns(subject, values), _places(ats), context, approved=True))
-    name = known.name.text
-    return KnownSet(name, listed=listed, inputs=inputs, steps=steps, fold=fold, facet=facet, context=context)
-
-
-def _places(ats: Sequence[tree.At]) -> list[tuple[Parts, tuple[Facet, ...]]]:
-    return [(at.path.parts, chain_of(at.facets)) for at in ats]
+    known = KnownSets(sets, values, context)
+    return BundleNames(values, known.find, context, conditions=conditions)

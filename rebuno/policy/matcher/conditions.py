@@ -4,13 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from rebuno.policy.matcher.amounts import amount_of, one_step
+from rebuno.policy.matcher.equalities import equality_first
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check
-from rebuno.policy.matcher.history import CachedStepCounter, FreshStepCounter, history_check
+from rebuno.policy.matcher.fresh import Asked, FreshStepCounter
+from rebuno.policy.matcher.history import CachedStepCounter, StepCounter, history_check
 from rebuno.policy.matcher.index import subject_patterns
 from rebuno.policy.matcher.operands import Block, lens
-from rebuno.policy.matcher.past_step import OF_THE_STEP, depends_on_submission, submission_paths
+from rebuno.policy.matcher.past_step import OF_THE_STEP, depends_on_submission, submission_paths, wheres
 from rebuno.policy.matcher.schedule import schedule_check
+from rebuno.policy.matcher.since import FreshSince, Since, SteadySince
+from rebuno.policy.matcher.steady import SteadyCounter
 from rebuno.policy.matcher.tests import Vocabulary, compile_block, compile_test, signs
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.shapes import Shape, shape
@@ -85,9 +90,9 @@ class BundleNames(Vocabulary):
         elif isinstance(expr, tree.Test) and expr.block is not None:
             height, size = self.measure(expr.block, depth + 1)
             size += 1
-        elif isinstance(expr, tree.After | tree.Count) and expr.where is not None:
-            height, size = self.measure(expr.where, depth + 1)
-            size += 1
+        elif isinstance(expr, tree.After | tree.Count | tree.Sum):
+            parts = [self.measure(where, depth + 1) for where in wheres(expr)]
+            height, size = max((h for h, _ in parts), default=0), 1 + sum(n for _, n in parts)
         elif isinstance(expr, tree.ConditionRef):
             name = expr.name.text
             if name not in self._sizes:
@@ -123,21 +128,43 @@ def _compiled(expr: tree.Expr, names: BundleNames, negated: bool, block: Block |
         _, inverted, every = signs(expr, negated)
         inner = _compiled(expr.block, names, inverted, Block(lens(expr.operand, expr.op, block).facet))
         return compile_block(expr, inner, every is True, names, block)
-    if isinstance(expr, tree.After | tree.Count):
+    if isinstance(expr, tree.After | tree.Count | tree.Sum):
         return history_check(expr, _steps(expr, names), negated)
     assert isinstance(expr, tree.During)
     return schedule_check(str(expr.schedule.value), negated)
 
 
-def _steps(expr: tree.After | tree.Count, names: BundleNames) -> FreshStepCounter | CachedStepCounter:
+def _steps(expr: tree.Past, names: BundleNames) -> StepCounter:
     subject = subject_patterns(expr.subject, names.values)
-    if expr.where is None:
-        return CachedStepCounter(subject, None)
-    if depends_on_submission(expr.where, names.values):
+    amount = amount_of(expr.ats, names.context) if isinstance(expr, tree.Sum) else one_step
+    within = None if expr.within is None else expr.within.seconds
+    since = None if expr.since is None else _since(expr.since, names)
+    if expr.where is not None and depends_on_submission(expr.where, names.values):
+        return FreshStepCounter(subject, _asked(expr.where, names), expr.who, amount, since, within)
+    where = None if expr.where is None else _compiled(expr.where, names, False)
+    if since is None and within is None and not isinstance(expr, tree.Sum):
+        return CachedStepCounter(subject, where, expr.who)
+    return SteadyCounter(subject, where, expr.who, amount, since, within)
+
+
+def _since(since: tree.Since, names: BundleNames) -> Since:
+    subject = subject_patterns(since.subject, names.values)
+    if since.where is not None and depends_on_submission(since.where, names.values):
         inner = replace(names, changing=OF_THE_STEP)
-        where, otherwise = (_compiled(expr.where, inner, negated, Block(None)) for negated in (False, True))
-        return FreshStepCounter(subject, where, otherwise, submission_paths(expr.where))
-    return CachedStepCounter(subject, _compiled(expr.where, names, False))
+        return FreshSince(subject, _compiled(since.where, inner, False, Block(None)))
+    return SteadySince(subject, None if since.where is None else _compiled(since.where, names, False))
+
+
+def _asked(where: tree.Expr, names: BundleNames) -> Asked:
+    inner = replace(names, changing=OF_THE_STEP)
+    paths = tuple(submission_paths(where))
+    where, equality = equality_first(where)
+    asked, otherwise = (_compiled(where, inner, negated, Block(None)) for negated in (False, True))
+    if equality is None or equality.rest is None:
+        return Asked(asked, otherwise, paths, equality)
+    rest = _compiled(equality.rest, inner, False, Block(None))
+    steady = not depends_on_submission(equality.rest, names.values)
+    return Asked(asked, otherwise, paths, equality, rest, steady)
 
 
 def all_of(checks: Sequence[Check]) -> Check:

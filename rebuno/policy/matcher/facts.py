@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rebuno.model.decision import Decision
 from rebuno.model.step import StepStatus
-from rebuno.policy.values.json_values import MISSING
+from rebuno.policy.values.json_values import MISSING, Marker
 
 
 class Evidence:
@@ -18,8 +19,10 @@ class Evidence:
     `at` and `ended_at` are the times of the start and of the end in seconds since 1970, None where unknown. `error`
     is `{"type", "message"}` of a step that failed, and `nothing_done` whether its tool said that nothing was done;
     both are None where that is unknown. `definition` is `{"server", "name", "digest"}` of the tool, None without
-    one. `let_in` is `allowed` (no person was asked), `approved` (a person read the arguments) or empty (neither).
-    `submitted` is the number of the step's first event.
+    one. `let_in` is `allowed` (a rule or the default, and no person), `approved` (a person read the arguments),
+    `granted` (a grant for more than this call), empty (nothing: it ran all the same) or None where nobody recorded it.
+    `submitted` is the number of the step's first event, and `submitted_at` the time of that event if it is not the time
+    of the start.
     """
 
     __slots__ = (
@@ -37,6 +40,7 @@ class Evidence:
         "status",
         "step",
         "submitted",
+        "submitted_at",
         "succeeded",
         "target",
     )
@@ -57,8 +61,9 @@ class Evidence:
         error: Any = None,
         nothing_done: bool | None = None,
         definition: Any = None,
-        let_in: str = "",
+        let_in: str | None = None,
         submitted: int | None = None,
+        submitted_at: float | None = None,
     ) -> None:
         self.seq = seq
         self.kind = kind
@@ -75,6 +80,7 @@ class Evidence:
         self.definition = definition
         self.let_in = let_in
         self.submitted = seq if submitted is None else submitted
+        self.submitted_at = at if submitted_at is None else submitted_at
         # Whether `result` is the result of the step.
         self.succeeded = not approved and status is StepStatus.SUCCEEDED
 
@@ -102,15 +108,20 @@ class Facts:
     """One submission as a policy sees it.
 
     `kind` is a wire kind (`tool_call`, `llm_call`, `local`). `args` and `input` are JSON values as Python's `json`
-    reads them. `agent` is the id of the agent. `parent` is the agent or the execution that began this execution; it is
-    empty if a client began it. `turns` are the texts that the user wrote into the run before the submission, None
-    without any; `turn_times` and `input_at` are the times at which they and the input were recorded, in seconds since
-    1970 or None. In an execution that another execution began, `root_input` and `root_turns` are those of the root
-    execution as they stood at the delegating step, and `read_args` are the arguments of that step if a person read and
-    granted it, else `MISSING`. `definition` is `{"server", "name", "digest"}` of the tool, None without one. `history`
-    is None if nothing happened yet. `as_of` is the event number at which the history ends (exclusive), None for the
-    whole history. `now` is the time of the submission in seconds since 1970, None without a clock. Rules cannot
-    distinguish two `Facts` with equal fields.
+    reads them. `agent` is the id of the agent. `parent` is the agent whose execution began this execution: None if a
+    client began it, `UNREADABLE` if nobody knows which. `turns` are the texts that the user wrote into the run before
+    the submission, None without any; `turn_times` and `input_at` are the times at which they and the input were
+    recorded, in seconds since 1970 or None. If `delegated` is true, the input is not the user's word, because another
+    execution began this execution; without a value it is true if there is a `parent`. Then `root_input` and
+    `root_turns` are those of the root execution as they stood at the delegating step, with the times `root_input_at`
+    and `root_turn_times`, and `read_args` are the arguments of that step if a person read and granted it, else
+    `MISSING`. `definition` is `{"server", "name", "digest"}` of the tool, None without one. `workdir` is the folder of
+    the session, empty without one. `history` is None if nothing happened yet. `as_of` is the event number at which the
+    history ends (exclusive), None for the whole history. `now` is the time of the submission in seconds since 1970,
+    None without a clock. Rules cannot distinguish two `Facts` with equal fields.
+
+    INVARIANT: the facts of one history give the same object for an equal `input`, `root_input`, `turns` and so on, so
+    that what was read of it once can be found again.
     """
 
     __slots__ = (
@@ -118,6 +129,8 @@ class Facts:
         "args",
         "as_of",
         "definition",
+        "delegated",
+        "doubted",
         "history",
         "input",
         "input_at",
@@ -128,11 +141,14 @@ class Facts:
         "read_args",
         "readings",
         "root_input",
+        "root_input_at",
+        "root_turn_times",
         "root_turns",
         "target",
         "tests",
         "turn_times",
         "turns",
+        "workdir",
     )
 
     def __init__(
@@ -146,34 +162,59 @@ class Facts:
         history: History | None = None,
         as_of: int | None = None,
         now: float | None = None,
-        parent: str = "",
-        turns: Sequence[str] | None = None,
+        parent: str | Marker | None = None,
+        delegated: bool | None = None,
+        turns: list[str] | None = None,
         turn_times: Sequence[float | None] = (),
         input_at: float | None = None,
         root_input: Any = None,
-        root_turns: Sequence[str] | None = None,
+        root_input_at: float | None = None,
+        root_turns: list[str] | None = None,
+        root_turn_times: Sequence[float | None] = (),
         read_args: Any = MISSING,
         definition: Any = None,
+        workdir: str = "",
     ) -> None:
         self.kind = kind
         self.target = target
         self.args = args
         self.agent = agent
-        self.parent = parent
+        # Empty text would be a name.
+        self.parent = parent or None
+        self.delegated = bool(parent) if delegated is None else delegated
         self.input = input
         self.history = history
         self.as_of = as_of
         self.now = now
-        self.turns = turns
+        self.turns = turns or None
         self.turn_times = turn_times
         self.input_at = input_at
         self.root_input = root_input
+        self.root_input_at = root_input_at
         self.root_turns = root_turns
+        self.root_turn_times = root_turn_times
         self.read_args = read_args
         self.definition = definition
+        self.workdir = workdir
         # The number of elements tested so far in this decision. `decide` resets it to 0.
         self.tests = 0
+        # The decisions of the layers whose rule fired on a maybe.
+        self.doubted: tuple[Decision, ...] = ()
         # The values that facets have read in this decision. `decide` clears them.
         self.readings: dict[int, list[Any]] | None = None
         # The current element of a block. The block sets it before a test reads it.
         self.it: Any
+
+    def take_execution(self, facts: "Facts") -> None:
+        """Takes over what the facts say of the execution: who began it and what was said to it."""
+        self.parent = facts.parent
+        self.delegated = facts.delegated
+        self.turns = facts.turns
+        self.turn_times = facts.turn_times
+        self.input_at = facts.input_at
+        self.root_input = facts.root_input
+        self.root_input_at = facts.root_input_at
+        self.root_turns = facts.root_turns
+        self.root_turn_times = facts.root_turn_times
+        self.read_args = facts.read_args
+        self.workdir = facts.workdir

@@ -1,31 +1,31 @@
-"""`after` and `count`: counts the earlier steps of the execution that match, certain and possible matches apart."""
+"""`after`, `count` and `sum`: what the earlier steps that match come to, certain and possible matches apart."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.matcher.amounts import Number, Numbers, all_three, decimal, exact
+from rebuno.policy.matcher.facts import Evidence, Facts
 from rebuno.policy.matcher.fast_tests import Check
-from rebuno.policy.matcher.index import SubjectPattern, matches_any
-from rebuno.policy.matcher.past_step import PastStep, leaves_out
-from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
+from rebuno.policy.matcher.index import SubjectPattern
+from rebuno.policy.matcher.past_step import PastStep, let_in
+from rebuno.policy.matcher.paths import one
+from rebuno.policy.matcher.runs import counts_step
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
-from rebuno.policy.values.json_values import Tri
+from rebuno.policy.values.json_values import Tri, invert
 
 _OPPOSITE: Final = {Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE, Op.EQ: Op.NE, Op.NE: Op.EQ}
 
 Where = Callable[[PastStep], Tri]
-# The number of steps that match for certain, the number that may match, and the number that may match if an argument
-# that `where` needs is absent from the submission and may have any value. None beyond the bound of element tests.
-StepCounts = tuple[int, int, int] | None
 
 
 class StepCounter(Protocol):
-    """Counts the earlier steps that match `SUBJECT [where (E)]`."""
+    """Counts the earlier steps that a test on history means, or adds their amounts."""
 
-    def numbers(self, facts: Facts) -> StepCounts:
-        """The number of matching steps before the submission."""
+    def numbers(self, facts: Facts) -> Numbers:
+        """What the steps before the submission come to; None if that has no bound, or beyond the bound of element
+        tests."""
 
 
 class _CachedCounts:
@@ -66,16 +66,18 @@ class _CachedCounts:
 
 
 class CachedStepCounter:
-    """Counts steps whose match does not depend on the submission. The counts grow with the history. `where` runs once
-    when a step starts and once when it has succeeded, each time with its own count of element tests."""
+    """Counts steps whose match does not depend on the submission. The counts grow with the history, and those of an
+    earlier event are found by halving. `where` runs once for each piece of evidence, with its own count of element
+    tests."""
 
-    __slots__ = ("subject", "where")
+    __slots__ = ("subject", "where", "who")
 
-    def __init__(self, subject: Sequence[SubjectPattern], where: Where | None) -> None:
+    def __init__(self, subject: Sequence[SubjectPattern], where: Where | None, who: str = "") -> None:
         self.subject = tuple(subject)
         self.where = where
+        self.who = who
 
-    def numbers(self, facts: Facts) -> StepCounts:
+    def numbers(self, facts: Facts) -> Numbers:
         """The number of matching steps before the submission."""
         history = facts.history
         if history is None:
@@ -92,153 +94,68 @@ class CachedStepCounter:
         return sure, perhaps, perhaps
 
     def _answer(self, step: Evidence, facts: Facts) -> Tri:
-        if self.where is None:
-            return True
+        meant = let_in(step, self.who)
+        if self.where is None or meant is False:
+            return meant
         past = PastStep(facts)
         past.look_at(step)
-        return self.where(past)
+        return all_three(meant, self.where(past))
 
 
-class _Run:
-    """An earlier step: the evidence of its start, and of its success if it has succeeded."""
-
-    __slots__ = ("first", "success")
-
-    def __init__(self, step: Evidence) -> None:
-        self.first = step
-        self.success = step if step.succeeded else None
-
-
-class _Runs:
-    """The steps of one history that match a subject, in the order of their start."""
-
-    __slots__ = ("by_step", "read", "runs")
-
-    def __init__(self) -> None:
-        self.read = 0
-        self.runs: list[_Run] = []
-        self.by_step: dict[str, _Run] = {}
-
-    def add(self, step: Evidence) -> None:
-        """Adds evidence about a step."""
-        run = self.by_step.get(step.step)
-        if run is None:
-            run = _Run(step)
-            self.runs.append(run)
-            if step.step:
-                self.by_step[step.step] = run
-        elif step.succeeded:
-            run.success = step
-
-
-class FreshStepCounter:
-    """Counts steps whose match depends on the submission, so that every submission evaluates `where` again. Each step
-    counts as one element test, and the tests of `where` count as inside a block. `otherwise` is the negated `where`;
-    `paths` are the paths in `where` that lead into the submission."""
-
-    __slots__ = ("otherwise", "paths", "subject", "where")
-
-    def __init__(
-        self, subject: Sequence[SubjectPattern], where: Where, otherwise: Where, paths: Sequence[tree.Path]
-    ) -> None:
-        self.subject = tuple(subject)
-        self.where = where
-        self.otherwise = otherwise
-        self.paths = tuple(paths)
-
-    def numbers(self, facts: Facts) -> StepCounts:
-        """The number of matching steps before the submission; None beyond the bound of element tests."""
-        sure = perhaps = more = 0
-        before = facts.as_of
-        past = PastStep(facts)
-        past.tests = facts.tests
-        open_question = leaves_out(self.paths, past)
-        for run in self._runs(facts.history):
-            if before is not None and run.first.seq >= before:
-                break
-            success = run.success
-            done = success is not None and (before is None or success.seq < before)
-            past.look_at(success if success is not None and done else run.first)
-            past.tests += 1
-            answer = self.where(past) if past.tests <= MAX_ELEMENT_TESTS else None
-            if answer is not False:
-                perhaps += 1
-                sure += done and answer is True
-            elif open_question and self.otherwise(past) is None:
-                more += 1
-            facts.tests = past.tests
-            if facts.tests > MAX_ELEMENT_TESTS:
-                return None
-        return sure, perhaps, perhaps + more
-
-    def _runs(self, history: History | None) -> list[_Run]:
-        if history is None:
-            return []
-        runs: _Runs | None = history.indexes.get(self)
-        if runs is None:
-            runs = history.indexes[self] = _Runs()
-        for step in history.evidence[runs.read :]:
-            if counts_step(self.subject, step):
-                runs.add(step)
-        runs.read = len(history.evidence)
-        return runs.runs
-
-
-def counts_step(subject: Sequence[SubjectPattern], step: Evidence) -> bool:
-    """Whether the evidence counts: its step matches the subject, and it is more than an approval."""
-    return not step.approved and matches_any(subject, step.kind, step.target)
-
-
-def compare_counts(numbers: StepCounts, op: Op, number: int, negated: bool) -> Tri:
-    """The answer of `count(…) OP N`, or of its negation: maybe if the certain and the possible counts disagree.
+def compare_numbers(numbers: Numbers, op: Op, number: Number, negated: bool) -> Tri:
+    """The answer of `… OP N`, or of its negation: maybe if what is sure and what is possible disagree.
 
     INVARIANT: the negation of "at least" is "below", and "below" counts steps that may match because an argument is
     absent. So no allow rule matches because the submission leaves an argument out.
     """
     if numbers is None:
         return None
-    op = _OPPOSITE[op] if negated else op
-    match op:
+    sure, possible, most = numbers
+    match _OPPOSITE[op] if negated else op:
         case Op.GE:
-            return _at_least(numbers, number)
+            return _reaches(sure >= number, possible >= number)
         case Op.GT:
-            return _at_least(numbers, number + 1)
+            return _reaches(sure > number, possible > number)
         case Op.LT:
-            return _below(numbers, number)
+            return invert(_reaches(sure >= number, most is None or most >= number))
         case Op.LE:
-            return _below(numbers, number + 1)
+            return invert(_reaches(sure > number, most is None or most > number))
         case Op.EQ:
-            return _both(_at_least(numbers, number), _below(numbers, number + 1))
+            at_most = invert(_reaches(sure > number, most is None or most > number))
+            return all_three(_reaches(sure >= number, possible >= number), at_most)
         case _:
-            return _either(_below(numbers, number), _at_least(numbers, number + 1))
+            below = _reaches(sure >= number, most is None or most >= number)
+            return invert(all_three(below, invert(_reaches(sure > number, possible > number))))
 
 
-def _at_least(numbers: tuple[int, int, int], number: int) -> Tri:
-    sure, perhaps, _ = numbers
-    return True if sure >= number else None if perhaps >= number else False
+def _reaches(sure: bool, possible: bool) -> Tri:
+    return True if sure else None if possible else False
 
 
-def _below(numbers: tuple[int, int, int], number: int) -> Tri:
-    sure, _, at_most = numbers
-    return False if sure >= number else None if at_most >= number else True
-
-
-def _both(one: Tri, other: Tri) -> Tri:
-    """Kleene's and."""
-    return False if one is False or other is False else None if one is None or other is None else True
-
-
-def _either(one: Tri, other: Tri) -> Tri:
-    """Kleene's or."""
-    return True if one or other else None if one is None or other is None else False
-
-
-def history_check(expr: tree.After | tree.Count, steps: StepCounter, negated: bool) -> Check:
+def history_check(expr: tree.Past, steps: StepCounter, negated: bool) -> Check:
     """The check that answers a test on history, or its negation."""
-    op, number = count_bound(expr)
-    return lambda facts: compare_counts(steps.numbers(facts), op, number, negated)
+    op, number = bound_of(expr)
+    if not isinstance(expr, tree.Sum) or expr.plus is None:
+        return lambda facts: compare_numbers(steps.numbers(facts), op, number, negated)
+    parts = expr.plus.parts
+    return lambda facts: compare_numbers(with_this(steps.numbers(facts), facts.args, parts), op, number, negated)
 
 
-def count_bound(expr: tree.After | tree.Count) -> tuple[Op, int]:
+def with_this(numbers: Numbers, args: Any, parts: Sequence[tree.PathPart]) -> Numbers:
+    """What a sum comes to with the submission's own number; None if that is no amount."""
+    own = exact(one(args, parts))
+    if numbers is None or own is None:
+        return None
+    sure, possible, most = numbers
+    return sure + own, possible + own, None if most is None else most + own
+
+
+def bound_of(expr: tree.Past) -> tuple[Op, Number]:
     """The operator and the number of the comparison; `after` is `>= 1`."""
-    return (expr.op, expr.number) if isinstance(expr, tree.Count) else (Op.GE, 1)
+    match expr:
+        case tree.After():
+            return Op.GE, 1
+        case tree.Count():
+            return expr.op, expr.number
+        case _:
+            return expr.op, decimal(expr.number)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from rebuno.policy.facets.reading import Facet, Reading
 from rebuno.policy.matcher.facts import Evidence, Facts
+from rebuno.policy.matcher.growing import GrowingItems, Moment
 from rebuno.policy.values.json_values import Tri, is_number, valid
 from rebuno.policy.values.readings import readings
 from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT, found_numbers, occurs, pieces
@@ -188,11 +189,12 @@ class _MentionIndex:
 class Mentions:
     """The values of one `known` set that a text can mention: those of lists and those that earlier steps gave."""
 
-    __slots__ = ("_alone", "_given", "_listed")
+    __slots__ = ("_alone", "_given", "_growing", "_listed")
 
-    def __init__(self, listed: Sequence[Any], given: StepValues) -> None:
+    def __init__(self, listed: Sequence[Any], given: StepValues, growing: GrowingItems | None = None) -> None:
         self._listed = tuple(listed)
         self._given = given
+        self._growing = growing
         # The index of the lists alone, for an execution without a history.
         self._alone: _MentionIndex | None = None
 
@@ -202,7 +204,25 @@ class Mentions:
 
         The answer is maybe for a value that is no searchable text.
         """
-        return self._index(facts).find(text, facts.as_of) if searchable(text) else None
+        if not searchable(text):
+            return None
+        if self._growing is None or facts.history is None:
+            return self._index(facts).find(text, facts.as_of)
+        moment = self._growing.moment(facts, facts.history)
+        closed, before = moment.full_at, facts.as_of
+        index = self._of_items(moment, facts)
+        if closed is None or (before is not None and before <= closed):
+            return index.find(text, before)
+        return index.find(text, closed) or None
+
+    def _of_items(self, moment: Moment, facts: Facts) -> _MentionIndex:
+        index: _MentionIndex | None = moment.indexes.get(self)
+        if index is None:
+            index = moment.indexes[self] = self._of_lists(facts)
+        for value, sure, _, seq in moment.given[index.read :]:
+            index.add(value, sure, seq)
+        index.read = len(moment.given)
+        return index
 
     def _index(self, facts: Facts) -> _MentionIndex:
         history = facts.history

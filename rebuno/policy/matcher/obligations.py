@@ -1,6 +1,7 @@
 """Collects the obligations of a rule from its clauses: limits, budgets and questions to people."""
 
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from rebuno.model.obligation import Asking, Budget, Limit, LimitScope, Obligation, Otherwise
 from rebuno.policy.syntax import tree as s
@@ -12,8 +13,9 @@ _OTHERWISE: Final = {
 }
 
 
-def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
-    """The obligation of a rule in the bundle of that name; None for a rule without limit, budget or question."""
+def obligation_of(rule: s.Rule, bundle: str, values: Mapping[str, Any]) -> Obligation | None:
+    """The obligation of a rule in the bundle of that name; None for a rule without limit, budget or question. `values`
+    are those of `let`."""
     limit: Limit | None = None
     budget: Budget | None = None
     approvers: tuple[str, ...] = ()
@@ -26,10 +28,7 @@ def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
             case s.BudgetClause(tokens, otherwise):
                 budget = Budget(tokens, _OTHERWISE.get(otherwise, Otherwise.DENY))
             case s.Approvers(names):
-                asks, approvers = (
-                    True,
-                    tuple(dict.fromkeys(str(name.value) for name in names if isinstance(name, s.Literal))),
-                )
+                asks, approvers = True, tuple(dict.fromkeys(_ids(names, values)))
             case s.Quorum(number):
                 asks, quorum = True, number
             case s.Expires(duration):
@@ -42,6 +41,12 @@ def obligation_of(rule: s.Rule, bundle: str) -> Obligation | None:
     if limit is None and budget is None and asking is None:
         return None
     return Obligation(bundle, rule.id.text, limit, budget, asking)
+
+
+def _ids(names: Sequence[s.Literal | s.Name], values: Mapping[str, Any]) -> Iterator[str]:
+    for name in names:
+        found = name.value if isinstance(name, s.Literal) else values[name.text]
+        yield from map(str, found if isinstance(found, list) else [found])
 
 
 def _limit(clause: s.LimitClause) -> Limit:

@@ -10,6 +10,7 @@ from rebuno.policy.facets import registry
 from rebuno.policy.facets.path.placed import Placed, unplaced
 from rebuno.policy.facets.reading import Facet, PathContext, Reading, reader_failed
 from rebuno.policy.matcher.paths import elements, many, one
+from rebuno.policy.matcher.said_days import said_contexts
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, given
@@ -40,14 +41,16 @@ class Lens:
 
 
 def path_context(bundle: tree.Bundle) -> PathContext:
-    """The context of paths in a bundle: its `workdir` and its `home`."""
-    workdir = home = None
+    """The context of paths in a bundle: its `workdir`, its `home` and its `zone`."""
+    workdir = home = zone = None
     for statement in bundle.statements:
         if isinstance(statement, tree.Workdir):
             workdir = str(statement.path.value)
         elif isinstance(statement, tree.Home):
             home = str(statement.path.value)
-    return PathContext(workdir, home)
+        elif isinstance(statement, tree.Zone):
+            zone = str(statement.name.value)
+    return PathContext(workdir, home, zone)
 
 
 def chain_of(names: Sequence[tree.Name]) -> tuple[Facet, ...]:
@@ -114,6 +117,16 @@ def through(chain: Sequence[Facet], values: list[Any], context: PathContext) -> 
     return values
 
 
+def read_operand(
+    operand: tree.Operand, chain: Sequence[Facet], found: list[Any], facts: Any, context: PathContext
+) -> list[Any]:
+    """`through` for the values at the paths of an operand; *today* in what the user wrote is the day of that text."""
+    contexts = said_contexts(operand, facts, context, len(found))
+    if len(contexts) == 1 or len(found) > MAX_READ:
+        return through(chain, found, contexts[0])
+    return [read for value, own in zip(found, contexts, strict=True) for read in through(chain, [value], own)]
+
+
 def values_of(
     operand: tree.Operand,
     chain: Sequence[Facet],
@@ -126,10 +139,20 @@ def values_of(
     """The elements of an operand. With `apart`, lists give their elements, as quantifiers need them. The result is
     empty only for an empty set. With `block`, the words of commands keep their directories."""
     roots = [getattr(facts, path.root) for path in operand.paths]
-    found = elements(roots, [path.parts for path in operand.paths], apart=apart)
+    found = elements(roots, [path.parts for path in operand.paths], apart=apart and splits(chain))
     if chain or block or all(path.root != "it" for path in operand.paths):
-        return through(chain, found, context)
+        return read_operand(operand, chain, found, facts, context)
     return [unplaced(value) for value in found]
+
+
+def splits(chain: Sequence[Facet]) -> bool:
+    """Whether a quantifier splits a list before these facets read it."""
+    return not chain or not chain[-1].structural
+
+
+def looked_up_by(facet: Facet | None) -> Facet | None:
+    """The facet by which a `known` set is asked for values that `facet` gave; None for plain values."""
+    return None if facet is None or facet.structural else facet
 
 
 def right_of(operand: tree.Operand, facts: Any, context: PathContext) -> Any:
@@ -137,10 +160,10 @@ def right_of(operand: tree.Operand, facts: Any, context: PathContext) -> Any:
     path, chain = operand.paths[0], chain_of(operand.facets)
     root = getattr(facts, path.root)
     if path.many or any(facet.many for facet in chain):
-        found = through(chain, many(root, path.parts), context)
+        found = read_operand(operand, chain, many(root, path.parts), facts, context)
         return [unplaced(value) for value in found if not absent(value)]
     value = one(root, path.parts)
-    return through(chain, [value], context)[0] if chain else unplaced(value)
+    return read_operand(operand, chain, [value], facts, context)[0] if chain else unplaced(value)
 
 
 def is_given(value: Any) -> Tri:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rebuno.policy.facets.reading import Reading
-from rebuno.policy.syntax.tree import Each, Index, Key, PathPart
+from rebuno.policy.syntax.tree import Each, Index, Key, PathPart, Values
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, absent
 
 Parts = tuple[PathPart, ...]
@@ -28,7 +28,7 @@ def step(value: Any, part: Key | Index) -> Any:
 
 
 def one(value: Any, parts: Sequence[PathPart]) -> Any:
-    """The value at the end of a path without `[]`."""
+    """The value at the end of a path without `[]` and `.*`."""
     for part in parts:
         if isinstance(part, Key | Index):
             value = step(value, part)
@@ -44,28 +44,46 @@ def spread(value: Any) -> list[Any]:
     return [value] if words is None else list(words) or [MISSING]
 
 
+def values(value: Any) -> list[Any]:
+    """The values of an object, in the order of its keys. One missing element for an object without keys and for an
+    absent value, one unreadable element for a value that is no object."""
+    if type(value) is dict:
+        return list(value.values()) or [MISSING]
+    return [MISSING if absent(value) else UNREADABLE]
+
+
+def keyed(value: Any) -> list[tuple[str | None, Any]]:
+    """What `values` gives, each with its key; None for an element that has none."""
+    found = values(value)
+    if type(value) is dict and value:
+        return list(zip(value, found, strict=True))
+    return [(None, one) for one in found]
+
+
 def many(value: Any, parts: Sequence[PathPart]) -> list[Any]:
-    """The values at the ends of a path with `[]`, in order. Never empty; a missing element is `MISSING`."""
+    """The values at the ends of a path with `[]` or `.*`, in order. Never empty; a missing element is `MISSING`."""
     found = [value]
     for part in parts:
         if isinstance(part, Each):
             found = [element for item in found for element in spread(item)]
-        elif isinstance(part, Key | Index):
+        elif isinstance(part, Values):
+            found = [element for item in found for element in values(item)]
+        else:
             found = [step(item, part) for item in found]
     return found
 
 
-def split_at_each(parts: Parts) -> tuple[Parts, Parts] | None:
-    """The path up to its last `[]` (inclusive), and the rest; None for a path without `[]`."""
+def split_at_last(parts: Parts) -> tuple[Parts, Parts] | None:
+    """The path up to its last `[]` or `.*` (inclusive), and the rest; None for a path without either."""
     for position in range(len(parts) - 1, -1, -1):
-        if isinstance(parts[position], Each):
+        if isinstance(parts[position], Each | Values):
             return parts[: position + 1], parts[position + 1 :]
     return None
 
 
-def _before_each(parts: Parts) -> Parts:
+def _before_first(parts: Parts) -> Parts:
     for position, part in enumerate(parts):
-        if isinstance(part, Each):
+        if isinstance(part, Each | Values):
             return parts[:position]
     return parts
 
@@ -73,20 +91,30 @@ def _before_each(parts: Parts) -> Parts:
 def elements(roots: Sequence[Any], paths: Sequence[Parts], *, apart: bool) -> list[Any]:
     """The elements that an operand gives; `roots[i]` is the value that `paths[i]` starts from. Never empty.
 
-    With `apart`, a list at the end of a path without `[]` gives its elements, as quantifiers need them. A path among
-    several is left out if it is absent up to its first `[]`; if all are absent, the result is one missing element.
+    With `apart`, a list at the end of a path without `[]` and `.*` gives its elements, as quantifiers need them. A path
+    among several is left out if it is absent up to its first `[]` or `.*`; if all are absent, the result is one missing
+    element.
     """
     if len(paths) == 1:
         return _of_path(roots[0], paths[0], apart)
     found: list[Any] = []
     for root, parts in zip(roots, paths, strict=True):
-        if not absent(one(root, _before_each(parts))):
+        if not left_out(root, parts):
             found.extend(_of_path(root, parts, apart))
     return found or [MISSING]
 
 
+def left_out(root: Any, parts: Parts) -> bool:
+    """Whether a path is absent up to its first `[]` or `.*`. Before `.*` an object without keys is absent too."""
+    before = _before_first(parts)
+    value = one(root, before)
+    if absent(value):
+        return True
+    return type(value) is dict and not value and before is not parts and isinstance(parts[len(before)], Values)
+
+
 def _of_path(root: Any, parts: Parts, apart: bool) -> list[Any]:
-    if _before_each(parts) is not parts:
+    if _before_first(parts) is not parts:
         return many(root, parts)
     value = one(root, parts)
     return spread(value) if apart else [value]

@@ -9,10 +9,10 @@ from typing import Final
 from rebuno.model.decision import STRICTNESS, Decision, Verdict
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check
+from rebuno.policy.matcher.filled import FilledDecision
 from rebuno.policy.matcher.index import RuleIndex
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.syntax.tree import Bundle
-from rebuno.policy.values.json_values import Tri
 
 # A rule whose subject matches: its condition (None if it always decides), whether it allows, and its decision.
 Ruling = tuple[Check | None, bool, Decision]
@@ -92,20 +92,37 @@ class Layer(Policy):
             if condition is None:
                 return decision
             answer = condition(facts)
-            if answer or (answer is None and not allows):
+            if answer:
+                return decision
+            if answer is None and not allows:
+                facts.doubted = (*facts.doubted, decision)
                 return decision
         raise AssertionError("the last candidate has no condition")
 
-    def answered(self, facts: Facts) -> tuple[Decision, Tri]:
-        """As `decide`, with the answer of the deciding rule's condition: yes, or maybe where it fired on doubt."""
-        facts.tests = 0
-        facts.readings = None
-        rules = self._kinds.get(facts.kind, self._other)
-        for condition, allows, decision in rules.candidates(facts.target, facts.args):
-            answer = True if condition is None else condition(facts)
-            if answer or (answer is None and not allows):
-                return decision, answer
-        raise AssertionError("the last candidate has no condition")
+
+class FillingLayer(Layer):
+    """The policy of a bundle with a rule whose texts have values of the submission in them."""
+
+    __slots__ = ("_filled",)
+
+    def __init__(
+        self,
+        name: str,
+        digest: str,
+        sources: Sequence[Source],
+        bundles: Sequence[Bundle],
+        kinds: Mapping[str, RuleIndex[Ruling]],
+        other: RuleIndex[Ruling],
+        filled: Sequence[FilledDecision],
+    ) -> None:
+        super().__init__(name, digest, sources, bundles, kinds, other)
+        self._filled = {decision.plain: decision for decision in filled}
+
+    def decide(self, facts: Facts) -> Decision:
+        """The decision on one submission, its texts filled."""
+        plain = super().decide(facts)
+        filled = self._filled.get(plain)
+        return plain if filled is None else filled.fill(facts)
 
 
 class Layers(Policy):
@@ -132,6 +149,16 @@ class Layers(Policy):
                 self._combined.clear()
             found = self._combined[decisions] = strictest(decisions)
         return found
+
+
+class FillingLayers(Layers):
+    """The policy of several bundles, one of them with texts that the submission fills: no decision comes twice."""
+
+    __slots__ = ()
+
+    def decide(self, facts: Facts) -> Decision:
+        """The strictest of the layers' decisions on one submission; each layer counts in `facts.tests` from 0."""
+        return strictest([layer.decide(facts) for layer in self.layers])
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:

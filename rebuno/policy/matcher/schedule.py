@@ -76,7 +76,7 @@ def parse_schedule(text: str) -> Schedule:
         raise ScheduleError("a schedule is days, times and a time zone", f"write it like `{EXAMPLE_SCHEDULE}`")
     days, times, zone = words
     found = frozenset(day for part in days.split(",") for day in _days(part))
-    return Schedule(found, tuple(_times(part) for part in times.split(",")), _zone(zone))
+    return Schedule(found, tuple(_times(part) for part in times.split(",")), time_zone(zone))
 
 
 def _days(text: str) -> list[int]:
@@ -103,7 +103,12 @@ def _times(text: str) -> tuple[int, int]:
     return start, end
 
 
-def _zone(name: str) -> tzinfo:
+def time_zone(name: str) -> tzinfo:
+    """The time zone of a name like `Europe/London`.
+
+    Raises:
+        ScheduleError: there is none.
+    """
     from zoneinfo import ZoneInfo
 
     if _ZONE.fullmatch(name):

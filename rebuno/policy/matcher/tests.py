@@ -10,16 +10,18 @@ from rebuno.policy.facets.predicates import ANY_OF, NEGATIVE, Predicate, predica
 from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check, constant_predicate, fast_test
+from rebuno.policy.matcher.growing import AskedInWhere
 from rebuno.policy.matcher.operands import (
     Block,
     Lens,
     is_given,
     lens,
     literal,
+    looked_up_by,
     normal_operand,
     normal_right,
+    read_operand,
     right_of,
-    through,
     values_of,
     weight,
 )
@@ -45,7 +47,7 @@ class Vocabulary:
     start. The values at paths that begin with a root in `changing` change during a decision."""
 
     values: Mapping[str, Any]
-    known: Callable[[str, bool, Facet | None], KnownSet | None]
+    known: Callable[[str, bool, Facet | None], KnownSet | AskedInWhere | None]
     context: PathContext = NO_CONTEXT
     changing: frozenset[str] = frozenset({"it"})
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
@@ -128,7 +130,7 @@ def _element_check(
         return _is_given(negated), _nothing, False
     fold, context = test.ignoring_case, names.context
     if isinstance(test.right, tree.Name) and test.right.text not in names.values:
-        known = names.known(test.right.text, fold, None if op is Op.CONTAINS_ANY else facet)
+        known = names.known(test.right.text, fold, None if op is Op.CONTAINS_ANY else looked_up_by(facet))
         if known is not None:
             asked = known.mentioned if op is Op.CONTAINS_ANY else known.contains
             return _with_value(asked, negated), _facts, False
@@ -239,7 +241,11 @@ def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value
         return _path_value(path)
     root, parts = attrgetter(path.root), path.parts
     key = names.place(operand, chain[0].name, "one")
-    return _kept(key, path.root in names.changing, lambda facts: through(chain, [one(root(facts), parts)], context)[0])
+    return _kept(
+        key,
+        path.root in names.changing,
+        lambda facts: read_operand(operand, chain, [one(root(facts), parts)], facts, context)[0],
+    )
 
 
 def _elements(operand: tree.Operand, look: Lens, names: Vocabulary, *, apart: bool, block: bool = False) -> Elements:

@@ -6,12 +6,11 @@ from typing import Any, Final
 
 import z3
 
-from rebuno.policy.matcher.history import count_bound
+from rebuno.policy.matcher.history import bound_of
 from rebuno.policy.matcher.index import Lists
 from rebuno.policy.proving.values import ModelAnswer, all_of, any_of, number_value
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
-from rebuno.policy.values.json_values import is_number
 
 _OPPOSITE: Final = {Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE, Op.EQ: Op.NE, Op.NE: Op.EQ}
 
@@ -30,11 +29,8 @@ class Pasts:
     def answer(self, expr: tree.Past, negated: bool, named: Callable[[object], str]) -> ModelAnswer | None:
         """The answer of a test, or of its negation; None where the model does not know it. `named` tells equal
         questions, whatever they call things."""
-        if isinstance(expr, tree.Sum):
-            op, number = expr.op, expr.number
-        else:
-            op, number = count_bound(expr)
-        if op not in _OPPOSITE or not is_number(number):
+        op, number = bound_of(expr)
+        if op not in _OPPOSITE:
             return None
         sure, perhaps, most = self._of(_bare(expr), named)
         bound = number_value(number)

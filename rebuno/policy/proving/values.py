@@ -129,7 +129,7 @@ def _escaped(text: str) -> str:
     return "".join(c if 32 <= ord(c) < 127 and c != "\\" else f"\\u{{{ord(c):x}}}" for c in text)
 
 
-def number_value(number: int | float) -> Any:
+def number_value(number: int | float | Fraction) -> Any:
     """A number as an exact constant."""
     exact = Fraction(number)
     return z3.RealVal(f"{exact.numerator}/{exact.denominator}")

@@ -91,6 +91,8 @@ class Code(StrEnum):
     ANY_IN_ALLOW = "any-in-allow"
     ALWAYS_HOLDS = "always-holds"
     WHOLE_DOMAIN = "whole-domain"
+    UNTIED_NAME = "untied-name"
+    LAUNDERED = "laundered"
     READ_BY_FACET = "read-by-facet"
     DENY_LIST = "deny-list"
     NO_WORKDIR = "no-workdir"
@@ -99,6 +101,7 @@ class Code(StrEnum):
     OPEN_ARGUMENTS = "open-arguments"
     NEVER_FITS = "never-fits"
     POINTLESS = "pointless"
+    BAD_ACCEPT = "bad-accept"
 
 
 _CAP: Final = {Severity.ERROR: Code.TOO_MANY_ERRORS, Severity.WARNING: Code.TOO_MANY_WARNINGS}
@@ -107,7 +110,8 @@ _CAP: Final = {Severity.ERROR: Code.TOO_MANY_ERRORS, Severity.WARNING: Code.TOO_
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One error or warning. `code` names its section in `docs/diagnostics.md`. `path` is the file as the user named it.
-    `related` are other places in the bundle that the message mentions."""
+    `related` are other places in the bundle that the message mentions. `accepted` is the reason for which the bundle
+    accepts a warning, empty for a finding that stands."""
 
     code: str
     message: str
@@ -116,10 +120,13 @@ class Diagnostic:
     help: str = ""
     severity: Severity = Severity.ERROR
     related: tuple[Span, ...] = ()
+    accepted: str = ""
 
     def __str__(self) -> str:
         where = f"{self.path}:" if self.path else ""
         hint = f" ({self.help})" if self.help else ""
+        if self.accepted:
+            return f"{where}{self.span.line}:{self.span.column}: accepted[{self.code}]: {self.accepted}: {self.message}"
         return f"{where}{self.span.line}:{self.span.column}: {self.severity.value}[{self.code}]: {self.message}{hint}"
 
 
@@ -167,6 +174,9 @@ def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     counts = dict.fromkeys(Severity, 0)
     for diagnostic in found:
         severity = diagnostic.severity
+        if diagnostic.accepted:
+            kept.append(diagnostic)
+            continue
         counts[severity] += 1
         if counts[severity] <= MOST:
             kept.append(diagnostic)

@@ -18,13 +18,15 @@ TYPE_WORDS: Final = ("string", "number", "integer", "boolean", "list", "object",
 FACET_MODULES: Final = {
     "path": "path.facets", "name": "path.facets", "extension": "path.facets",
     "host": "url.facets", "scheme": "url.facets", "port": "url.facets", "address": "url.facets", "link": "url.facets",
-    "domain": "mail", "email": "mail",
+    "domain": "mail", "email": "mail", "mailbox": "mail",
     "command": "shell.facets", "program": "shell.facets", "redirect": "shell.facets",
     "statement": "sql.facets", "table": "sql.facets", "written_table": "sql.facets", "function": "sql.facets",
     "date": "date.facets",
-    "number": "number",
-    "text": "text", "size": "text",
+    "number": "number", "amount": "amount",
+    "text": "text", "size": "text", "word": "words", "key": "keys",
 }  # fmt: skip
+# Facets of the second edition. Their names are no reserved words: a bundle may define a name of its own alike.
+SOFT_FACETS: Final = frozenset({"mailbox", "amount", "word", "key"})
 
 _REST: Final = (
     "version", "file", "require", "approval", "for", "step", "per", "execution", "tokens", "each", "all", "agents",
@@ -36,6 +38,7 @@ _REST: Final = (
 
 RESERVED_WORDS: Final = frozenset(
     {*STATEMENT_WORDS, *HEAD_WORDS, *CLAUSE_WORDS, *KIND_WORDS, *ROOT_WORDS, *TYPE_WORDS, *_REST, *FACET_MODULES}
+    - SOFT_FACETS
 )
 
 # Ids of decisions that no rule made.

@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 _PAST = TypeVar("_PAST", s.After, s.Count, s.Sum)
 
 
-class Reading(Protocol):
+class PieceReading(Protocol):
     """What the builder needs to know of the text, and where it leaves what it finds."""
 
     lines: Lines
@@ -45,7 +45,7 @@ def _tokens(tree: _TREE, *types: str) -> list[Token]:
 class NodeBuilder:
     """Turns parser trees into nodes. `base` is the offset of the parsed piece in the text."""
 
-    def __init__(self, reading: Reading, base: int) -> None:
+    def __init__(self, reading: PieceReading, base: int) -> None:
         self._reading = reading
         self._base = base
 

@@ -21,7 +21,12 @@ RAN: Final = frozenset({StepStatus.EXECUTING, StepStatus.SUCCEEDED, StepStatus.F
 @dataclass(frozen=True, slots=True)
 class EarlierStep:
     """A step that happened before the submission. `args` and `result` are JSON values; `approved` says that a person
-    approved it."""
+    approved it, `allowed` that a rule or the default let it in (None: unless a person approved it). A step that is
+    neither ran under a grant for more than this step.
+
+    `at` and `ended_at` are the times of its start and end in seconds since 1970, `error` is `{"type", "message"}` of a
+    failure and `nothing_done` whether its tool did nothing, `definition` is `{"server", "name", "digest"}` of the tool;
+    each is None where it is unknown or absent."""
 
     kind: Kind
     target: str
@@ -29,9 +34,50 @@ class EarlierStep:
     result: Any = None
     status: StepStatus = StepStatus.SUCCEEDED
     approved: bool = False
+    at: float | None = None
+    ended_at: float | None = None
+    error: dict[str, str] | None = None
+    nothing_done: bool | None = None
+    definition: dict[str, str] | None = None
+    allowed: bool | None = None
+
+    @property
+    def let_in(self) -> str:
+        """Who let the step in, as `Evidence` says it."""
+        if self.approved:
+            return "approved"
+        return "granted" if self.allowed is False else "allowed"
+
+    def evidence(self, seq: int) -> Evidence:
+        """What the step leaves behind; `seq` is the number of its outcome."""
+        clean = self.nothing_done
+        if clean is None and self.error is not None:
+            clean = False
+        return Evidence(
+            seq,
+            self.kind.value,
+            self.target,
+            self.args,
+            self.result,
+            status=self.status,
+            at=self.at,
+            ended_at=self.ended_at,
+            error=self.error,
+            nothing_done=clean,
+            definition=self.definition,
+            let_in=self.let_in,
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """The step as JSON data."""
+        """The step as JSON data, without what is unknown of it."""
+        known: dict[str, Any] = {
+            "at": None if self.at is None else rfc3339(self.at),
+            "ended_at": None if self.ended_at is None else rfc3339(self.ended_at),
+            "error": self.error,
+            "nothing_done": self.nothing_done,
+            "definition": self.definition,
+            "allowed": self.allowed,
+        }
         return {
             "kind": self.kind.value,
             "target": self.target,
@@ -39,7 +85,20 @@ class EarlierStep:
             "result": self.result,
             "status": self.status.value,
             "approved": self.approved,
+            **{key: value for key, value in known.items() if value is not None},
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the user wrote into the run after it began; `at` is when, in seconds since 1970 (None: unknown)."""
+
+    text: str
+    at: float | None = None
+
+    def to_json(self) -> Any:
+        """The turn as JSON data."""
+        return self.text if self.at is None else {"text": self.text, "at": rfc3339(self.at)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +106,9 @@ class CaseSubmission:
     """A submission for a policy: a step with the input and the history of its execution, oldest step first.
 
     `at` is the time of the submission in seconds since 1970, None if unknown. `parent` is the agent whose execution
-    began this one; it is empty if a client began it.
+    began this one; it is empty if a client began it. `turns` are what the user wrote into the run, `root_input` is the
+    input of the execution at the root of a delegation (None: not said), `definition` is `{"server", "name",
+    "digest"}` of the tool (None: it has none), `workdir` the folder of the session (empty: none).
     """
 
     kind: Kind
@@ -58,6 +119,10 @@ class CaseSubmission:
     history: tuple[EarlierStep, ...] = ()
     at: float | None = None
     parent: str = ""
+    turns: tuple[Turn, ...] = ()
+    root_input: Any = None
+    definition: dict[str, str] | None = None
+    workdir: str = ""
 
     def facts(self) -> Facts:
         """The submission as a policy sees it. An approval counts just before the outcome of the step."""
@@ -65,9 +130,9 @@ class CaseSubmission:
         for number, step in enumerate(self.history):
             kind, seq = step.kind.value, 2 * number + 1
             if step.approved:
-                evidence.append(Evidence(seq, kind, step.target, step.args, approved=True))
+                evidence.append(Evidence(seq, kind, step.target, step.args, approved=True, definition=step.definition))
             if step.status in RAN:
-                evidence.append(Evidence(seq + 1, kind, step.target, step.args, step.result, status=step.status))
+                evidence.append(step.evidence(seq + 1))
         return Facts(
             self.kind.value,
             self.target,
@@ -77,6 +142,11 @@ class CaseSubmission:
             history=History(evidence),
             now=self.at,
             parent=self.parent,
+            turns=[turn.text for turn in self.turns] or None,
+            turn_times=[turn.at for turn in self.turns],
+            root_input=self.root_input,
+            definition=self.definition,
+            workdir=self.workdir,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -86,6 +156,14 @@ class CaseSubmission:
             out["input"] = self.input
         if self.parent:
             out["parent"] = self.parent
+        if self.turns:
+            out["turns"] = [turn.to_json() for turn in self.turns]
+        if self.root_input is not None:
+            out["root_input"] = self.root_input
+        if self.definition is not None:
+            out["definition"] = self.definition
+        if self.workdir:
+            out["workdir"] = self.workdir
         if self.history:
             out["history"] = [step.to_json() for step in self.history]
         if self.at is not None:

@@ -12,7 +12,7 @@ from rebuno.policy.syntax.diagnostics import Diagnostic, Severity, ordered
 from rebuno.policy.syntax.source import NO_SPAN, Source
 from rebuno.policy.syntax.tree import Span
 from rebuno.policy.syntax.yaml import CODE, YamlNode, node_of, read_yaml
-from rebuno.policy.testing.cases import Case, CaseFile, CaseSubmission, EarlierStep
+from rebuno.policy.testing.cases import Case, CaseFile, CaseSubmission, EarlierStep, Turn
 
 CASE_KINDS: Final = {"tool": Kind.TOOL, "llm": Kind.LLM, **{kind.value: kind for kind in Kind}}
 CASE_VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
@@ -27,13 +27,33 @@ _CASE: Final = (
     "agent_id",
     "parent",
     "input",
+    "root_input",
+    "turns",
+    "definition",
+    "workdir",
     "history",
     "at",
     "expect",
     "expect_rule",
 )
-_ASKED: Final = ("parent", "input", "history", "at")
-_EARLIER: Final = ("kind", "target", "args", "result", "status", "approved")
+_ASKED: Final = ("parent", "input", "root_input", "turns", "definition", "workdir", "history", "at")
+_EARLIER: Final = (
+    "kind",
+    "target",
+    "args",
+    "result",
+    "status",
+    "approved",
+    "allowed",
+    "at",
+    "ended_at",
+    "error",
+    "nothing_done",
+    "definition",
+)
+_TURN: Final = ("text", "at")
+_DEFINITION: Final = ("server", "name", "digest")
+_ERROR: Final = ("type", "message")
 _LINE: Final = ("kind", "target", "args", "agent", *_ASKED)
 # Python accepts more than RFC 3339 allows: weeks, and times without seconds or offset.
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -128,21 +148,69 @@ class _CaseReader:
             tuple(map(self.earlier, self.list(fields, "history"))),
             self.time(fields) if "at" in fields else at,
             self.text(fields, "parent"),
+            tuple(turn for node in self.list(fields, "turns") if (turn := self.turn(node)) is not None),
+            self.plain(fields, "root_input"),
+            self.texts(fields, "definition", "a definition", _DEFINITION),
+            self.workdir(fields),
         )
 
     def earlier(self, node: YamlNode) -> EarlierStep:
         fields = self.mapping(node, "an earlier step", _EARLIER)
-        approved = self.plain(fields, "approved", False)
-        if not isinstance(approved, bool):
-            self.wrong("`approved` is neither true nor false", fields["approved"].span)
+        approved, allowed = self.truth(fields, "approved"), self.truth(fields, "allowed")
+        if approved and allowed:
+            self.wrong("a step is `allowed` or `approved`, not both", fields["allowed"].span, "take one out")
+        status = self.one_of(fields, "status", _STATUSES)
+        error = self.texts(fields, "error", "an error", _ERROR)
+        clean = self.truth(fields, "nothing_done")
+        if (error is not None or clean is not None) and status not in (None, StepStatus.FAILED):
+            key = "error" if error is not None else "nothing_done"
+            self.wrong(f"`{key}` belongs to a step that failed", fields[key].span, "write `status: failed`")
+        failed = StepStatus.FAILED if error is not None or clean is not None else StepStatus.SUCCEEDED
         return EarlierStep(
             self.one_of(fields, "kind", CASE_KINDS) or Kind.TOOL,
             self.target(node, fields),
             self.plain(fields, "args", {}),
             self.plain(fields, "result"),
-            self.one_of(fields, "status", _STATUSES) or StepStatus.SUCCEEDED,
+            status or failed,
             approved is True,
+            self.time(fields),
+            self.time(fields, "ended_at"),
+            {"type": "", "message": ""} if error is None and clean is not None else error,
+            clean,
+            self.texts(fields, "definition", "a definition", _DEFINITION),
+            allowed,
         )
+
+    def turn(self, node: YamlNode) -> Turn | None:
+        if isinstance(node.value, str):
+            return Turn(node.value)
+        if not isinstance(node.value, dict):
+            self.wrong(f"a turn is {_called(node.value)}", node.span, "write its text, or `{text: …, at: …}`")
+            return None
+        fields = self.mapping(node, "a turn", _TURN)
+        if "text" not in fields:
+            self.wrong("the turn has no `text`", node.span, "write what the user said")
+        return Turn(self.text(fields, "text"), self.time(fields))
+
+    def texts(self, fields: dict[str, YamlNode], key: str, what: str, keys: tuple[str, ...]) -> dict[str, str] | None:
+        """A mapping of texts; None where it is left out or empty. What is left out in it stays out."""
+        if key not in fields or fields[key].value is None:
+            return None
+        inner = self.mapping(fields[key], what, keys)
+        return {name: self.text(inner, name) for name in keys if name in inner and inner[name].value is not None}
+
+    def truth(self, fields: dict[str, YamlNode], key: str) -> bool | None:
+        value = self.plain(fields, key)
+        if value is None or isinstance(value, bool):
+            return value
+        self.wrong(f"`{key}` is neither true nor false", fields[key].span)
+        return None
+
+    def workdir(self, fields: dict[str, YamlNode]) -> str:
+        folder = self.text(fields, "workdir")
+        if folder and not folder.startswith("/"):
+            self.wrong(f"`workdir` `{folder}` is no absolute path", fields["workdir"].span, "begin it with `/`")
+        return folder
 
     def target(self, node: YamlNode, fields: dict[str, YamlNode]) -> str:
         target = self.text(fields, "target")
@@ -181,17 +249,17 @@ class _CaseReader:
             return ""
         return node.value
 
-    def time(self, fields: dict[str, YamlNode]) -> float | None:
-        if "at" not in fields or fields["at"].value is None:
+    def time(self, fields: dict[str, YamlNode], key: str = "at") -> float | None:
+        if key not in fields or fields[key].value is None:
             return None
-        text = self.text(fields, "at")
+        text = self.text(fields, key)
         try:
             if _TIME.fullmatch(text):
                 return from_rfc3339(text.upper())
         except ValueError:
             pass  # a day or an hour that does not exist
         hint = "write it like 2026-01-31T08:30:00Z or 2026-01-31T09:30:00+01:00"
-        self.wrong(f"`at` is `{text}`, which is no time", fields["at"].span, hint)
+        self.wrong(f"`{key}` is `{text}`, which is no time", fields[key].span, hint)
         return None
 
     def plain(self, fields: dict[str, YamlNode], key: str, default: Any = None) -> Any:

@@ -12,6 +12,7 @@ from rebuno.errors import BundleError, ValidationError
 from rebuno.policy.analysis.tool_schemas import ToolSchema
 from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.check.layers import check_layers
+from rebuno.policy.check.sound import sound
 from rebuno.policy.check.tools import check_tools
 from rebuno.policy.compile import compile_policy, from_trees
 from rebuno.policy.syntax.diagnostics import Diagnostic, Severity, ordered
@@ -97,9 +98,11 @@ def check_suite(suite: BundleSuite, *, tools: Sequence[ToolSchema] = (), layers:
         closed, more = close(bundle, source.folder)
         texts.update((file.path, file.text) for file in closed.files)
         mine = [*mistakes, *more, *check_bundle(closed)]
-        if all(d.severity is not Severity.ERROR for d in mine):
-            mine += check_tools(closed, tools) if tools else []
-            mine += check_layers(closed, layers)
+        # A statement with an error hides no finding about another one.
+        failed = any(d.severity is Severity.ERROR for d in mine)
+        whole = sound(closed, mine) if failed else closed
+        mine += check_tools(whole, tools) if tools else []
+        mine += check_layers(whole, layers)
         found += ordered(mine)
     cases = None
     cases_source = _text(suite.cases, found, texts) if suite.cases else None

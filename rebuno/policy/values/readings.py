@@ -99,12 +99,17 @@ def _plain(text: str) -> str | None:
         return without_unseen(text).casefold()
     text = without_unseen(text)
     # Two ligatures stand for whole sentences.
-    if _many_marks().search(text) or 18 * text.count("\ufdfa") + 8 * text.count("\ufdfb") > _LONGEST:
+    if many_marks(text) or 18 * text.count("\ufdfa") + 8 * text.count("\ufdfb") > _LONGEST:
         return None
     text = normalize("NFKC", text)
     if len(text) > _LONGEST:
         return None
     return without_unseen(normalize("NFKC", text.casefold()))
+
+
+def many_marks(text: str) -> bool:
+    """Whether a letter has so many marks that putting them in order would take long."""
+    return not text.isascii() and _many_marks().search(text) is not None
 
 
 @cache

@@ -65,6 +65,12 @@ class CreateExecution(Body):
     on_behalf_of: str | None = None
 
 
+class SayTurn(Body):
+    """What the user wrote into a run after it began: a text of at most 65,536 bytes."""
+
+    text: str
+
+
 class Fork(Body):
     """From which event on, in which session, and under which bundle of its own, or (`keep_policy`) the one that the
     source began under. It is cancelled after so many seconds."""
@@ -78,7 +84,8 @@ class Fork(Body):
 
 class Submit(Body):
     """What an agent wants to do. Without `args` they are null, without `idempotency` the step is `safe_to_retry`.
-    `submission` counts the requests of one attempt from 1: repeated, it gets the first answer again."""
+    `submission` counts the requests of one attempt from 1: repeated, it gets the first answer again. `definition` is
+    that of the tool: its server, its name and its digest, with its description where the kernel may not have it."""
 
     kind: KindName
     target: str
@@ -87,6 +94,7 @@ class Submit(Body):
     resources: list[str] | None = None
     submission: int | None = Field(default=None, ge=1, lt=2**31)
     parent_step_id: Annotated[str, AfterValidator(str.lower)] | None = None
+    definition: dict[str, Any] | None = None
 
 
 class StepResult(Body):
@@ -98,9 +106,11 @@ class StepResult(Body):
 
 
 class StepError(Body):
-    """Why a step's body failed, null where it is left out. What is no object is kept as the `message` of one."""
+    """Why a step's body failed, null where it is left out. What is no object is kept as the `message` of one.
+    `nothing_done` says that the tool itself knows that it failed before it did anything."""
 
     error: Any = None
+    nothing_done: bool | None = None
     captures: list[Any] | None = None
     capture_failures: list[Any] | None = None
 
@@ -179,10 +189,11 @@ class Resolution(Body):
 
 
 class CreateKey(Body):
-    """A key with the scopes that it has."""
+    """A key with the scopes that it has. One that is bound to agents reaches their executions and questions only."""
 
     name: str = Field(min_length=1, max_length=256)
     scopes: list[str] = Field(min_length=1, max_length=32)
+    agents: list[Name] | None = Field(default=None, max_length=32)
 
 
 class Query(BaseModel):

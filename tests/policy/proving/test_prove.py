@@ -90,6 +90,21 @@ ELEMENTS = [
     # Two places are two values, whatever they are called.
     ('args["o.k"] == 1', "args.o.k != 1", REFUTED),
     ('args["o.k"] == 1', 'args["o.k"] != 1', PROVED),
+    # Of the second edition, what a proof needs is there, or any answer.
+    (
+        'sum(tool "pay" at args.amount within 24h) + args.amount <= 500',
+        'sum(tool "pay" at args.amount within 24h) + args.amount > 500',
+        PROVED,
+    ),
+    ('sum(tool "pay" at args.amount) <= 500.5', 'sum(tool "pay" at args.amount) > 600', PROVED),
+    ('count(allowed tool "x" since tool "y") < 2', 'count(allowed tool "x" since tool "y") >= 2', PROVED),
+    ('count(tool "x") < 2', 'count(allowed tool "x") >= 2', NOT_SHOWN),
+    ('every key of args in ["a", "b"]', 'any key of args not in ["a", "b"]', PROVED),
+    ("every args.o.* in asked", "any args.o.* not in asked", PROVED),
+    ("every word of args.a in asked", "any word of args.a not in asked", PROVED),
+    ('definition.server == "bank"', 'definition.server != "bank"', PROVED),
+    ('any turns[] contains "x"', 'no turns[] contains "x"', PROVED),
+    ("parent missing", "parent given", PROVED),
     ('during "Mon-Fri 09:00-17:00 UTC"', 'not during "Mon-Fri 09:00-17:00 UTC"', PROVED),
 ]
 

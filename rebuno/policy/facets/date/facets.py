@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Final
 
 from rebuno.policy.facets.date.words import Sentences
 from rebuno.policy.facets.reading import Facet, PathContext, Reading, UncertainValue
 from rebuno.policy.values import windows
-from rebuno.policy.values.json_values import UNREADABLE, Tri, shown
+from rebuno.policy.values.json_values import UNREADABLE, Marker, Tri, shown
 from rebuno.policy.values.tokens import LONGEST_DATE, MAX_SEARCHED_TEXT, MONTH
 from rebuno.policy.values.word_edges import stands_alone
 
@@ -35,6 +36,7 @@ _DATE: Final = re.compile(
 # `2026年1月1日`, `+ 5 days`): then the date that is read may not be the one that counts.
 _CLOCK: Final = re.compile(r"(?<!\d)(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?(?!\d)")
 _DIGIT: Final = re.compile(r"\d")
+_RELATIVE: Final = re.compile(r"\b(?:today|tomorrow)\b", re.IGNORECASE | re.ASCII)
 # A month and a number: `march 5` may be something else.
 _BARE: Final = re.compile(rf"[^\W\d]+{_BLANK}[0-9]{{1,2}}|[0-9]{{1,2}}{_BLANK}[^\W\d]+")
 
@@ -78,8 +80,9 @@ class Day(Reading):
         return f"{self.year:04}-{self.month:02}-{self.day:02}"
 
 
-def read(value: Any, _: PathContext) -> Any:
-    """The one day that a string names, whatever stands around it (`2025-01-31T10:00Z`, `on May 5th`).
+def read(value: Any, context: PathContext) -> Any:
+    """The one day that a string names, whatever stands around it (`2025-01-31T10:00Z`, `on May 5th`). In a text of the
+    user, `today` and `tomorrow` are days too, if the bundle names a time zone.
 
     `UNREADABLE` where there is none, more than one, one that does not exist, any digit beside it that is no time of
     day (`11/01/2025`, `2025-05-05 + 5 days`), a word beside it that makes it another day (`until May 5`), and beyond
@@ -87,14 +90,15 @@ def read(value: Any, _: PathContext) -> Any:
     """
     if type(value) is not str or len(value) > MAX_SEARCHED_TEXT or _other_digits(value):
         return UNREADABLE
-    days = set(_days(value))
+    days = set(_days(value, context.today))
     day = days.pop() if len(days) == 1 else None
     return day if type(day) is Day else UNREADABLE
 
 
-def find(text: str, _: PathContext) -> Iterable[Day | UncertainValue]:
-    """The days that a text names; those in doubt that are not for sure the day that is written."""
-    return (day for day in _days(text) if day is not None)
+def find(text: str, context: PathContext) -> Iterable[Any]:
+    """The days that a text names; those in doubt that are not for sure the day that is written. `UNREADABLE` stands for
+    today and tomorrow in a text whose time is unknown."""
+    return (day for day in _days(text, context.today) if day is not None)
 
 
 def _other_digits(text: str) -> bool:
@@ -102,10 +106,19 @@ def _other_digits(text: str) -> bool:
     return _DIGIT.search(windows.without(_CLOCK, rest, ahead=LONGEST_DATE)) is not None
 
 
-def _days(text: str) -> Iterator[Day | UncertainValue | None]:
+def _days(text: str, today: date | Marker | None = None) -> Iterator[Day | UncertainValue | Marker | None]:
     # None for a day that does not exist, and for what is no whole word: the 5 of `May 5-7` is not all that it says.
     sentences: Sentences | None = None
     looked_at = 0
+    for match in () if today is None else windows.each(_RELATIVE, text, ahead=LONGEST_DATE):
+        alone = stands_alone(text, *match.span())
+        if alone is False:
+            continue
+        found = _relative(match[0], today)
+        sentences = sentences or Sentences(text)
+        looked_at += 1
+        doubt = alone is None or looked_at > MAX_DAYS or sentences.doubtful_word(*match.span())
+        yield UncertainValue(found) if type(found) is Day and doubt else found
     for match in windows.each(_DATE, text, ahead=LONGEST_DATE):
         alone = stands_alone(text, *match.span())
         month = match["month"] or match["month_after"] or ""
@@ -125,6 +138,16 @@ def _days(text: str) -> Iterator[Day | UncertainValue | None]:
             yield UncertainValue(day)
         else:
             yield day
+
+
+def _relative(word: str, today: date | Marker | None) -> Day | Marker:
+    if not isinstance(today, date):
+        return UNREADABLE
+    try:
+        day = today if word.lower() == "today" else today + timedelta(1)
+    except OverflowError:
+        return UNREADABLE
+    return Day(day.year, day.month, day.day)
 
 
 def _day(year: int | None, month: int, written: str) -> Day | None:

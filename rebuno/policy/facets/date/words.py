@@ -78,6 +78,10 @@ _AFTERWARDS: Final = re.compile(
     r"|excluded\b|exclusive\b|excepted\b|aside\b)",
     re.IGNORECASE,
 )
+# What makes `today` and `tomorrow` the beginning of a span: `a week tomorrow`, `today week`, `tomorrow in two weeks`.
+_UNITS: Final = r"(?:days?|weeks?|fortnights?|months?|years?)"
+_SPAN_BEFORE: Final = re.compile(rf"\b{_UNITS}\s+\Z", re.IGNORECASE)
+_SPAN_AFTER: Final = re.compile(rf"\s+(?:(?:in|plus|and)\s+)?(?:(?:an?|[a-z]+|[0-9]+)\s+)?{_UNITS}\b", re.IGNORECASE)
 _ON: Final = re.compile(r"\s+on\b", re.IGNORECASE)
 # A count of something, and not a time of day.
 _COUNT: Final = re.compile(
@@ -150,6 +154,14 @@ class Sentences:
                     _COUNTED.match(after) is not None or _is_verb(month, before, after, day_first=text[start].isdigit())
                 )
             )
+        )
+
+    def doubtful_word(self, start: int, end: int) -> bool:
+        """Whether the `today` or `tomorrow` at `text[start:end]` may not be the day that is meant."""
+        return (
+            self.doubtful(start, end, "", bare=False)
+            or _SPAN_BEFORE.search(self._text[max(0, start - _LOOK_BACK) : start]) is not None
+            or _SPAN_AFTER.match(self._text[end : end + _LOOK_AHEAD]) is not None
         )
 
 

@@ -1,0 +1,1 @@
+"""`rebuno tools`: what servers say of their tools."""

@@ -1,0 +1,33 @@
+"""The test that was maybe when a rule fired on doubt."""
+
+from rebuno.model.decision import Decision
+from rebuno.policy.explain.evaluator import Evaluator
+from rebuno.policy.explain.explain import explain_rule
+from rebuno.policy.explain.trace import TraceAnswer, TraceNode
+from rebuno.policy.matcher.facts import Facts
+from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.syntax import tree
+
+# Where the tests of the rule alone would be sure: all tests of a decision together are bounded.
+BEYOND_BOUND = "the bound on the tests of a decision"
+
+
+def doubt_of(policy: Policy, facts: Facts, decision: Decision) -> str:
+    """The text of the first test of the deciding rule that was maybe, as written; empty where the rule fired on yes.
+    `decision` is what the policy has just decided on these facts."""
+    deciding = (decision.bundle, decision.rule_id)
+    if deciding not in ((doubted.bundle, doubted.rule_id) for doubted in facts.doubted):
+        return ""
+    for bundle in policy.bundles:
+        for rule in bundle.statements:
+            if isinstance(rule, tree.Rule) and (bundle.name, rule.id.text) == deciding:
+                facts.tests = 0
+                trace = explain_rule(rule, facts, Evaluator(bundle), reached=True)
+                return next((text for node in trace.tests if (text := _maybe(node))), BEYOND_BOUND)
+    return BEYOND_BOUND
+
+
+def _maybe(node: TraceNode) -> str:
+    if node.answer is not TraceAnswer.MAYBE or not node.counted:
+        return ""
+    return next((text for child in node.children if (text := _maybe(child))), node.text)
