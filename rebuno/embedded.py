@@ -422,8 +422,7 @@ async def open(
     `durability="strict"` syncs every outcome before it is returned; otherwise that of a `safe_to_retry` step may wait
     2 ms at most. `retention` is for how many seconds executions are kept once they have ended; without it for ever.
     While the kernel is open, it ends what is overdue and removes what is not kept any more, every quarter of a minute.
-    `shadow` are paths of bundles that are tried beside the policy: what each says of a step is recorded with the step,
-    and decides nothing. One that has errors is reported to the log and left out.
+    `shadow` are paths of bundles that are tried beside the policy (`rebuno.policy.shadow_policies`).
 
     Raises:
         BundleError: the bundle has errors; there is no policy then.
@@ -434,8 +433,6 @@ async def open(
         raise ValueError(f"the durability `{durability}` is neither `group` nor `strict`")
     if retention is not None and retention < 0:
         raise ValueError(f"the retention {retention!r} is no number of seconds")
-    if isinstance(shadow, str | Path):
-        raise TypeError('`shadow` is a list of paths: `shadow=["new.rbp"]`')
     judge = compiled(policy).with_shadows(shadow_policies(shadow))
     store = await open_store(path)
     try:
@@ -476,7 +473,6 @@ def run_sync(
     pin: bool = False,
     deadline: float | None = None,
     on_divergence: Literal["record", "block"] = "record",
-    shadow: Sequence[str | Path] = (),
 ) -> Execution:
     """`Kernel.run` for programs without an event loop: opens the kernel, runs, closes.
 
@@ -488,7 +484,7 @@ def run_sync(
         raise RuntimeError("`run_sync` was called where an event loop runs; open a kernel there and await its `run`")
 
     async def once() -> Execution:
-        async with open(path, policy=policy, shadow=shadow) as kernel:
+        async with open(path, policy=policy) as kernel:
             return await kernel.run(
                 handler, input, id=id, agent=agent, pin=pin, deadline=deadline, on_divergence=on_divergence
             )

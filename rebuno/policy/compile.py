@@ -81,8 +81,14 @@ def from_trees(pairs: Sequence[tuple[Bundle, Source]]) -> Policy:
 def shadow_policies(paths: Sequence[str | Path]) -> list[Layer]:
     """The bundles at these paths, each by itself, to be tried beside a policy.
 
-    A bundle that cannot be read or has errors is reported to the log and left out: it stops nothing.
+    What each says of a step is recorded with the step, and decides nothing. A bundle that cannot be read or has errors
+    is reported to the log and left out: it stops nothing.
+
+    Raises:
+        TypeError: one path is given in the place of a list.
     """
+    if isinstance(paths, str | Path):
+        raise TypeError('`shadow` is a list of paths: `shadow=["new.rbp"]`')
     found: list[Layer] = []
     for path in paths:
         try:

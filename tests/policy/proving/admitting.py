@@ -120,13 +120,30 @@ _PAST = [
     'count(tool "t") >= 2',
     'count(tool "t") == 1',
     'count(tool "t" where (args.a == this.args.a)) < 2',
+    'count(allowed tool "t") >= 1',
+    'after tool "t" since tool "u"',
+    'count(tool "t" within 1h) < 2',
+    'sum(tool "t" at args.n) <= 3',
+    'sum(tool "t" at args.n) + args.n > 3.5',
 ]
 _STATES = ["given", "missing", "is string", "is number", "is list", "is null", "is not object", "is integer"]
 _GLOBS = ['"a*"', '"?b"', '"*a*"']
 _PATHS = ["args.a", "args.b", "args.o.k", "args.l[0]", "input.request", "target", "agent"]
-_MANY = ["args.a", "args.l", "args.l[]", "args.o", "(args.a, args.b)", "(args.a, args.l)", "args.l[].k", "args.m[].l[]"]
+_MANY = [
+    "args.a",
+    "args.l",
+    "args.l[]",
+    "args.o",
+    "(args.a, args.b)",
+    "(args.a, args.l)",
+    "args.l[].k",
+    "args.m[].l[]",
+    "args.o.*",
+    "args.o.*.k",
+    "turns[]",
+]
 _SINGLE_FACETS = ["size of", "number of", "domain of", "host of", "scheme of", "port of", "path of"]
-_MANY_FACETS = ["text of", "link of", "email of", "program of", "command of"]
+_MANY_FACETS = ["text of", "link of", "email of", "program of", "command of", "word of", "key of"]
 
 
 def bundle_of(draw: Random, conditions: int = 4) -> Policy:
@@ -148,14 +165,7 @@ def _expr(draw: Random, depth: int) -> str:
         return f"not ({_expr(draw, depth - 1 if depth else 0)})"
     kind = draw.random()
     if kind < 0.1:
-        return draw.choice(
-            [
-                'after tool "t"',
-                'count(tool "t") >= 2',
-                'count(tool "t") == 1',
-                'count(tool "t" where (args.a == this.args.a)) < 2',
-            ]
-        )
+        return draw.choice(_PAST)
     if kind < 0.55:
         return f"{_single(draw)} {_asked(draw)}"
     return f"{draw.choice(['any', 'every', 'no'])} {_several(draw)} {_asked_of_element(draw)}"
@@ -213,11 +223,19 @@ def _asked(draw: Random) -> str:
 
 def facts_of(draw: Random) -> Facts:
     """A random step."""
-    args: Any = {key: _value(draw, 2) for key in ("a", "b", "o", "l", "m") if draw.random() < 0.75}
+    args: Any = {key: _value(draw, 2) for key in ("a", "b", "o", "l", "m", "n") if draw.random() < 0.75}
     if draw.random() < 0.05:
         args = _value(draw, 1)
     evidence = [
-        Evidence(number, "tool_call", "t", {"a": draw.choice(_TEXTS)}, {"x": draw.choice(_TEXTS)})
+        Evidence(
+            number,
+            "tool_call",
+            draw.choice(["t", "u"]),
+            {"a": draw.choice(_TEXTS), "n": draw.choice([1, 2.5, "x", -1])},
+            {"x": draw.choice(_TEXTS)},
+            let_in=draw.choice(["", "allowed"]),
+            at=draw.choice([None, 0.5]),
+        )
         for number in range(draw.randrange(4))
     ]
     request = {"request": draw.choice([*_TEXTS, "a ab 7 b"])}
