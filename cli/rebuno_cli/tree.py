@@ -17,7 +17,9 @@ _NOUNS: Final = {
         {
             "check": "check:check",
             "test": "test:run",
+            "prove": "prove:prove",
             "diff": "diff:diff",
+            "shadow": "shadow:shadow",
             "explain": "explain:explain",
             "fmt": "fmt:fmt",
             "ast": "ast:ast",

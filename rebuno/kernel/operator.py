@@ -15,6 +15,7 @@ from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.history import archive
 from rebuno.kernel.history.recorded_facts import began_since, judged
+from rebuno.kernel.history.shadowed import shadowed
 from rebuno.kernel.history.timeline import Timeline, tell
 from rebuno.kernel.history.verify import Verified, check
 from rebuno.kernel.lifecycle import fork, say, votes
@@ -23,7 +24,7 @@ from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
-from rebuno.policy import ALL_STEP_FACTS, RecordedStep
+from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep
 from rebuno.types import Approval, Event, Execution, Step, ToolDefinition, UsedLimit, UserTurn
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
@@ -267,6 +268,11 @@ class Operator:
         """The steps of an execution with the facts of their first submissions, for a backtest."""
         execution = await self._row(ref)
         return await judged(self._store, execution)
+
+    async def shadowed(self, ref: str) -> list[ShadowedStep]:
+        """The steps of an execution with what the bundles beside its policy said of them."""
+        execution = await self._row(ref)
+        return await shadowed(self._store, execution)
 
     async def began_since(self, since: float) -> list[str]:
         """The ids of the executions that were created at this time or later (seconds since 1970), newest first."""

@@ -8,7 +8,7 @@ from rebuno.errors import BundleError, ConflictError, NotFoundError, ValidationE
 from rebuno.kernel.served import registry
 from rebuno.kernel.served.kernel import Serving
 from rebuno.model.answer import AnswerKind
-from rebuno.policy import Source
+from rebuno.policy import Source, compile_text
 from rebuno.types import Delta
 from tests.kernel.served import Scenario, World, eventually
 
@@ -142,6 +142,21 @@ def test_an_agent_without_a_bundle(serve: Scenario, permissive: bool, layer: str
         layers = [Source(layer, "layer.rbp")] if layer is not None else []
         other = Serving(w.store, layers=layers, permissive=permissive)
         assert (await run.on(other).submit()).kind is say
+
+    serve(scenario)
+
+
+def test_a_shadow_is_tried_beside_every_policy(serve: Scenario) -> None:
+    """It decides nothing; its text is kept under its digest."""
+    shadow = compile_text('bundle new\ndefault allow\nrule x { deny tool "act" }\n').layers
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        other = Serving(w.store, shadows=shadow, permissive=True)
+        assert (await run.on(other).submit()).kind is AnswerKind.PROCEED
+        [said] = [event.payload["shadow"] for event in await w.store.events(run.id) if "shadow" in event.payload]
+        assert said == [{"bundle": "new", "digest": shadow[0].digest, "rule_id": "x", "verdict": "deny"}]
 
     serve(scenario)
 

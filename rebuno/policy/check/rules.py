@@ -29,6 +29,13 @@ def check_rule(rule: s.Rule, names: DefinedNames, tests: ExpressionChecker, repo
     _warnings(rule, report)
 
 
+def check_claim(claim: s.Never, names: DefinedNames, tests: ExpressionChecker, report: DiagnosticReport) -> None:
+    """Checks one claim: its subject and its tests, which are those that a rule may have."""
+    check_subject(claim.subject, names, report)
+    if claim.when is not None:
+        tests.expr(claim.when, IN_RULE)
+
+
 def clause_word(clause: s.Clause) -> str:
     """The keyword of a clause."""
     return type(clause).__name__.removesuffix("Clause").lower()
