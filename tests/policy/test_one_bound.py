@@ -105,8 +105,8 @@ SMALL: Final = st.fixed_dictionaries(
 @given(texts.prologues(), TESTS, SUBMISSIONS, SMALL)
 def test_a_bound_is_reached_at_the_same_step(prologue: str, test: str, facts: Facts, bounds: Bounds) -> None:
     """Of one test, at every moment of a history."""
-    policy = policy_of(BOTH.format(prologue=prologue, test=test))
     with lowered(bounds):
+        policy = policy_of(BOTH.format(prologue=prologue, test=test))
         event(f"{sorted(same_everywhere(policy, facts))}")
 
 
@@ -122,8 +122,8 @@ def test_a_bound_is_reached_at_the_same_step_of_a_bundle(text: str, facts: Facts
 @given(texts.prologues(), SUBMISSIONS, SMALL, st.sampled_from(["said", "grown", "listed"]))
 def test_a_full_set_is_full_at_the_same_step(prologue: str, facts: Facts, bounds: Bounds, name: str) -> None:
     """Of the values in a set."""
-    policy = policy_of(BOTH.format(prologue=prologue, test=f"args.v in {name}"))
-    for value in ("ann", "bob", "ann bob", 1, 50):
-        facts.kind, facts.args = "tool_call", {"v": value}
-        with lowered(bounds):
+    with lowered(bounds):
+        policy = policy_of(BOTH.format(prologue=prologue, test=f"args.v in {name}"))
+        for value in ("ann", "bob", "ann bob", 1, 50):
+            facts.kind, facts.args = "tool_call", {"v": value}
             same_everywhere(policy, facts)
