@@ -151,7 +151,8 @@ def _since(since: tree.Since, names: BundleNames) -> SinceSearch:
     subject = subject_patterns(since.subject, names.values)
     if since.where is not None and depends_on_submission(since.where, names.values):
         inner = replace(names, changing=OF_THE_STEP)
-        return FreshSince(subject, _compiled(since.where, inner, False, Block(None)))
+        where, otherwise = (_compiled(since.where, inner, negated, Block(None)) for negated in (False, True))
+        return FreshSince(subject, where, otherwise, tuple(submission_paths(since.where)))
     return SteadySince(subject, None if since.where is None else _compiled(since.where, names, False))
 
 
