@@ -50,6 +50,7 @@ def readings(text: str) -> dict[str, str] | None:
     # Escapes may be written in letters of another width, or with blanks between.
     for words in (PLAIN, CLOSED):
         if words is CLOSED:
+            found.setdefault(without_blanks(plain), CLOSED)
             plain = _closed(plain)
             found.setdefault(plain, CLOSED)
         for _ in range(ROUNDS):
