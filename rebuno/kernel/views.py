@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rebuno import types
-from rebuno.errors import StoreCorrupt
+from rebuno.errors import StoreCorrupt, ValidationError
 from rebuno.journal import records
 from rebuno.journal.store import Store
 from rebuno.journal.words import TurnRow
 from rebuno.model import identity
-from rebuno.model.definition import digest_of
+from rebuno.model.definition import described, digest_of
 from rebuno.types import RawJson
 
 
@@ -162,7 +162,7 @@ def key(row: records.ApiKeyRow) -> types.ApiKey:
     return types.ApiKey(
         id=row.id,
         name=row.name,
-        scopes=[scope for scope in row.scopes if not scope.startswith(records.BOUND)],
+        scopes=[*row.granted],
         agents=[*row.agents],
         created_at=row.created_at,
         revoked_at=row.revoked_at,
@@ -170,8 +170,8 @@ def key(row: records.ApiKeyRow) -> types.ApiKey:
 
 
 def tool(digest: str, text: str) -> types.ToolDefinition:
-    """A definition that is kept under this digest."""
-    said = identity.parse(text)
+    """A definition that is kept under this digest. Raises `ValidationError` for a text that is none."""
+    said = described(text)
     return types.ToolDefinition(
         digest=digest,
         server=said["server"],
@@ -194,7 +194,10 @@ async def tools(store: Store) -> list[types.ToolDefinition]:
         for digest, text in page:
             if digest_of(text) != digest:
                 raise StoreCorrupt(f"the definition under the digest `{digest[:12]}` was changed; restore a copy")
-            found.append(tool(digest, text))
+            try:
+                found.append(tool(digest, text))
+            except ValidationError as error:
+                raise StoreCorrupt(f"the definition under the digest `{digest[:12]}` is none: {error}") from None
     return sorted(found, key=lambda one: (one.server, one.name, one.digest))
 
 
