@@ -4,12 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rebuno import types
-from rebuno.errors import StoreCorrupt, ValidationError
 from rebuno.journal import records
-from rebuno.journal.store import Store
 from rebuno.journal.words import TurnRow
 from rebuno.model import identity
-from rebuno.model.definition import described, digest_of
+from rebuno.model.definition import described
 from rebuno.types import RawJson
 
 
@@ -180,25 +178,6 @@ def tool(digest: str, text: str) -> types.ToolDefinition:
         input_schema=RawJson(identity.canonical(said["input_schema"])),
         output_schema=RawJson(identity.canonical(said["output_schema"])),
     )
-
-
-async def tools(store: Store) -> list[types.ToolDefinition]:
-    """Every definition that a store keeps, by server, name and digest.
-
-    Raises:
-        StoreCorrupt: one was changed.
-        StoreError
-    """
-    found: list[types.ToolDefinition] = []
-    while page := await store.definitions(after=found[-1].digest if found else ""):
-        for digest, text in page:
-            if digest_of(text) != digest:
-                raise StoreCorrupt(f"the definition under the digest `{digest[:12]}` was changed; restore a copy")
-            try:
-                found.append(tool(digest, text))
-            except ValidationError as error:
-                raise StoreCorrupt(f"the definition under the digest `{digest[:12]}` is none: {error}") from None
-    return sorted(found, key=lambda one: (one.server, one.name, one.digest))
 
 
 def new_key(row: records.ApiKeyRow, token: str) -> types.NewApiKey:

@@ -10,6 +10,8 @@ from rebuno.model import identity
 
 # In bytes, each. Both stand in the first event of every step.
 LONGEST_NAME: Final = 64 * 1024
+# In characters, of a text that an agent sends: a model reads it before each call, and who lists tools reads them all.
+LONGEST: Final = 256 * 1024
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _PARTS: Final = frozenset({"server", "name", "digest", "description", "input_schema", "output_schema"})
@@ -70,7 +72,7 @@ def read(said: Any) -> Definition:
     `output_schema` the whole description.
 
     Raises:
-        ValidationError: it is none, or its digest is not that of its description.
+        ValidationError: it is none, too long, or its digest is not that of its description.
     """
     if not isinstance(said, dict) or not said.keys() <= _PARTS:
         raise ValidationError(f"a definition is an object of {', '.join(sorted(_PARTS))}")
@@ -93,6 +95,8 @@ def read(said: Any) -> Definition:
         input_schema=said.get("input_schema"),
         output_schema=said.get("output_schema"),
     )
+    if len(found.text) > LONGEST:
+        raise ValidationError(f"the definition of a tool has {LONGEST:,} characters at most, and this one more")
     if digest not in ("", found.digest):
         raise ValidationError(f"the digest of the definition of `{name}` is not that of its description")
     return found

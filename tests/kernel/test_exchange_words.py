@@ -11,8 +11,8 @@ from rebuno.journal.chain import START, event_hash
 from rebuno.journal.records import EventRow
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.words import TurnRow
-from rebuno.kernel import views
 from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.history import definitions
 from rebuno.kernel.history.archive import Recording, lines, read, record, restore
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle.say import say
@@ -133,8 +133,8 @@ async def test_a_definition_in_a_file_is_listed_where_it_is_imported() -> None:
     told = define("bank", "pay", description="Pays.")
     store = await SQLiteStore.open(":memory:")
     await restore(store, _again(replace(root, definitions=((told.digest, told.text),))))
-    assert [(tool.server, tool.name) for tool in await views.tools(store)] == [("bank", "pay")]
+    assert [(tool.server, tool.name) for tool in await definitions.tools(store)] == [("bank", "pay")]
     await store.save_definition("00", "5")
     with pytest.raises(StoreCorrupt):
-        await views.tools(store)
+        await definitions.tools(store)
     await store.close()
