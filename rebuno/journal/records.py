@@ -320,14 +320,16 @@ class AgentPolicy:
     text: str
 
 
-# How a scope begins that binds a key to an agent.
+# How a scope begins that binds a key to an agent, and how the others of such a key begin: an old replica that does not
+# know what it means to be bound finds no scope that it knows, and lets the key do nothing.
 BOUND: Final = "agent:"
+OF_BOUND: Final = "bound:"
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKeyRow:
     """A key of the HTTP interface: its scopes, and the SHA-256 of its token. `revoked_at` is 0 for a valid key. Among
-    the scopes `agent:NAME` binds it to an agent."""
+    the scopes `agent:NAME` binds it to an agent, and `bound:SCOPE` is one of a key that is bound."""
 
     id: str
     name: str
@@ -340,6 +342,11 @@ class ApiKeyRow:
     def agents(self) -> tuple[str, ...]:
         """The agents that it is bound to."""
         return tuple(scope.removeprefix(BOUND) for scope in self.scopes if scope.startswith(BOUND))
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """What it may do there, or everywhere where it is bound to none."""
+        return tuple(scope.removeprefix(OF_BOUND) for scope in self.scopes if not scope.startswith(BOUND))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from rebuno.kernel import views
 from rebuno.kernel.core.inheritance import session_of
 from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.quorum import Panel
-from rebuno.kernel.history import archive
+from rebuno.kernel.history import archive, definitions
 from rebuno.kernel.history.recorded_facts import began_since, judged
 from rebuno.kernel.history.shadowed import shadowed
 from rebuno.kernel.history.timeline import Timeline, tell
@@ -102,7 +102,7 @@ class Operator:
 
     async def tools(self) -> list[ToolDefinition]:
         """What servers say of their tools, as agents have told it, by server, name and digest."""
-        return await views.tools(self._store)
+        return await definitions.tools(self._store)
 
     async def events(self, execution_id: str) -> list[Event]:
         """Every event of an execution."""

@@ -245,3 +245,18 @@ def test_a_piece_is_refused_where_it_cannot_be_handed_on(serve: Scenario) -> Non
 
 def _piece(step_id: str, seq: int, data: str) -> Delta:
     return Delta(step_id=step_id, seq=seq, data=data)
+
+
+def test_an_old_replica_finds_no_scope_in_a_bound_key(serve: Scenario) -> None:
+    """It does not know what it means to be bound, and must not take such a key for one that reaches everything."""
+
+    async def scenario(w: World) -> None:
+        made, token = await w.serving.create_key("ci", ["executions:read", "executions:write"], ["payer"])
+        rotated, token = await w.serving.rotate_key(made.id)
+        found = await w.replicas[-1].key(token)
+        assert found == rotated
+        assert (found.granted, found.agents) == (("executions:read", "executions:write"), ("payer",))
+        # What it looks for is what stands there.
+        assert not {"executions:read", "executions:write"} & {*found.scopes}
+
+    serve(scenario)

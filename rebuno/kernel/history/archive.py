@@ -17,7 +17,7 @@ from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.encoding import UnfitError, decode, encode
 from rebuno.kernel.history.imports import continued, places_of, takes_of
 from rebuno.model import identity
-from rebuno.model.definition import digest_of, recorded
+from rebuno.model.definition import described, digest_of, recorded
 
 T = TypeVar("T")
 
@@ -276,6 +276,7 @@ def _bundle(held: object) -> ArchivedBundle:
 def _definition(held: object) -> tuple[str, str]:
     match held:
         case {"digest": str(digest), "text": str(text), **rest} if not rest and digest_of(text) == digest:
+            described(text)
             return digest, text
     raise UnfitError("a definition is a text with its own digest")
 

@@ -43,7 +43,7 @@ async def say(store: Store, execution_id: str, text: str, *, by: str = "") -> Tu
             raise ConflictError(f"the execution `{execution_id}` has {MOST_TURNS:,} turns, and takes no more")
         if size + sum(len(turn.text.encode()) for turn in turns) > LONGEST_TURNS:
             raise ConflictError(f"the turns of the execution `{execution_id}` have {LONGEST_TURNS:,} bytes at most")
-        number = len(turns) + 1
+        number = turns[-1].number + 1 if turns else 1
         turn = TurnRow(execution_id, number, 0, 0.0, by, text)
         changes = ExecutionChanges(events=[new_event.said(number, text, by)])
         try:

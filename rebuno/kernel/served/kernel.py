@@ -8,7 +8,7 @@ from typing import Final
 from rebuno.errors import ConflictError
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts
-from rebuno.kernel import views
+from rebuno.kernel.history import definitions
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
@@ -136,7 +136,7 @@ class Serving(Clients, Agents):
 
     async def tools(self) -> list[ToolDefinition]:
         """What servers say of their tools, as agents have told it, by server, name and digest."""
-        return await views.tools(self._store)
+        return await definitions.tools(self._store)
 
     async def keys(self) -> list[ApiKeyRow]:
         """Every key, oldest first, revoked ones too."""
