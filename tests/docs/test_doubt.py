@@ -28,6 +28,19 @@ PAGE = "docs/doubt.md"
 NAMES = next(block.body for block in blocks(PAGE) if block.sort == "rbp fragment")
 # What stands beside `args.a` in a section of the page.
 BESIDE = {"The other side": {"b": "x"}}
+SETS = next(block.body for block in blocks(PAGE) if "known vouched" in block.body)
+_SEARCH = {"target": "search", "result": [{"id": "x100", "name": "Ann", "note": "x100, x2"}]}
+# What there is under the heads of the columns in the section "The run".
+RUNS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "a turn": {"turns": ["stop x100"]},
+    "delegated": {"parent": "planner", "input": {"request": "x100"}, "root_input": {"request": "sum up my mail"}},
+    "defined": {"definition": {"server": "bank", "name": "t", "digest": "9f"}},
+    "searched": {"history": [_SEARCH]},
+    "granted": {"history": [_SEARCH | {"approved": True}]},
+    "running": {"history": [{"target": "search", "status": "executing"}]},
+    "named": {"history": [_SEARCH], "input": {"request": "find Ann"}},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +77,12 @@ def _rows(first: str) -> Iterator[Row]:
 
 TESTS = [row for row in _rows("test") if row.section != "History and time"]
 HISTORY = [row for row in _rows("test") if row.section == "History and time"]
+RUN = list(_rows("of the run"))
 FACETS = list(_rows("facet"))
 
 
-def _policies(test: str) -> tuple[Policy, Policy]:
-    known = [line for line in NAMES.splitlines() if line.split()[1] in test.split()]
+def _policies(test: str, sets: str = "") -> tuple[Policy, Policy]:
+    known = [sets] if sets else [line for line in NAMES.splitlines() if line.split()[1] in test.split()]
     made = []
     for verdict, other in (("allow", "deny"), ("deny", "allow")):
         rule = f'rule r {{\n  {verdict} tool "t"\n  when {test}\n}}'
@@ -125,6 +139,17 @@ def test_every_cell_about_earlier_steps_is_true(row: Row) -> None:
             earlier["result"] = {"ok": True}
         step = {"target": "t", "history": [] if status == "none" else [earlier]}
         answers.append(_of(_policies(row.code), read_submission(step).facts()))
+    assert list(row.cells[1:]) == answers
+
+
+@pytest.mark.parametrize("row", RUN, ids=[row.code for row in RUN])
+def test_every_cell_about_the_run_is_true(row: Row) -> None:
+    """Who wrote, who began, who let in: each answer is the one that the page shows."""
+    policies = _policies(row.code, SETS)
+    answers = []
+    for column in row.columns[1:]:
+        step = {"target": "t", "args": {"a": "x100", "text": "see x100z"}} | RUNS[column]
+        answers.append(_of(policies, read_submission(step).facts()))
     assert list(row.cells[1:]) == answers
 
 
