@@ -8,6 +8,7 @@ import pytest
 from benchmarks import tau2
 from benchmarks.tau2 import BUNDLE, DATA, Result, play
 from rebuno.policy.compile import compile_bundle, compile_text, permissive_policy
+from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.source import read_source
 
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
