@@ -8,7 +8,7 @@ WORKERS ?= logical
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 FAST := -m "not slow and not postgres and not process"
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all coverage mutate api lock conformance check bench diagrams tables clean
+.PHONY: help demo test test-fast test-all coverage mutate prove api lock conformance check bench diagrams tables clean
 
 help: ## this list
 	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ check: $(VENV)/.ready ## lint, types, import direction, and the shipped policies
 	$(BIN)/rebuno policy fmt --check policies examples
 	$(BIN)/rebuno policy check policies
 	$(BIN)/rebuno policy test policies
+
+prove: $(VENV)/.ready ## the claims of the shipped policies, held against 60,000 steps and worse bundles; half an hour
+	$(BIN)/python tests/acceptance/claims.py --steps 60000
 
 bench: $(VENV)/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/decide.py

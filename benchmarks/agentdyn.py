@@ -47,14 +47,15 @@ def make(suite: str, tools: object) -> Callable[[Mapping[str, Any], Sequence[Map
 
 
 def first_names(tasks: Sequence[Task]) -> set[str]:
-    """The first names, in lower case, of all who send or get mail in the recorded answers."""
+    """The first names, in lower case, of all who send or get mail in the recorded answers. An initial is no name, since
+    `a` is a word of any request."""
     found: set[str] = set()
     for task in tasks:
         for call in task.calls:
             for mail in _mails(call.result):
                 for address in (mail["sender"], *mail.get("recipients", ())):
                     found |= {str(address).partition("@")[0].partition(".")[0].lower()}
-    return {name for name in found if name.isalpha()}
+    return {name for name in found if name.isalpha() and len(name) > 1}
 
 
 def signed(task: Task, names: set[str]) -> Task:

@@ -40,7 +40,7 @@ from rebuno.kernel import (
 from rebuno.kernel import Kernel as Core
 from rebuno.model import identity
 from rebuno.model.answer import Answer, CallKey, Submission
-from rebuno.policy import Policy, compile_policy, permissive_policy, read_source
+from rebuno.policy import Policy, compile_policy, permissive_policy, read_source, shadow_policies
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current, current_step
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
@@ -412,6 +412,7 @@ async def open(
     policy: PolicyLike | None = None,
     durability: Literal["group", "strict"] = "group",
     retention: float | None = None,
+    shadow: Sequence[str | Path] = (),
 ) -> AsyncIterator[Kernel]:
     """Opens the kernel on a store: `async with rebuno.open("agent.db", policy="a.rbp")`. `path` is that of a SQLite
     file, made if it is missing, or the URL of a PostgreSQL database (`postgresql://…`).
@@ -421,6 +422,7 @@ async def open(
     `durability="strict"` syncs every outcome before it is returned; otherwise that of a `safe_to_retry` step may wait
     2 ms at most. `retention` is for how many seconds executions are kept once they have ended; without it for ever.
     While the kernel is open, it ends what is overdue and removes what is not kept any more, every quarter of a minute.
+    `shadow` are paths of bundles that are tried beside the policy (`rebuno.policy.shadow_policies`).
 
     Raises:
         BundleError: the bundle has errors; there is no policy then.
@@ -431,7 +433,7 @@ async def open(
         raise ValueError(f"the durability `{durability}` is neither `group` nor `strict`")
     if retention is not None and retention < 0:
         raise ValueError(f"the retention {retention!r} is no number of seconds")
-    judge = compiled(policy)
+    judge = compiled(policy).with_shadows(shadow_policies(shadow))
     store = await open_store(path)
     try:
         kernel = Kernel(store, judge, strict=durability == "strict")

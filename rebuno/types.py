@@ -8,124 +8,28 @@ None says that there is no value. The wire says the same by an empty text or a m
 """
 
 from dataclasses import Field, dataclass, field, fields
-from datetime import UTC, datetime, timedelta
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, dataclass_transform, overload
+from datetime import datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, dataclass_transform
 
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
 from rebuno.model.described import Described, one_of
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, Kind, StepStatus
+from rebuno.model.wire_fields import Absent, JsonValue, Moment, RawJson, Seconds
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+    from pydantic import GetJsonSchemaHandler, TypeAdapter
     from pydantic_core import CoreSchema
 
 __all__ = [
     "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "Delta", "Event", "Execution", "ExecutionStatus", "Failure",
     "JsonValue", "Model", "Moment", "NewApiKey", "Page", "Process", "RawJson", "Seconds", "SpawnedBy", "StackFrame",
-    "Step", "Tested", "TestedCase", "ToolDefinition", "UserTurn", "Vote",
+    "Step", "Tested", "TestedCase", "ToolDefinition", "UsedLimit", "UserTurn", "Vote",
 ]  # fmt: skip
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class RawJson(str):
-    """A JSON text as it was recorded. The server sends it as it is; `JsonValue` reads it when somebody looks."""
-
-    __slots__ = ()
-
-
-class JsonValue:
-    """A field that holds a JSON value, or a `RawJson`, which is parsed at the first look."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> Any:
-        if instance is None:
-            # The default of the dataclass.
-            return None
-        value = instance.__dict__[self._name]
-        if type(value) is RawJson:
-            value = instance.__dict__[self._name] = identity.parse(value)
-        return value
-
-    def __set__(self, instance: object, value: Any) -> None:
-        instance.__dict__[self._name] = value
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: object, handler: "GetCoreSchemaHandler") -> "CoreSchema":
-        from pydantic_core import core_schema
-
-        return core_schema.any_schema()
-
-
-class Seconds(float):
-    """Seconds since 1970, as the store keeps times."""
-
-    __slots__ = ()
-
-
-class Moment:
-    """A field that holds an aware datetime, or seconds since 1970 (0: no time), which become one at the first look."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> None: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type | None = None) -> datetime | None: ...
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> datetime | None:
-        if instance is None:
-            return None
-        value = instance.__dict__[self._name]
-        if type(value) is Seconds:
-            # As `rfc3339` does: to the nearest microsecond.
-            value = instance.__dict__[self._name] = _EPOCH + timedelta(microseconds=round(value * 1_000_000))
-        found: datetime | None = value
-        return found
-
-    def __set__(self, instance: object, value: datetime | float | None) -> None:
-        if isinstance(value, float | int):
-            value = Seconds(value) if value else None
-        instance.__dict__[self._name] = value
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: object, handler: "GetCoreSchemaHandler") -> "CoreSchema":
-        from pydantic_core import core_schema
-
-        moment = core_schema.nullable_schema(core_schema.datetime_schema())
-        return core_schema.no_info_before_validator_function(_unless_blank, moment)
-
-
-class Absent(Enum):
-    """What the wire says in the place of None. A field without this mark is null there."""
-
-    BLANK = auto()
-    LEFT_OUT = auto()
-    # The field is no part of the protocol: the store, or the log, tells it.
-    NEVER = auto()
-
-    def __get_pydantic_core_schema__(self, source: object, handler: "GetCoreSchemaHandler") -> "CoreSchema":
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_before_validator_function(_unless_blank, handler(source))
-
-    def __get_pydantic_json_schema__(self, core: "CoreSchema", handler: "GetJsonSchemaHandler") -> dict[str, Any]:
-        schema: dict[str, Any] = handler(core)
-        match schema.get("anyOf"):
-            case [dict(only), {"type": "null"}] if self is not Absent.NEVER:
-                del schema["anyOf"]
-                schema |= only
-        return schema
-
 
 Text: TypeAlias = Annotated[str | None, Absent.BLANK]
 
@@ -134,10 +38,6 @@ def _field(one: "Field[Any]") -> tuple[str, str, Absent | None]:
     marks = getattr(one.type, "__metadata__", ())
     absent = next((mark for mark in marks if isinstance(mark, Absent)), None)
     return one.name, str(one.metadata.get("alias", one.name)), absent
-
-
-def _unless_blank(said: object) -> object:
-    return None if said == "" else said
 
 
 def _dumped(value: Any, as_json: bool) -> Any:
@@ -305,6 +205,30 @@ class UserTurn(Model):
     by: str = ""
     at: Annotated[Moment, Absent.BLANK] = Moment()
     event_seq: int = 0
+
+
+class UsedLimit(Model):
+    """What a limit by amount, by value, by session or with a name counts in: `taken` of `number`, decimal numbers, by
+    so many `steps`, of which unanswered questions hold `asked`.
+
+    `name` is that of the limit, None where it is the rule's own (`rule_id`); `of` are the paths of the amount, empty
+    where steps are counted. `owner` is the execution, the session or the agent that it is of, or the SHA-256 digest of
+    the value that it is for. `window` is in seconds, None for the whole execution or session; the oldest step leaves it
+    at `frees_at`."""
+
+    id: str
+    bundle: str = ""
+    name: Text = None
+    rule_id: Text = None
+    of: list[str] = field(default_factory=list)
+    scope: str = ""
+    owner: Text = None
+    number: str = ""
+    window: int | None = None
+    taken: str = ""
+    asked: str = ""
+    steps: int = 0
+    frees_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
 
 
 class Execution(Model):

@@ -24,9 +24,11 @@ HERE: Final = Path(__file__).parent
 MARKED: Final = {
     # A test, or all of the file, takes more than about two seconds of the processor.
     "slow": (
+        "acceptance/test_claims.py",
         "cases/test_bounds.py",
         "cases/test_calls.py",
         "cases/test_commands.py",
+        "cli/test_claims.py",
         "cli/test_served_commands.py",
         "cli/test_shown.py",
         "cli/test_store_commands.py",
@@ -51,6 +53,7 @@ MARKED: Final = {
         "policy/facets/test_sql_oracles.py",
         "policy/facets/test_url.py",
         "policy/facets/test_url_clients.py",
+        "policy/proving",
         "policy/test_agentdojo.py",
         "policy/test_characters.py",
         "policy/test_check.py",
@@ -84,6 +87,7 @@ MARKED: Final = {
         "cases/test_owners.py",
         "cases/test_questions.py",
         "cases/test_windows.py",
+        "cli/test_claims.py",
         "cli/test_exit_codes.py",
         "cli/test_golden.py",
         "cli/test_policy_test.py",

@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rebuno.kernel import Panel, Timeline
-    from rebuno.types import Agent, ApiKey, Approval, Event, Execution, NewApiKey, Step, Tested, ToolDefinition
+    from rebuno.types import (
+        Agent,
+        ApiKey,
+        Approval,
+        Event,
+        Execution,
+        NewApiKey,
+        Step,
+        Tested,
+        ToolDefinition,
+        UsedLimit,
+    )
 
 
 class Backend(Protocol):
@@ -80,6 +91,10 @@ class Backend(Protocol):
 
     async def approvals(self, *, status: str | None, execution: str | None) -> "Sequence[Approval]":
         """Questions, oldest first; None: in every state, and of every execution."""
+        ...
+
+    async def limits(self) -> "Sequence[UsedLimit]":
+        """What is taken from limits."""
         ...
 
     async def approval(self, ref: str) -> "Approval":

@@ -9,7 +9,7 @@ from rebuno import types
 from rebuno.errors import ForbiddenError, NotFoundError, ValidationError
 from rebuno.kernel import Panel, Timeline, compose_timeline
 from rebuno.sdk.client import Client
-from rebuno.types import Approval, Event, Execution, Step
+from rebuno.types import Approval, Event, Execution, Step, UsedLimit
 from rebuno_cli import from_log
 from rebuno_cli.ids import beginning, only
 
@@ -154,6 +154,9 @@ class HttpBackend:
     async def approvals(self, *, status: str | None, execution: str | None) -> list[Approval]:
         within = (await self._find(execution)).id if execution is not None else ""
         return await self._client.list_approvals(status=status or "all", execution_id=within)
+
+    async def limits(self) -> list[UsedLimit]:
+        return await self._client.list_limits()
 
     async def approval(self, ref: str) -> Approval:
         found = await self._client.get_approval(await self._approval_id(ref))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rebuno import types
     from rebuno.journal import records
     from rebuno.kernel import Panel, Serving, Timeline
-    from rebuno.types import Approval, Event, Execution, Step
+    from rebuno.types import Approval, Event, Execution, Step, UsedLimit
 
 _REASON: Final = "cancelled"
 _PAGE: Final = 1000
@@ -124,6 +124,9 @@ class StoreBackend:
     async def approvals(self, *, status: str | None, execution: str | None) -> "list[Approval]":
         within = (await self._operator.execution(execution)).id if execution is not None else None
         return await self._operator.approvals(status=status, execution_id=within)
+
+    async def limits(self) -> "list[UsedLimit]":
+        return await self._operator.limits()
 
     async def approval(self, ref: str) -> "Approval":
         try:

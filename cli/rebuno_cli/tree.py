@@ -17,7 +17,9 @@ _NOUNS: Final = {
         {
             "check": "check:check",
             "test": "test:run",
+            "prove": "prove:prove",
             "diff": "diff:diff",
+            "shadow": "shadow:shadow",
             "explain": "explain:explain",
             "fmt": "fmt:fmt",
             "ast": "ast:ast",
@@ -68,7 +70,12 @@ _NOUNS: Final = {
         {"create": "make:create", "ls": "ls:ls", "rotate": "make:rotate", "rm": "rm:rm"},
     ),
 }
-_OTHERS: Final = {"dev": "serve.dev:dev", "server": "serve.server:server", "version": "version:version"}
+_OTHERS: Final = {
+    "limits": "limits:limits",
+    "dev": "serve.dev:dev",
+    "server": "serve.server:server",
+    "version": "version:version",
+}
 
 
 class _Group(click.Group):

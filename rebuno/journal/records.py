@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from rebuno.errors import LeaseSuperseded, Stale
+from rebuno.journal.pot_records import CopiedTake, Take
 from rebuno.journal.words import RootRow, TurnRow, TurnWrite
 from rebuno.model.dataclass import dataclass
 from rebuno.model.execution import ExecutionStatus
@@ -207,11 +208,12 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """The answer where a window has no room: `spend` is the one that is full, `due` when its next place comes free, in
-    seconds since 1970 (None: never)."""
+    """The answer where there is no room: `spend` is what found none, `due` when there will be, in seconds since 1970
+    (None: never). `asks`: there is room, but not for another unanswered question of this execution."""
 
-    spend: Spend
+    spend: Spend | Take
     due: float | None
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,14 +320,16 @@ class AgentPolicy:
     text: str
 
 
-# How a scope begins that binds a key to an agent.
+# How a scope begins that binds a key to an agent, and how the others of such a key begin: an old replica that does not
+# know what it means to be bound finds no scope that it knows, and lets the key do nothing.
 BOUND: Final = "agent:"
+OF_BOUND: Final = "bound:"
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKeyRow:
     """A key of the HTTP interface: its scopes, and the SHA-256 of its token. `revoked_at` is 0 for a valid key. Among
-    the scopes `agent:NAME` binds it to an agent."""
+    the scopes `agent:NAME` binds it to an agent, and `bound:SCOPE` is one of a key that is bound."""
 
     id: str
     name: str
@@ -338,6 +342,11 @@ class ApiKeyRow:
     def agents(self) -> tuple[str, ...]:
         """The agents that it is bound to."""
         return tuple(scope.removeprefix(BOUND) for scope in self.scopes if scope.startswith(BOUND))
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """What it may do there, or everywhere where it is bound to none."""
+        return tuple(scope.removeprefix(OF_BOUND) for scope in self.scopes if not scope.startswith(BOUND))
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +387,8 @@ class WindowPlace:
 @dataclass(frozen=True, slots=True)
 class Copied:
     """What an execution brings with its first events: rows as they must be, numbers and times included, the places of
-    its steps in limits, the `dispatch` that it begins with, what was said to it, and what was to its root."""
+    its steps in limits and what they have taken from pots, the `dispatch` that it begins with, what was said to it, and
+    what was to its root."""
 
     steps: tuple[StepRow, ...] = ()
     approvals: tuple[ApprovalRow, ...] = ()
@@ -386,6 +396,7 @@ class Copied:
     places: tuple[WindowPlace, ...] = ()
     turns: tuple[TurnRow, ...] = ()
     root: RootRow | None = None
+    takes: tuple[CopiedTake, ...] = ()
 
 
 class Commit(asyncio.Future[int]):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from rebuno.journal.pot_records import PotState, Take
 from rebuno.journal.records import (
     ApprovalRow,
     Batch,
@@ -144,14 +145,26 @@ class Store(Protocol):
         """The dispatch of an execution, if it has one."""
         ...
 
-    async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
-        """Takes one place for this step in every window, or in none; then returns the full window, of several the first
-        in this order. Durable before it returns.
+    async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
+        """Takes one place for this step in every window and its amount from every pot, or nothing; then returns what
+        has no room, of several the first in this order, windows first. Durable before it returns.
 
         A step that has its place already keeps it, so that the same step spends once however often it is asked for; one
         whose place has left the window takes a new one. Places that left the window are forgotten. What is counted for
         one execution only has a key that begins with the execution's id, and is buried with it.
+
+        From a full pot everything is given back first that certainly came to nothing: of a step that was denied before
+        it started, that its execution has ended without, or of whose only start its tool says that nothing was done.
         """
+        ...
+
+    async def pots(self, *, after: str = "", limit: int = 1000) -> list[PotState]:
+        """A page of the pots, those whose keys come after this one, in the order of their keys."""
+        ...
+
+    async def session_tokens(self, agent_id: str, session: str, but: str) -> int:
+        """The input and output tokens that the model calls of a session's executions used, without those of the
+        execution `but`. What a fork has copied is not counted twice."""
         ...
 
     async def approvals_due(self, before: float, *, limit: int = 100) -> list[ApprovalRow]:

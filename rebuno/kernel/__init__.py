@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.views import execution as execution_view
     from rebuno.kernel.views import key as key_view
     from rebuno.kernel.views import new_key as new_key_view
+    from rebuno.kernel.views import pot as pot_view
     from rebuno.kernel.views import raised as raised_view
     from rebuno.kernel.views import step as step_view
 
@@ -110,6 +111,7 @@ _HOMES: Final = {
     "key_view": ("views", "key"),
     "may_be_own": ("lifecycle.execution", "may_be_own"),
     "new_key_view": ("views", "new_key"),
+    "pot_view": ("views", "pot"),
     "background_in_rows": ("core.origins", "in_rows"),
     "Background": ("core.background", "Background"),
     "raised_view": ("views", "raised"),
@@ -178,6 +180,7 @@ __all__ = [
     "key_view",
     "may_be_own",
     "new_key_view",
+    "pot_view",
     "raised_view",
     "read_recording",
     "read_timeline",

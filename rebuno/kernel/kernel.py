@@ -41,7 +41,8 @@ class Kernel:
     ) -> Attempt | ExecutionRow:
         """Starts or takes over an execution of `input` (canonical JSON text); see `lifecycle.execution.begin`."""
         if not self._saved:
-            await self.store.save_bundle(self.policy.digest, [(s.path, s.text) for s in self.policy.sources])
+            for one in (self.policy, *self.policy.shadows):
+                await self.store.save_bundle(one.digest, [(s.path, s.text) for s in one.sources])
             self._saved = True
         return await execution.begin(
             self.store,

@@ -13,8 +13,9 @@ from rebuno.kernel import views
 from rebuno.kernel.core.inheritance import session_of
 from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.quorum import Panel
-from rebuno.kernel.history import archive
+from rebuno.kernel.history import archive, definitions
 from rebuno.kernel.history.recorded_facts import began_since, judged
+from rebuno.kernel.history.shadowed import shadowed
 from rebuno.kernel.history.timeline import Timeline, tell
 from rebuno.kernel.history.verify import Verified, check
 from rebuno.kernel.lifecycle import fork, say, votes
@@ -23,8 +24,8 @@ from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
-from rebuno.policy import ALL_STEP_FACTS, RecordedStep
-from rebuno.types import Approval, Event, Execution, Step, ToolDefinition, UserTurn
+from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep
+from rebuno.types import Approval, Event, Execution, Step, ToolDefinition, UsedLimit, UserTurn
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX: Final = 4
@@ -101,7 +102,7 @@ class Operator:
 
     async def tools(self) -> list[ToolDefinition]:
         """What servers say of their tools, as agents have told it, by server, name and digest."""
-        return await views.tools(self._store)
+        return await definitions.tools(self._store)
 
     async def events(self, execution_id: str) -> list[Event]:
         """Every event of an execution."""
@@ -121,6 +122,14 @@ class Operator:
         """Questions to people, each with its step. Raises as `questions` does."""
         rows = await questions(self._store, status=status, execution_id=execution_id, after=after, limit=limit)
         return [await asked(self._store, row) for row in rows]
+
+    async def limits(self) -> list[UsedLimit]:
+        """The pots of limits by amount, by value, by session and with a name, and what is taken from each. A limit that
+        counts a rule's steps for an execution, an agent or all agents has none."""
+        found: list[UsedLimit] = []
+        while page := await self._store.pots(after=found[-1].id if found else ""):
+            found += map(views.pot, page)
+        return found
 
     async def approval(self, approval_id: str) -> Approval:
         """One question, else `NotFoundError`."""
@@ -259,6 +268,11 @@ class Operator:
         """The steps of an execution with the facts of their first submissions, for a backtest."""
         execution = await self._row(ref)
         return await judged(self._store, execution)
+
+    async def shadowed(self, ref: str) -> list[ShadowedStep]:
+        """The steps of an execution with what the bundles beside its policy said of them."""
+        execution = await self._row(ref)
+        return await shadowed(self._store, execution)
 
     async def began_since(self, since: float) -> list[str]:
         """The ids of the executions that were created at this time or later (seconds since 1970), newest first."""

@@ -4,13 +4,32 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rebuno import types
-from rebuno.errors import StoreCorrupt
 from rebuno.journal import records
-from rebuno.journal.store import Store
+from rebuno.journal.pot_records import OWN, PotState
 from rebuno.journal.words import TurnRow
 from rebuno.model import identity
-from rebuno.model.definition import digest_of
+from rebuno.model.definition import described
 from rebuno.types import RawJson
+
+
+def pot(row: PotState) -> types.UsedLimit:
+    """What is taken from a limit."""
+    own = row.name.startswith(OWN)
+    return types.UsedLimit(
+        id=row.key,
+        bundle=row.bundle,
+        name=None if own else row.name,
+        rule_id=row.name.removeprefix(OWN) if own else None,
+        of=row.measure.split(", ") if row.measure else [],
+        scope=row.scope,
+        owner=row.owner or None,
+        number=row.number,
+        window=row.window,
+        taken=row.taken,
+        asked=row.asked,
+        steps=row.places,
+        frees_at=row.frees_at,
+    )
 
 
 def execution(
@@ -162,7 +181,7 @@ def key(row: records.ApiKeyRow) -> types.ApiKey:
     return types.ApiKey(
         id=row.id,
         name=row.name,
-        scopes=[scope for scope in row.scopes if not scope.startswith(records.BOUND)],
+        scopes=[*row.granted],
         agents=[*row.agents],
         created_at=row.created_at,
         revoked_at=row.revoked_at,
@@ -170,8 +189,8 @@ def key(row: records.ApiKeyRow) -> types.ApiKey:
 
 
 def tool(digest: str, text: str) -> types.ToolDefinition:
-    """A definition that is kept under this digest."""
-    said = identity.parse(text)
+    """A definition that is kept under this digest. Raises `ValidationError` for a text that is none."""
+    said = described(text)
     return types.ToolDefinition(
         digest=digest,
         server=said["server"],
@@ -180,22 +199,6 @@ def tool(digest: str, text: str) -> types.ToolDefinition:
         input_schema=RawJson(identity.canonical(said["input_schema"])),
         output_schema=RawJson(identity.canonical(said["output_schema"])),
     )
-
-
-async def tools(store: Store) -> list[types.ToolDefinition]:
-    """Every definition that a store keeps, by server, name and digest.
-
-    Raises:
-        StoreCorrupt: one was changed.
-        StoreError
-    """
-    found: list[types.ToolDefinition] = []
-    while page := await store.definitions(after=found[-1].digest if found else ""):
-        for digest, text in page:
-            if digest_of(text) != digest:
-                raise StoreCorrupt(f"the definition under the digest `{digest[:12]}` was changed; restore a copy")
-            found.append(tool(digest, text))
-    return sorted(found, key=lambda one: (one.server, one.name, one.digest))
 
 
 def new_key(row: records.ApiKeyRow, token: str) -> types.NewApiKey:

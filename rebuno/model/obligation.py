@@ -6,11 +6,13 @@ from rebuno.model.dataclass import dataclass
 
 
 class LimitScope(StrEnum):
-    """The scope of a limit: one execution, one agent, or all agents together."""
+    """The scope of a limit: one execution, one session, one agent, all agents together, or one value of a step."""
 
     EXECUTION = "execution"
+    SESSION = "session"
     AGENT = "agent"
     GLOBAL = "global"
+    KEY = "key"
 
 
 class Otherwise(StrEnum):
@@ -22,28 +24,52 @@ class Otherwise(StrEnum):
     APPROVAL = "require_approval"
 
 
+class PathSign(StrEnum):
+    """The parts of a path that stand for several values: the elements of a list, and the values of an object."""
+
+    ELEMENTS = "[]"
+    VALUES = ".*"
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePath:
+    """The way to a value of a submission: `args.items[].price` has the root `args`, and a key, a sign and a key as its
+    parts. `text` is the path as the bundle writes it."""
+
+    text: str
+    root: str
+    parts: tuple[str | int | PathSign, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most `number` steps in any `window` seconds (None: in the whole execution), counted per rule and `scope`.
+    """At most `number` in any `window` seconds (None: in the whole execution or session), in a pot for each `scope`.
 
-    `wait` is how many seconds a step may be parked, 0 unless `otherwise` is `wait`. `unavailable_allows` says whether a
-    step may go on where the limiter itself fails.
+    It counts steps, or adds up the values of `measure`. `key` is the value that a pot of the scope `key` is for. All
+    rules of a bundle with the same `name` share the pots; without a name the pots are the rule's own. `wait` is how
+    many seconds a step may be parked, 0 unless `otherwise` is `wait`. `unavailable_allows` says whether a step may go
+    on where the limiter itself fails.
     """
 
-    number: int
+    number: int | float
     window: int | None
     scope: LimitScope
     otherwise: Otherwise
     wait: int = 0
     unavailable_allows: bool = False
+    measure: tuple[ValuePath, ...] = ()
+    key: ValuePath | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """At most `tokens` input and output tokens over an execution; `otherwise` is `deny` or `require_approval`."""
+    """At most `tokens` input and output tokens over an execution or a session; `otherwise` is `deny` or
+    `require_approval`."""
 
     tokens: int
     otherwise: Otherwise = Otherwise.DENY
+    scope: LimitScope = LimitScope.EXECUTION
 
 
 @dataclass(frozen=True, slots=True)

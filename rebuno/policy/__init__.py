@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from rebuno.policy.analysis.tool_schemas import read_tools
     from rebuno.policy.check.bundle import check_bundle
-    from rebuno.policy.compile import compile_bundle, compile_policy, compile_text, permissive_policy
+    from rebuno.policy.compile import compile_bundle, compile_policy, compile_text, permissive_policy, shadow_policies
     from rebuno.policy.explain.doubt import doubt_of
     from rebuno.policy.explain.explain import explain_decision
+    from rebuno.policy.explain.shadow import shadow_verdicts
     from rebuno.policy.explain.trace import RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
     from rebuno.policy.facets.path.facets import MAX_PATH_LENGTH
     from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext, Reading
@@ -34,11 +35,15 @@ if TYPE_CHECKING:
         step_facts_needed,
     )
     from rebuno.policy.matcher.facts import Evidence, Facts, History
-    from rebuno.policy.matcher.policy import Policy
+    from rebuno.policy.matcher.measures import MAX_DIGITS, Measured, measured
+    from rebuno.policy.matcher.policy import Layer, Policy
     from rebuno.policy.matcher.read_ahead import LONG_TEXT, MAX_TEXTS_AHEAD, read_long_texts, reads_texts, text_readers
     from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
     from rebuno.policy.matcher.sources import MAX_KNOWN_VALUES
     from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
+    from rebuno.policy.proving.compare import AllowedMore, Difference, compare_allowed
+    from rebuno.policy.proving.prove import ProofReport, ProofResult, prove_claims
+    from rebuno.policy.proving.solving import Proof
     from rebuno.policy.restore import restore_policy, texts_make_policy
     from rebuno.policy.syntax import tree
     from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
@@ -70,10 +75,21 @@ if TYPE_CHECKING:
         backtest_against_record,
     )
     from rebuno.policy.testing.cases import Case, CaseReport, CaseResult, CaseSubmission, run_cases
+    from rebuno.policy.testing.claims import (
+        Claim,
+        ClaimResult,
+        CompiledClaim,
+        Violation,
+        compile_claims,
+        try_claims,
+        violation,
+    )
     from rebuno.policy.testing.coverage import Coverage, CoveredTest
     from rebuno.policy.testing.discovery import CASES_SUFFIX, find_bundles
     from rebuno.policy.testing.reader import CASE_VERDICTS, parse_cases, read_cases, read_submission
     from rebuno.policy.testing.runner import SuiteCheck, SuiteResult, check_suite, run_suites
+    from rebuno.policy.testing.shadowed import ShadowedStep, ShadowReport, ShadowTally
+    from rebuno.policy.testing.tries import random_steps, steps_to_try
     from rebuno.policy.values.json_values import MAX_JSON_DEPTH, MISSING, UNREADABLE
     from rebuno.policy.values.spans import Span
     from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
@@ -87,9 +103,11 @@ _MODULES: Final = {
         "compile_policy",
         "compile_text",
         "permissive_policy",
+        "shadow_policies",
     ),
     "explain.doubt": ("doubt_of",),
     "explain.explain": ("explain_decision",),
+    "explain.shadow": ("shadow_verdicts",),
     "explain.trace": (
         "RuleOutcome",
         "RuleTrace",
@@ -127,6 +145,7 @@ _MODULES: Final = {
         "convert_yaml_bundle",
         "rules_source",
     ),
+    "matcher.measures": ("MAX_DIGITS", "Measured", "measured"),
     "matcher.dependencies": (
         "ALL_STEP_FACTS",
         "HistoryDependencies",
@@ -138,7 +157,10 @@ _MODULES: Final = {
         "Facts",
         "History",
     ),
-    "matcher.policy": ("Policy",),
+    "matcher.policy": (
+        "Layer",
+        "Policy",
+    ),
     "matcher.sources": ("MAX_KNOWN_VALUES",),
     "matcher.read_ahead": (
         "LONG_TEXT",
@@ -153,6 +175,17 @@ _MODULES: Final = {
         "parse_schedule",
     ),
     "matcher.tests": ("MAX_ELEMENT_TESTS",),
+    "proving.compare": (
+        "AllowedMore",
+        "Difference",
+        "compare_allowed",
+    ),
+    "proving.prove": (
+        "ProofReport",
+        "ProofResult",
+        "prove_claims",
+    ),
+    "proving.solving": ("Proof",),
     "restore": (
         "restore_policy",
         "texts_make_policy",
@@ -204,6 +237,15 @@ _MODULES: Final = {
         "CaseSubmission",
         "run_cases",
     ),
+    "testing.claims": (
+        "Claim",
+        "ClaimResult",
+        "CompiledClaim",
+        "Violation",
+        "compile_claims",
+        "try_claims",
+        "violation",
+    ),
     "testing.coverage": (
         "Coverage",
         "CoveredTest",
@@ -223,6 +265,15 @@ _MODULES: Final = {
         "SuiteResult",
         "check_suite",
         "run_suites",
+    ),
+    "testing.shadowed": (
+        "ShadowReport",
+        "ShadowTally",
+        "ShadowedStep",
+    ),
+    "testing.tries": (
+        "random_steps",
+        "steps_to_try",
     ),
     "values.json_values": (
         "MAX_JSON_DEPTH",
@@ -246,6 +297,7 @@ __all__ = [
     "HEAD_WORDS",
     "KIND_WORDS",
     "LONG_TEXT",
+    "MAX_DIGITS",
     "MAX_ELEMENT_TESTS",
     "MAX_JSON_DEPTH",
     "MAX_KNOWN_VALUES",
@@ -262,6 +314,7 @@ __all__ = [
     "TYPE_WORDS",
     "UNREADABLE",
     "WEEKDAYS",
+    "AllowedMore",
     "Backtest",
     "BacktestExample",
     "BacktestGroup",
@@ -271,24 +324,36 @@ __all__ = [
     "CaseReport",
     "CaseResult",
     "CaseSubmission",
+    "Claim",
+    "ClaimResult",
+    "CompiledClaim",
     "Coverage",
     "CoveredTest",
     "Diagnostic",
+    "Difference",
     "Evidence",
     "Facet",
     "Facts",
     "History",
     "HistoryDependencies",
+    "Layer",
     "LiteralError",
+    "Measured",
     "Op",
     "PathContext",
     "Policy",
+    "Proof",
+    "ProofReport",
+    "ProofResult",
     "Reading",
     "RecordedStep",
     "Rule",
     "RuleOutcome",
     "RuleTrace",
     "Severity",
+    "ShadowReport",
+    "ShadowTally",
+    "ShadowedStep",
     "Source",
     "Span",
     "StepFactsNeeded",
@@ -297,11 +362,14 @@ __all__ = [
     "Trace",
     "TraceAnswer",
     "TraceNode",
+    "Violation",
     "backtest_against_policy",
     "backtest_against_record",
     "check_bundle",
     "check_suite",
+    "compare_allowed",
     "compile_bundle",
+    "compile_claims",
     "compile_policy",
     "compile_text",
     "convert_yaml_bundle",
@@ -316,11 +384,14 @@ __all__ = [
     "inline_bundle",
     "link_bundle",
     "load_ast",
+    "measured",
     "parse_bundle",
     "parse_cases",
     "parse_duration",
     "parse_schedule",
     "permissive_policy",
+    "prove_claims",
+    "random_steps",
     "read_cases",
     "read_long_texts",
     "read_soft_roots",
@@ -334,11 +405,16 @@ __all__ = [
     "rules_source",
     "run_cases",
     "run_suites",
+    "shadow_policies",
+    "shadow_verdicts",
     "source_tokens",
     "step_facts_needed",
+    "steps_to_try",
     "text_readers",
     "texts_make_policy",
     "tree",
+    "try_claims",
+    "violation",
 ]
 
 

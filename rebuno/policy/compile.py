@@ -1,6 +1,9 @@
 """Compiles texts to a policy: link, check, build."""
 
+import logging
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 from rebuno.errors import BundleError
 from rebuno.model.collector import paused
@@ -11,8 +14,10 @@ from rebuno.policy.matcher.index import RuleIndex
 from rebuno.policy.matcher.policy import FillingLayer, FillingLayers, Layer, Layers, Policy, Ruling
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Severity
 from rebuno.policy.syntax.link import link_bundle
-from rebuno.policy.syntax.source import NO_SPAN, Source
+from rebuno.policy.syntax.source import NO_SPAN, Source, read_source
 from rebuno.policy.syntax.tree import Bundle, BundleLine
+
+logger: Final = logging.getLogger("rebuno.policy")
 
 YAML = (".yaml", ".yml")
 
@@ -71,6 +76,26 @@ def from_trees(pairs: Sequence[tuple[Bundle, Source]]) -> Policy:
     if len(layers) == 1:
         return layers[0]
     return FillingLayers(layers) if any(isinstance(layer, FillingLayer) for layer in layers) else Layers(layers)
+
+
+def shadow_policies(paths: Sequence[str | Path]) -> list[Layer]:
+    """The bundles at these paths, each by itself, to be tried beside a policy.
+
+    What each says of a step is recorded with the step, and decides nothing. A bundle that cannot be read or has errors
+    is reported to the log and left out: it stops nothing.
+
+    Raises:
+        TypeError: one path is given in the place of a list.
+    """
+    if isinstance(paths, str | Path):
+        raise TypeError('`shadow` is a list of paths: `shadow=["new.rbp"]`')
+    found: list[Layer] = []
+    for path in paths:
+        try:
+            found += compile_bundle(read_source(path)).layers
+        except BundleError as error:
+            logger.error("the shadow bundle `%s` is left out: %s", path, error)
+    return found
 
 
 def permissive_policy() -> Policy:

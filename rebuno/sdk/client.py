@@ -25,6 +25,7 @@ from rebuno.types import (
     Step,
     Tested,
     ToolDefinition,
+    UsedLimit,
 )
 
 T = TypeVar("T", bound=Model)
@@ -32,6 +33,7 @@ T = TypeVar("T", bound=Model)
 
 # How many questions a server is asked for at a time.
 _PAGE: Final = 200
+_POTS: Final = 1000
 
 
 class Client:
@@ -216,6 +218,15 @@ class Client:
             found += more
             if len(page) != _PAGE or not more:
                 return found
+
+    async def list_limits(self) -> list[UsedLimit]:
+        """What is taken from limits by amount, by value, by session and with a name, in the order of the pots' ids."""
+        found: list[UsedLimit] = []
+        while page := await self._many(UsedLimit, route("limits", cursor=found[-1].id if found else "", limit=_POTS)):
+            found += page
+            if len(page) < _POTS:
+                break
+        return found
 
     async def get_approval(self, approval_id: str) -> Approval:
         """One question."""

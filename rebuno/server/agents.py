@@ -1,14 +1,16 @@
 """The routes of agents: submissions, outcomes, and the end of an execution."""
 
 import logging
+from functools import partial
 from typing import Final
 
 from starlette.responses import Response
 
 from rebuno.errors import ForbiddenError, ValidationError
+from rebuno.kernel import beside
 from rebuno.model import definition, identity, raised
 from rebuno.model.answer import Answer, Submission
-from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
+from rebuno.server.routes import LONG_BODY, ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
 from rebuno.server.wire.writing import obj
 from rebuno.types import Delta
@@ -23,13 +25,17 @@ _STEP: Final = "/v0/executions/{id}/steps/{step_id}"
 async def submit(call: ApiCall) -> Response:
     """Submit a step"""
     asked = call.body(requests.Submit)
+    defined = None
+    if asked.definition is not None:
+        read = partial(definition.read, asked.definition)
+        defined = read() if len(call.raw) <= LONG_BODY else await beside(read)
     submission = Submission(
         asked.kind,
         asked.target,
         call.canonical(asked.args, "args"),
         asked.idempotency or "safe_to_retry",
         asked.parent_step_id or "",
-        None if asked.definition is None else definition.read(asked.definition),
+        defined,
     )
     answer = await call.serving.submit(
         call.caller.agent_id, call.id, call.dispatch(), submission, asked.submission or 0

@@ -15,7 +15,7 @@ from rebuno.errors import RebunoError
 from rebuno.journal.served import ServedStore
 from rebuno.kernel import Serving, Settings
 from rebuno.model.bounds import Bounds
-from rebuno.policy import Source
+from rebuno.policy import Layer, Source
 from rebuno.server import agents, clients, openapi, operators
 from rebuno.server.auth import Tokens
 from rebuno.server.failures import answer, broken, not_served, refused
@@ -33,6 +33,7 @@ def assemble(
     open_to_all: bool = False,
     permissive: bool = False,
     layers: Sequence[Source] = (),
+    shadows: Sequence[Layer] = (),
     allowed: AllowList | None = None,
     settings: Settings | None = None,
     bounds: Bounds | None = None,
@@ -44,7 +45,7 @@ def assemble(
         BundleError: a layer has errors.
     """
     metrics = Metrics()
-    serving = Serving(store, layers=layers, permissive=permissive, settings=settings, observer=metrics)
+    serving = Serving(store, layers=layers, shadows=shadows, permissive=permissive, settings=settings, observer=metrics)
     tokens = Tokens(serving, bearer_token, require=not open_to_all)
     return Server(serving, tokens, metrics, allowed if allowed is not None else AllowList(), bounds or Bounds())
 

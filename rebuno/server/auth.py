@@ -136,7 +136,7 @@ class Tokens:
         key = await self._serving.key(token)
         if key is None:
             raise UnauthorizedError("this token is not known here, or was revoked")
-        return Caller(key.name, frozenset(key.scopes), agents=frozenset(key.agents))
+        return Caller(key.name, frozenset(key.granted), agents=frozenset(key.agents))
 
 
 def check_single(headers: Iterable[tuple[bytes, bytes]]) -> None:

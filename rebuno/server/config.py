@@ -12,8 +12,9 @@ SHORTEST_TOKEN = 16
 @dataclass(frozen=True, slots=True)
 class Config:
     """`db` is a path or URL. `bearer_token` lets its bearer do everything; where a server is `open_to_all`, so may who
-    sends no token. `layers` are the paths of bundles for all agents, the outermost first; `permissive` allows agents
-    without a bundle what these allow. `webhooks` are the URLs below which agents may be (none: any), `manifest` the
+    sends no token. `layers` are the paths of bundles for all agents, the outermost first; `shadows`
+    are those of bundles that are tried beside them and decide nothing; `permissive` allows agents without a bundle what
+    the layers allow. `webhooks` are the URLs below which agents may be (none: any), `manifest` the
     path of one. `bounds` are those of a
     body. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds. Where
     it is `traced`, each request is a span of OpenTelemetry."""
@@ -25,6 +26,7 @@ class Config:
     open_to_all: bool = False
     permissive: bool = False
     layers: tuple[str, ...] = ()
+    shadows: tuple[str, ...] = ()
     webhooks: tuple[str, ...] = ()
     manifest: str = ""
     settings: Settings = field(default_factory=Settings)

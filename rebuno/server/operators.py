@@ -9,7 +9,7 @@ from starlette.responses import Response
 from rebuno import types
 from rebuno.errors import ForbiddenError, StoreError, ValidationError
 from rebuno.journal import records
-from rebuno.kernel import agent_view, approval_view, key_view, new_key_view
+from rebuno.kernel import agent_view, approval_view, key_view, new_key_view, pot_view
 from rebuno.server.auth import ANYONE, BOOTSTRAP, KeyScope
 from rebuno.server.bound import check_agent
 from rebuno.server.policies import tested
@@ -24,6 +24,7 @@ READY_SECONDS: Final = 2.0
 
 # On a page. Its last id is the cursor of the next.
 _MOST_APPROVALS: Final = 200
+_MOST_POTS: Final = 1000
 
 _AGENT: Final = "/v0/agents/{id}"
 _APPROVAL: Final = "/v0/approvals/{id}"
@@ -88,6 +89,13 @@ async def list_approvals(call: ApiCall) -> Response:
         limit=min(query.limit, _MOST_APPROVALS) if query.limit > 0 else _MOST_APPROVALS,
     )
     return said(models([await _approval(call, row) for row in rows]))
+
+
+async def list_limits(call: ApiCall) -> Response:
+    """List what is taken from limits"""
+    query = call.query(requests.LimitsQuery)
+    limit = min(query.limit, _MOST_POTS) if query.limit > 0 else _MOST_POTS
+    return said(models(map(pot_view, await call.serving.pots(after=query.cursor, limit=limit))))
 
 
 async def get_approval(call: ApiCall) -> Response:
@@ -230,6 +238,14 @@ ENDPOINTS: Final = (
         scopes=_READ_APPROVALS,
         query=requests.ApprovalsQuery,
         answer=list[types.Approval],
+    ),
+    Endpoint(
+        "GET",
+        "/v0/limits",
+        list_limits,
+        scopes=(KeyScope.EXECUTIONS_READ,),
+        query=requests.LimitsQuery,
+        answer=list[types.UsedLimit],
     ),
     Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=types.Approval),
     Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),

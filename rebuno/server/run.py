@@ -11,7 +11,7 @@ from typing import Any, Final
 import uvicorn
 
 from rebuno.journal.opening import open_store
-from rebuno.policy import read_source
+from rebuno.policy import read_source, shadow_policies
 from rebuno.server.app import app, assemble
 from rebuno.server.config import Config
 from rebuno.server.connections import ClientConnection
@@ -39,6 +39,7 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
     allowed = AllowList(config.webhooks)
     manifest = read_manifest(config.manifest) if config.manifest else None
     layers = [read_source(path) for path in config.layers]
+    shadows = shadow_policies(config.shadows)
     with bound(config.host, config.port) as listening, exported() if config.traced else nullcontext() as tracer:
         store = await open_store(config.db, serving=True)
         try:
@@ -48,6 +49,7 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
                 open_to_all=config.open_to_all,
                 permissive=config.permissive,
                 layers=layers,
+                shadows=shadows,
                 allowed=allowed,
                 settings=config.settings,
                 bounds=config.bounds,

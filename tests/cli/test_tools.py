@@ -82,3 +82,19 @@ def test_a_store_without_tools_gives_an_empty_list(tmp_path: Path) -> None:
     asyncio.run(make())
     assert rebuno("tools", "pin", "--db", str(tmp_path / "a.db")).out.splitlines()[-1] == "[]"
     assert "no tools" in rebuno("tools", "ls", "--db", str(tmp_path / "a.db")).out
+
+
+def test_what_has_changed_in_integers_of_any_size_is_shown(tmp_path: Path) -> None:
+    """Python's own writer of JSON gives up on them."""
+
+    async def make() -> None:
+        store = await SQLiteStore.open(tmp_path / "a.db")
+        for least in (0, 10**5_000):
+            told = define("bank", "pay", description="Pays.", input_schema={"minimum": least})
+            await store.save_definition(told.digest, told.text)
+        await store.close()
+
+    asyncio.run(make())
+    file = rebuno("tools", "pin", "--db", str(tmp_path / "a.db")).out
+    assert "0" * 5_000 in file
+    assert all(line[0] in "#-" for line in file.splitlines())

@@ -14,11 +14,12 @@ from tests.journal.builders import batch, in_loop, started, written
 
 PACKAGE = Path(connection.__file__).parent
 WRITTEN = {
-    name: text
-    for file in ("queries.sql", "served.sql", "facts.sql")
-    for name, text in queries(connection.__package__, file).items()
+    name: query
+    for file in ("queries.sql", "served.sql", "facts.sql", "pots.sql")
+    for name, query in queries(connection.__package__, file).items()
 }
-CODE = "\n".join(file.read_text(encoding="utf-8") for file in PACKAGE.glob("*.py"))
+# What both stores count in the same way names its statements beside them.
+CODE = "\n".join(file.read_text(encoding="utf-8") for file in (*PACKAGE.glob("*.py"), PACKAGE.parent / "pots.py"))
 
 
 @pytest.mark.parametrize("name", sorted(SQL))
@@ -31,7 +32,7 @@ def test_a_query_is_explained_fits_the_schema_and_is_used(name: str) -> None:
     assert f'"{name}"' in CODE
     store = connection.connect(":memory:", patience=connection.Patience(0), create=True, vfs=None)
     if not statement.startswith(("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")):
-        parameters = len(set(re.findall(r"\?\d+", statement)))
+        parameters = len(set(re.findall(r'\?\d+|(?<!"):[a-z_]+', statement)))
         store.execute(f"EXPLAIN {statement}", (None,) * parameters)
     store.close()
 

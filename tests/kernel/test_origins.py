@@ -99,10 +99,15 @@ def _execution(**more: object) -> ExecutionRow:
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-async def _made(store: SQLiteStore, forked: dict[str, object] | None = None, **more: object) -> ExecutionRow:
+async def _made(
+    store: SQLiteStore,
+    forked: dict[str, object] | None = None,
+    origin: origins.InputOrigin = origins.CLIENT,
+    **more: object,
+) -> ExecutionRow:
     # An execution that nobody runs, as a server or another version of this kernel has left it.
     execution = _execution(id=str(uuid_utils.uuid7()), **more)
-    events = [new_event.created(execution)]
+    events = [new_event.created(execution, origin.said)]
     if forked is not None:
         events.append(new_event.execution("forked", source=execution.forked_from, at_seq=execution.fork_seq, **forked))
     assert await store.create(execution, events)
@@ -125,7 +130,8 @@ async def _pays(store: SQLiteStore, execution: ExecutionRow) -> AnswerKind:
 
 def test_forks_and_copies_of_an_older_version() -> None:
     """A fork whose log does not say who began its source asks the source; where that is gone, doubt falls on the strict
-    side. A fork of what a client began is the user's word, also once its source is gone."""
+    side. Nobody is named who began what has no user. A fork of what a client began is the user's word, also once its
+    source is gone."""
 
     async def scenario(store: SQLiteStore) -> None:
         child = await _made(store, spawned_execution_id="gone", spawned_step_id="step")
@@ -144,6 +150,10 @@ def test_forks_and_copies_of_an_older_version() -> None:
             await _pays(store, await _made(store, {"parent": "p"}, forked_from="gone", fork_seq=1))
             is AnswerKind.BLOCKED
         )
+        no_user = await _made(store, origin=origins.NO_USER, served=True)
+        old = await _made(store, {}, forked_from=no_user.id, fork_seq=1)
+        assert await _pays(store, old) is AnswerKind.BLOCKED
+        assert await _pays(store, await forks.fork(store, old, 1)) is AnswerKind.BLOCKED
         fork = await forks.fork(store, await store.execution(child.id), 1)
         assert await _pays(store, fork) is AnswerKind.BLOCKED
         assert await _pays(store, await forks.fork(store, await store.execution(client.id), 1)) is AnswerKind.PROCEED

@@ -8,7 +8,7 @@ from rebuno.errors import BundleError, ConflictError, NotFoundError, ValidationE
 from rebuno.kernel.served import registry
 from rebuno.kernel.served.kernel import Serving
 from rebuno.model.answer import AnswerKind
-from rebuno.policy import Source
+from rebuno.policy import Source, compile_text
 from rebuno.types import Delta
 from tests.kernel.served import Scenario, World, eventually
 
@@ -146,6 +146,21 @@ def test_an_agent_without_a_bundle(serve: Scenario, permissive: bool, layer: str
     serve(scenario)
 
 
+def test_a_shadow_is_tried_beside_every_policy(serve: Scenario) -> None:
+    """It decides nothing; its text is kept under its digest."""
+    shadow = compile_text('bundle new\ndefault allow\nrule x { deny tool "act" }\n').layers
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        run = await w.begin()
+        other = Serving(w.store, shadows=shadow, permissive=True)
+        assert (await run.on(other).submit()).kind is AnswerKind.PROCEED
+        [said] = [event.payload["shadow"] for event in await w.store.events(run.id) if "shadow" in event.payload]
+        assert said == [{"bundle": "new", "digest": shadow[0].digest, "rule_id": "x", "verdict": "deny"}]
+
+    serve(scenario)
+
+
 def test_a_key_is_good_until_it_is_rotated_or_revoked(serve: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store knows no token; other replicas hear of a change within a second."""
     monkeypatch.setattr(registry, "FRESH", 0.05)
@@ -230,3 +245,18 @@ def test_a_piece_is_refused_where_it_cannot_be_handed_on(serve: Scenario) -> Non
 
 def _piece(step_id: str, seq: int, data: str) -> Delta:
     return Delta(step_id=step_id, seq=seq, data=data)
+
+
+def test_an_old_replica_finds_no_scope_in_a_bound_key(serve: Scenario) -> None:
+    """It does not know what it means to be bound, and must not take such a key for one that reaches everything."""
+
+    async def scenario(w: World) -> None:
+        made, token = await w.serving.create_key("ci", ["executions:read", "executions:write"], ["payer"])
+        rotated, token = await w.serving.rotate_key(made.id)
+        found = await w.replicas[-1].key(token)
+        assert found == rotated
+        assert (found.granted, found.agents) == (("executions:read", "executions:write"), ("payer",))
+        # What it looks for is what stands there.
+        assert not {"executions:read", "executions:write"} & {*found.scopes}
+
+    serve(scenario)

@@ -247,3 +247,40 @@ def test_retention_leaves_the_key_taken(serve: Scenario) -> None:
             await w.create(key="k")
 
     serve(scenario)
+
+
+def test_limits_and_budgets_of_a_session_count_its_executions_together(serve: Scenario) -> None:
+    """One after the other, through whatever replica; another session counts for itself."""
+
+    async def scenario(w: World) -> None:
+        await w.agent(
+            policy="""
+            bundle spends
+            rule pay { allow tool "pay" limit 5 of args.amount per session else deny }
+            rule look { allow tool "look" limit 1 per 1h for each session else deny }
+            rule think { allow llm "m" budget 100 tokens per session }
+            """
+        )
+        body = '{"usage": {"prompt_tokens": 50, "completion_tokens": 10}}'
+        usage = {"status": 200, "headers": {"content-type": "application/json"}, "body": body}
+        first = await w.begin(session="chat")
+        await first.act("pay", {"amount": 3})
+        await first.act("look", 1)
+        thought = await first.submit("m", {"n": 1}, kind="llm_call")
+        await first.done(thought, usage)
+        await first.complete("one")
+        second = (await w.begin(session="chat")).on(w.replicas[-1])
+        assert (await second.submit("pay", {"amount": 3})).kind is AnswerKind.DENIED
+        assert (await second.submit("look", 2)).kind is AnswerKind.DENIED
+        await second.act("pay", {"amount": 2})
+        thought = await second.submit("m", {"n": 2}, kind="llm_call")
+        await second.done(thought, usage)
+        over = await second.submit("m", {"n": 3}, kind="llm_call")
+        assert (over.kind, over.reason) == (AnswerKind.DENIED, "execution_token_budget_exceeded")
+        await second.complete("two")
+        other = await w.begin(session="other")
+        await other.act("pay", {"amount": 5})
+        await other.act("look", 3)
+        assert (await other.submit("m", {"n": 4}, kind="llm_call")).kind is AnswerKind.PROCEED
+
+    serve(scenario)

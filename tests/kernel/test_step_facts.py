@@ -287,6 +287,12 @@ def test_a_definition_on_the_wire_is_what_its_digest_says() -> None:
     assert read(sent | {"digest": whole.digest}).text == whole.text
     assert read(sent).digest == whole.digest
     assert read({"server": "bank", "name": "pay"}).facts == {"server": "bank", "name": "pay"}
-    for wrong in (sent | {"digest": "00"}, {"server": "bank"}, sent | {"annotations": {}}, "bank", sent | {"name": 1}):
+    for wrong in (
+        *(sent | {"digest": "00"}, {"server": "bank"}, sent | {"annotations": {}}, "bank", sent | {"name": 1}),
+        *({"name": "pay", "digest": digest} for digest in ("00", "A" * 64, "\0" * 64, "0" * 65)),
+        {"name": "pay", "description": "x" * 262_144},
+        # Both stand in the event of every step.
+        *({"name": "pay", "server": "x" * 65_537}, {"name": "ä" * 32_769}),
+    ):
         with pytest.raises(rebuno.ValidationError):
             read(wrong)

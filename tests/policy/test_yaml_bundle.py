@@ -164,8 +164,8 @@ REFUSED = [
         "a part of a second",
     ),
     (
-        "rules:\n- {id: a, then: {decision: allow, rate_limit: {max_calls: 1, window: 1m, per_what: session}}}",
-        "`per_what` cannot be `session`",
+        "rules:\n- {id: a, then: {decision: allow, rate_limit: {max_calls: 1, window: 1m, per_what: user}}}",
+        "`per_what` cannot be `user`",
         "a scope that we do not have",
     ),
     (

@@ -88,6 +88,8 @@ def test_keys_of_all_kinds(key: str, decision: str) -> None:
         {"rate_limit": {"max_calls": 5, "window": "1h30m"}},
         {"rate_limit": {"max_calls": 1, "window": "90s", "per_what": "agent", "on_limiter_error": "deny"}},
         {"rate_limit": {"max_calls": 10**14, "window": "24h", "per_what": "global", "max_wait": "5m"}},
+        {"rate_limit": {"max_calls": 2, "window": "1h", "per_what": "session"}},
+        {"budget": {"max_tokens": 200_000, "scope": "session"}},
         {"budget": {"max_tokens": 200_000}},
         {"budget": {"max_tokens": 1, "on_exceed": "require_approval"}, "approval_config": {"approvers": ["a", "b"]}},
         {"approval_config": {"approvers": ['a"b'], "timeout": "5m", "message": "é\n\u200b"}},

@@ -158,5 +158,27 @@ def test_a_bound_key_reaches_its_agents_only() -> None:
     play(scenario)
 
 
+def test_a_bound_key_gets_no_execution_of_another_agent_by_its_idempotency_key() -> None:
+    """Though a subagent may be another agent's, and may have a key of its own."""
+
+    async def scenario(server: Running) -> None:
+        async with agent(server, "payer", PAYER), agent(server, "other") as two:
+            await begun(server, idempotency_key="order-1")
+            others = await begun(server, "other")
+            await two.take()
+            step = await two.submit(others)
+            asked = {"agent_id": "payer", "input": {"request": "Pay the bill"}, "idempotency_key": "order-1"}
+            async with await with_key(server, "other") as key:
+                asked["spawned_by"] = _step(others, step["step_id"])
+                answer = await key.post(EXECUTION, json=asked)
+                assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+                asked["idempotency_key"] = "order-2"
+                child = (await key.post(EXECUTION, json=asked)).json()
+                # Asked for again, it is the same one.
+                assert (await key.post(EXECUTION, json=asked)).json()["id"] == child["id"]
+
+    play(scenario)
+
+
 def _step(execution_id: str, step_id: str) -> dict[str, str]:
     return {"execution_id": execution_id, "step_id": step_id}

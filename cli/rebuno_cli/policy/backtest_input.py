@@ -1,7 +1,7 @@
 """Reads the recorded steps of a store for the commands that judge them again."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -29,7 +29,19 @@ since = click.option(
 
 def each(refs: Sequence[str], since: str, db: str | None, take: "Callable[[list[RecordedStep]], None]") -> int:
     """Hands over the steps of the named executions, one execution after the other, or of those that began within a
-    duration; returns how many executions there were.
+    duration; returns how many executions there were. Raises as `each_execution` does."""
+
+    async def judge(operator: "Operator", ref: str) -> None:
+        take(await operator.judged(ref))
+
+    return each_execution(refs, since, db, judge)
+
+
+def each_execution(
+    refs: Sequence[str], since: str, db: str | None, take: "Callable[[Operator, str], Awaitable[None]]"
+) -> int:
+    """The named executions, one after the other, or those that began within a duration; without both all of them.
+    Returns how many there were.
 
     Raises:
         ValidationError: both are given, the duration is none, or no store is named.
@@ -45,7 +57,7 @@ def each(refs: Sequence[str], since: str, db: str | None, take: "Callable[[list[
         named = refs or await operator.began_since(began)
         with progress("judging executions", len(named)) as done:
             for ref in named:
-                take(await operator.judged(ref))
+                await take(operator, ref)
                 if done:
                     done()
         return len(named)

@@ -10,7 +10,7 @@ from rebuno_cli import options
 from rebuno_cli.policy import backtest_input
 
 if TYPE_CHECKING:
-    from rebuno.policy import Facts, RecordedStep
+    from rebuno.policy import AllowedMore, Facts, Policy, RecordedStep
 
 
 @click.command("diff")
@@ -19,18 +19,27 @@ if TYPE_CHECKING:
 @options.layers
 @backtest_input.executions
 @backtest_input.since
+@click.option("--prove", is_flag=True, help="Ask for every step what only one of them allows; the extra `prove`.")
 @options.db
 @options.as_json
 def diff(
-    old: str, new: str, layer: tuple[str, ...], execution: tuple[str, ...], since: str, db: str | None, as_json: bool
+    old: str,
+    new: str,
+    layer: tuple[str, ...],
+    execution: tuple[str, ...],
+    since: str,
+    prove: bool,
+    db: str | None,
+    as_json: bool,
 ) -> int:
     """Show which rules differ between two bundles, and which steps they decide differently: those that a store has
     recorded, or without --execution and --since those of the cases beside the two.
 
-    Exit code 0, or 1 where a step is decided differently; without a store also where a rule differs.
+    Exit code 0, or 1 where a step is decided differently; without a store also where a rule differs. With --prove
+    also 1 where it is not proved that the two allow the same.
     """
     from rebuno.policy import BacktestTally, backtest_against_policy, compile_policy, diff_bundles, read_source
-    from rebuno_cli.render import backtest
+    from rebuno_cli.render import backtest, claims
     from rebuno_cli.render.show import show
 
     before = [read_source(path) for path in layer]
@@ -47,12 +56,32 @@ def diff(
     else:
         backtest_against_policy(tally, then, now, _cases(old, new))
     result = tally.result()
+    more = _allowed_more(then, now, old, new) if prove else None
     show(
         as_json,
-        lambda: {"bundle": found.to_json(), **result.to_json()},
-        lambda: [*backtest.changes(found), *backtest.backtest(result, executions=count)],
+        lambda: {
+            "bundle": found.to_json(),
+            **result.to_json(),
+            **({} if more is None else {"allowed": more.to_json()}),
+        },
+        lambda: [
+            *backtest.changes(found),
+            *backtest.backtest(result, executions=count),
+            *(() if more is None else claims.more(more)),
+        ],
     )
-    return int(bool(result.differing) or (count is None and bool(found)))
+    return int(bool(result.differing) or (count is None and bool(found)) or bool(more))
+
+
+def _allowed_more(then: "Policy", now: "Policy", old: str, new: str) -> "AllowedMore":
+    from rebuno.packaged import needing
+    from rebuno_cli.policy.prove import cases_beside
+    from rebuno_cli.render.progress import progress
+
+    with needing("prove", "a proof"):
+        from rebuno.policy import compare_allowed
+    with progress("comparing for every step", 2) as done:
+        return compare_allowed(then, now, cases_beside(old, new), done=done)
 
 
 def _cases(*bundles: str) -> "Iterator[tuple[str, Facts]]":

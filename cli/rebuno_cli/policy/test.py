@@ -43,7 +43,8 @@ def run(
     url: str | None,
     as_json: bool,
 ) -> int:
-    """Ask each bundle about the cases in its `.policytest.yaml` file; with --execution or --since, ask one bundle about
+    """Ask each bundle about the cases in its `.policytest.yaml` file, and try its claims on them and on many steps that
+    are made of them; with --execution or --since, ask one bundle about
     the steps that a store has recorded, and show which it would decide differently now. With --agent the kernel is
     asked about the cases and the executions, with the layers that it has.
 
@@ -121,5 +122,5 @@ def _once(
     uses += layers
     if not all(one.checked.sound for one in tested):
         return 2, uses
-    failed = any(one.report and one.report.failed for one in tested)
+    failed = any(one.failed for one in tested)
     return int(failed or (least is not None and any(one.covered < least for one in tested))), uses

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from rebuno.policy import CaseResult, Severity, SuiteResult
+from rebuno.policy import CaseResult, ClaimResult, Severity, SuiteResult
+from rebuno_cli.render.claims import as_case, broken
 from rebuno_cli.render.console import plain
 from rebuno_cli.render.diagnostics import diagnostics
 from rebuno_cli.render.escape import escape
@@ -11,8 +12,8 @@ from rebuno_cli.render.trace import trace
 
 
 def junit(tested: Sequence[SuiteResult]) -> str:
-    """A `testsuite` for each bundle and a `testcase` for each case. A bundle with errors has one test case that is an
-    error, a bundle without cases one that is skipped. What XML cannot hold appears as `\\uXXXX`."""
+    """A `testsuite` for each bundle and a `testcase` for each case and each claim. A bundle with errors has one test
+    case that is an error, a bundle without cases one that is skipped. What XML cannot hold appears as `\\uXXXX`."""
     root = Element("testsuites", {"name": "rebuno policy test"})
     for one in tested:
         root.append(_suite(one))
@@ -29,15 +30,26 @@ def _suite(one: SuiteResult) -> Element:
         broken = SubElement(suite, "testcase", {"name": "check", "classname": path, "file": path})
         error = SubElement(broken, "error", {"message": escape(errors[0].message), "type": str(errors[0].code)})
         error.text = plain(diagnostics(errors, one.checked.texts))
-    elif one.report is None:
+    elif one.report is None and not one.claims:
         idle = SubElement(suite, "testcase", {"name": "cases", "classname": path, "file": path})
         SubElement(idle, "skipped", {"message": "there is no case file beside it"})
     else:
-        for result in one.report.results:
+        for result in one.report.results if one.report else ():
             suite.append(_case(result, path, escape(one.checked.cases_path, None)))
+        for claim in one.claims:
+            suite.append(_claim(claim, path))
     for kind, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(kind, str(sum(1 for _ in suite.iter(tag))))
     return suite
+
+
+def _claim(result: ClaimResult, path: str) -> Element:
+    name, line = escape(result.claim.text), str(result.claim.line)
+    case = Element("testcase", {"name": name, "classname": path, "file": path, "line": line})
+    if result.violation is not None:
+        failure = SubElement(case, "failure", {"message": escape(broken(result.violation)), "type": "claim"})
+        failure.text = escape(as_case(result.claim.text, result.violation), None)
+    return case
 
 
 def _case(result: CaseResult, classname: str, file: str) -> Element:

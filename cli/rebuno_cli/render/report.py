@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rebuno.policy import CaseReport, CaseResult, Severity, SuiteResult
+from rebuno_cli.render.claims import tried
 from rebuno_cli.render.coverage import coverage
 from rebuno_cli.render.diagnostics import counted, diagnostic_json, diagnostics
 from rebuno_cli.render.escape import escape
@@ -25,8 +26,10 @@ def report(
         yield from diagnostics(one.checked.diagnostics, one.checked.texts, columns)
         if one.report is not None:
             yield from _cases(one.report, partial)
-        elif one.checked.sound:
+        elif one.checked.sound and not one.claims:
             yield Padding(Text("untested: there is no case file beside it", "yellow"), (0, 0, 0, 2))
+        for line in tried(one.claims):
+            yield Padding(line, (0, 0, 0, 2))
         if one.checked.sound and least is not None and one.covered < least:
             said = f"too little is covered: {one.covered:.1f} %, and {least:g} % are asked for"
             yield Padding(Text(said, "bold red"), (0, 0, 0, 2))
@@ -35,8 +38,8 @@ def report(
 
 
 def report_json(tested: Sequence[SuiteResult]) -> dict[str, Any]:
-    """`{"bundles": [{"bundle", "cases", "diagnostics", "results", "failed", "unexercised_rules",
-    "coverage"}, …]}`."""
+    """`{"bundles": [{"bundle", "cases", "diagnostics", "results", "failed", "unexercised_rules", "coverage",
+    "claims"}, …]}`."""
     return {
         "bundles": [
             {**one.to_json(), "diagnostics": [diagnostic_json(d) for d in one.checked.diagnostics]} for one in tested
@@ -65,9 +68,15 @@ def _row(result: CaseResult) -> tuple[str | Text, ...]:
     return (
         _result(result),
         escape(result.case.name, 100),
-        Text(verdict.value, VERDICT_STYLE[verdict]),
+        Text(verdict.value, VERDICT_STYLE[verdict]).append(_takes(result), "not bold default"),
         escape(result.decision.rule_id, 60),
     )
+
+
+def _takes(result: CaseResult) -> str:
+    """What the limits measure of the step."""
+    takes = [f"takes {one.amount or 'no amount'} of {escape(name, 60)}" for name, one in result.takes]
+    return f", {', '.join(takes)}" if takes else ""
 
 
 def _result(result: CaseResult) -> Text:
@@ -78,13 +87,14 @@ def _result(result: CaseResult) -> Text:
 
 
 def _sums(tested: Sequence[SuiteResult]) -> Text:
-    failed = sum(one.report.failed for one in tested if one.report)
+    failed = sum(one.failed for one in tested)
+    claims = sum(len(one.claims) for one in tested)
     total = sum(len(one.report.results) for one in tested if one.report)
-    parts = [f"{counted(total, 'case')}, {failed} failed"]
+    parts = [counted(total, "case"), *([counted(claims, "claim")] if claims else []), f"{failed} failed"]
     errors = sum(d.severity is Severity.ERROR for one in tested for d in one.checked.diagnostics)
     if errors:
         parts.append(counted(errors, "error"))
-    untested = sum(one.checked.sound and one.report is None for one in tested)
+    untested = sum(one.checked.sound and one.report is None and not one.claims for one in tested)
     if untested:
         parts.append(f"{counted(untested, 'bundle')} untested")
     return Text(", ".join(parts), "bold red" if failed or errors else "bold green")

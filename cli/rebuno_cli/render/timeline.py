@@ -38,7 +38,13 @@ _SIGN: Final = {
     StepOutcome.CUT_OFF: "?",
 }
 _STYLE: Final = {"+": "green", "x": "red", "?": "yellow", "…": "yellow"}
-_SCOPE: Final = {"execution": "this execution", "agent": "this agent", "global": "all agents together"}
+_SCOPE: Final = {
+    "execution": "this execution",
+    "session": "this session",
+    "agent": "this agent",
+    "global": "all agents together",
+    "key": "this value",
+}
 _DEEPEST: Final = 6
 # In characters.
 _LONGEST_TURN: Final = 300
@@ -186,7 +192,13 @@ def _kept_out(kept: RateLimitedStep) -> RenderableType:
 
 
 def _counted(limit: CountedLimit) -> str:
-    return f"counted in the limit of {escape(limit.rule_id)} for {_SCOPE.get(limit.scope, escape(limit.scope))}"
+    whom = _SCOPE.get(limit.scope, escape(limit.scope))
+    name = f"`{escape(limit.name)}`" if limit.name else f"of {escape(limit.rule_id)}"
+    if limit.at_grant:
+        return f"takes {escape(limit.amount)} of the limit {name} for {whom} when it is granted"
+    if limit.of:
+        return f"took {escape(limit.amount)} of the limit {name} for {whom}"
+    return f"counted in the limit {name} for {whom}"
 
 
 def _used(step: StepView) -> Iterator[str]:

@@ -7,6 +7,7 @@ from difflib import unified_diff
 from rich.console import RenderableType
 from rich.text import Text
 
+from rebuno.model import identity
 from rebuno.types import ToolDefinition
 from rebuno_cli.render.escape import escape
 from rebuno_cli.render.layout import Rows
@@ -50,4 +51,7 @@ def _changed(before: ToolDefinition, after: ToolDefinition) -> list[str]:
 
 def _said(row: ToolDefinition) -> list[str]:
     said = {name: getattr(row, name) for name in ("description", "input_schema", "output_schema")}
-    return json.dumps(said, indent=1, sort_keys=True).splitlines()
+    try:
+        return json.dumps(said, indent=1, sort_keys=True).splitlines()
+    except ValueError:  # Python's own writer gives up on integers of thousands of digits
+        return [f"{name}: {escape(identity.canonical(value), None)}" for name, value in said.items()]

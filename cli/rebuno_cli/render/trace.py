@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.model.decision import Verdict
-from rebuno.model.obligation import LimitScope, Obligation
-from rebuno.policy import CaseSubmission, RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
+from rebuno.model.obligation import Limit, LimitScope, Obligation
+from rebuno.policy import CaseSubmission, Measured, RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
 from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging
 
@@ -19,6 +19,7 @@ _DEEPEST: Final = 5
 _WORD: Final = len("maybe  ")
 _PER: Final = {
     LimitScope.EXECUTION: "for each execution",
+    LimitScope.SESSION: "for each session",
     LimitScope.AGENT: "for each agent",
     LimitScope.GLOBAL: "for all agents together",
 }
@@ -29,8 +30,9 @@ def trace(told: Trace, *, every: bool = False) -> Iterator[RenderableType]:
     """The whole explanation. Rules about other steps and those after the deciding one are summed up in a line each,
     unless `every` asks for all."""
     yield from decision(told)
-    for obligation in told.decision.obligations:
-        if asked := _asked(obligation):
+    taken = told.measured or (None,) * len(told.decision.obligations)
+    for obligation, amount in zip(told.decision.obligations, taken, strict=True):
+        if asked := _asked(obligation, amount):
             by = f" (rule {obligation.rule_id} of bundle {obligation.bundle})" if told.layers else ""
             yield Text(f"asks for {escape(asked + by, 400)}", "magenta")
     for layer in told.layers:
@@ -87,13 +89,26 @@ def decision(told: Trace) -> Iterator[RenderableType]:
         yield Text(f"{where}: {escape(told.source.strip())}", "cyan")
 
 
-def _asked(obligation: Obligation) -> str:
+def limit_text(limit: Limit, amount: Measured | None) -> str:
+    """A limit as it counts, and what it measures of the submission."""
+    over = f"in {limit.window:,} s" if limit.window is not None else f"in the whole {limit.scope.value}"
+    each = f"for each {limit.key.text}" if limit.key is not None else _PER[limit.scope]
+    measure = ", ".join(path.text for path in limit.measure)
+    of = f" of {measure}" if measure else ""
+    name = f" named {limit.name}" if limit.name else ""
+    said = f"a limit{name} of {limit.number:,}{of} {over} {each}, else {limit.otherwise.value}"
+    if amount is None or not measure:
+        return said
+    return f"{said}, of which it takes {amount.amount}" if amount.amount else f"{said}, which it is over: no amount"
+
+
+def _asked(obligation: Obligation, amount: Measured | None) -> str:
     said = []
     if limit := obligation.limit:
-        over = "in the whole execution" if limit.window is None else f"in {limit.window:,} s"
-        said.append(f"a limit of {limit.number:,} {over} {_PER[limit.scope]}, else {limit.otherwise.value}")
+        said.append(limit_text(limit, amount))
     if budget := obligation.budget:
-        said.append(f"a budget of {budget.tokens:,} tokens, else {budget.otherwise.value}")
+        each = " in the session" if budget.scope is LimitScope.SESSION else ""
+        said.append(f"a budget of {budget.tokens:,} tokens{each}, else {budget.otherwise.value}")
     asking = obligation.asking
     if asking and (asking.approvers or asking.quorum > 1 or asking.expires is not None):
         names = ", ".join(asking.approvers)

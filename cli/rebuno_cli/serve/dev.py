@@ -10,6 +10,7 @@ from rebuno_cli.serve import options
 @options.host
 @options.port
 @options.layers
+@options.shadows
 @options.manifest
 @options.webhooks
 @options.max_attempts
@@ -19,6 +20,7 @@ def dev(
     host: str,
     port: int,
     layer: tuple[str, ...],
+    shadow: tuple[str, ...],
     config: str,
     allow_webhook: tuple[str, ...],
     max_attempts: int,
@@ -41,6 +43,7 @@ def dev(
         open_to_all=True,
         permissive=True,
         layers=layer,
+        shadows=shadow,
         webhooks=allow_webhook,
         manifest=config,
         settings=Settings(max_attempts=max_attempts),

@@ -38,6 +38,12 @@ layers = click.option(
     metavar="FILE",
     help="A bundle for all agents, before their own; may be given again.",
 )
+shadows = click.option(
+    "--shadow",
+    multiple=True,
+    metavar="FILE",
+    help="A bundle to try: what it says of each step is recorded, and decides nothing; may be given again.",
+)
 manifest = click.option("--config", default="", metavar="FILE", help="A manifest of agents and their policies.")
 webhooks = click.option(
     "--allow-webhook",

@@ -12,6 +12,7 @@ from rebuno_cli.serve import options
 @options.host
 @options.port
 @options.layers
+@options.shadows
 @options.manifest
 @click.option("--permissive", is_flag=True, help="Allow agents without a bundle what the layers allow.")
 @options.webhooks
@@ -65,6 +66,7 @@ def server(
     host: str,
     port: int,
     layer: tuple[str, ...],
+    shadow: tuple[str, ...],
     config: str,
     permissive: bool,
     allow_webhook: tuple[str, ...],
@@ -92,6 +94,7 @@ def server(
         bearer_token=bearer_token,
         permissive=permissive,
         layers=layer,
+        shadows=shadow,
         webhooks=allow_webhook,
         manifest=config,
         settings=Settings(max_attempts=max_attempts, deliveries=deliveries, retention=_seconds(retention)),

@@ -13,6 +13,7 @@ from rebuno.journal.postgres.group import ChangeGroup, approval_objects, dispatc
 from rebuno.journal.postgres.pipeline import PreparedConnection, pipelined
 from rebuno.journal.postgres.sql import SQL, Given, Prepared
 from rebuno.journal.postgres.texts import asked, hexed, packed
+from rebuno.journal.pots import declared
 from rebuno.journal.records import Copied, ExecutionRow, Lease
 from rebuno.journal.rows import copied_approval_values, copied_step_values, holder_values
 from rebuno.model.clock import Clock, rfc3339
@@ -158,6 +159,17 @@ class PostgresChanges:
             "places": [asdict(place) for place in copied.places],
             "turns": [asdict(turn) for turn in copied.turns],
             "root": asdict(copied.root) if copied.root is not None else None,
+            "pots": [declared(one.take) for one in copied.takes],
+            "takes": [
+                {
+                    "key": one.take.pot.key,
+                    "step_id": one.step_id,
+                    "execution_id": one.take.execution_id,
+                    "at": one.at,
+                    "amount": one.take.amount,
+                }
+                for one in copied.takes
+            ],
         }
         added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
         if added is not None and added[0]:

@@ -5,7 +5,7 @@
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json,
-        places json, turns json, root json
+        places json, turns json, root json, pots json, takes json
     )
 ), added AS (
     INSERT INTO rebuno.executions
@@ -56,5 +56,16 @@ WITH given AS (
 ), rooted AS (
     INSERT INTO rebuno.roots
     SELECT x.* FROM added, given AS g, json_populate_record(NULL::rebuno.roots, g.root) AS x WHERE g.root IS NOT NULL
+), potted AS (
+    INSERT INTO rebuno.pots AS p (key, bundle, name, measure, scope, owner, number, per, seconds, taken)
+    SELECT DISTINCT ON (x.key) x.key, x.bundle, x.name, x.measure, x.scope, x.owner, x.number, x.seconds, x.seconds, ''
+    FROM added, given AS g, json_populate_recordset(NULL::rebuno.pots, g.pots) AS x
+    ORDER BY x.key
+    ON CONFLICT (key) DO UPDATE SET taken = ''
+), took AS (
+    INSERT INTO rebuno.amounts (key, step_id, execution_id, at, amount)
+    SELECT x.key, x.step_id, x.execution_id, x.at, x.amount
+    FROM added, given AS g, json_populate_recordset(NULL::rebuno.amounts, g.takes) AS x
+    ON CONFLICT DO NOTHING
 )
 SELECT count(*) FROM added

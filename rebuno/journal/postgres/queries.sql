@@ -344,31 +344,6 @@ FROM rebuno.approvals
 WHERE status = 'pending' AND timeout_at > 0 AND timeout_at < %(before)s
 ORDER BY timeout_at, n LIMIT %(limit)s
 
--- name: lock-windows
--- Makes the limits' rows and locks them, always in the same order: who counts next sees what this one spends.
-INSERT INTO rebuno.windows AS w (key)
-SELECT key FROM unnest(%(keys)s::text[]) AS key ORDER BY key
-ON CONFLICT (key) DO UPDATE SET key = w.key
-
--- name: forget-places
--- Lets go of the places that left a window.
-DELETE FROM rebuno.spends WHERE key = %(key)s AND at <= %(before)s
-
--- name: place
--- Whether a step has its place, how many are taken, and when the one was taken that must leave before there is room.
-SELECT EXISTS (SELECT 1 FROM rebuno.spends WHERE key = %(key)s AND step_id = %(step_id)s), w.taken,
-       CASE
-           WHEN w.taken < %(number)s OR %(number)s < 1 THEN NULL
-           WHEN w.taken - %(number)s < %(number)s THEN
-               (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at OFFSET w.taken - %(number)s LIMIT 1)
-           ELSE (SELECT at FROM rebuno.spends WHERE key = %(key)s ORDER BY at DESC OFFSET %(number)s - 1 LIMIT 1)
-       END
-FROM rebuno.windows AS w WHERE w.key = %(key)s
-
--- name: take-place
--- Takes a place for a step.
-INSERT INTO rebuno.spends (key, step_id, at) VALUES (%(key)s, %(step_id)s, %(at)s)
-
 -- name: bury
 -- Leaves of an execution that has ended only its row. One row comes back, or none where there is nothing to bury.
 WITH gone AS (
@@ -388,6 +363,21 @@ WITH gone AS (
     DELETE FROM rebuno.spends AS p USING gone WHERE p.key >= gone.id AND p.key < gone.id || chr(1114111)
 ), windows AS (
     DELETE FROM rebuno.windows AS w USING gone WHERE w.key >= gone.id AND w.key < gone.id || chr(1114111)
+), own_amounts AS (
+    DELETE FROM rebuno.amounts AS a USING gone WHERE a.key >= gone.id AND a.key < gone.id || chr(1114111)
+), own_pots AS (
+    DELETE FROM rebuno.pots AS p USING gone WHERE p.key >= gone.id AND p.key < gone.id || chr(1114111)
+), returned AS (
+    -- What its steps have taken from shared pots and never used.
+    UPDATE rebuno.amounts AS a SET returned_at = %(ended_at)s FROM gone
+    WHERE a.execution_id = gone.id AND NOT a.sure AND a.returned_at = 0
+      AND NOT (a.key >= gone.id AND a.key < gone.id || chr(1114111))
+      AND NOT EXISTS (
+          SELECT 1 FROM rebuno.steps AS s WHERE s.step_id = a.step_id AND (s.status <> 'denied' OR s.started_seq > 0)
+      )
+    RETURNING a.key
+), disturbed AS (
+    UPDATE rebuno.pots AS p SET taken = '' FROM returned AS r WHERE p.key = r.key
 )
 SELECT id FROM gone
 
@@ -420,24 +410,6 @@ RETURNING role
 -- name: resign
 -- Gives up all roles of a store.
 DELETE FROM rebuno.leaders WHERE owner = %(owner)s
-
--- name: number-write
--- Takes the number of a write, as a role that nobody has twice: one row, or none where it was written before.
-INSERT INTO rebuno.leaders (role, owner, until) VALUES (%(role)s, '', %(until)s)
-ON CONFLICT (role) DO NOTHING
-RETURNING role
-
--- name: answer-write
--- Keeps what a write came to.
-UPDATE rebuno.leaders SET owner = %(answer)s WHERE role = %(role)s
-
--- name: numbered-write
--- What a write came to whose answer was lost.
-SELECT owner FROM rebuno.leaders WHERE role = %(role)s
-
--- name: forget-writes
--- Forgets the numbers of writes that nobody sends again.
-DELETE FROM rebuno.leaders WHERE starts_with(role, %(begins)s) AND until < %(now)s
 
 -- name: add-sources
 -- Keeps the files of a policy; a second time is no change.

@@ -14,6 +14,8 @@ from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, row_told
 from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import Workers
+from rebuno.journal.pot_records import PotState
+from rebuno.journal.pots import states
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
@@ -30,6 +32,10 @@ class PostgresReading:
     _workers: Workers
 
     def _check(self) -> None:
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """The server's time, in seconds since 1970."""
         raise NotImplementedError
 
     async def execution(self, execution_id: str) -> ExecutionRow:
@@ -136,6 +142,16 @@ class PostgresReading:
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources kept under a digest, or None."""
         return await self._rows(rows.source, "sources", digest=digest) or None
+
+    async def pots(self, *, after: str = "", limit: int = 1000) -> list[PotState]:
+        """A page of the pots, those whose keys come after this one."""
+        return states(await self._rows(tuple, "pots", after=after, limit=limit), self.now())
+
+    async def session_tokens(self, agent_id: str, session: str, but: str) -> int:
+        """The tokens that a session's executions used, without those of the execution `but`."""
+        values: dict[str, Value] = {"agent_id": agent_id, "session": session, "but": but}
+        ((tokens,),) = await self._rows(tuple, "session-tokens", **values)
+        return int(tokens)
 
     async def definition(self, digest: str) -> str | None:
         """What a server says of a tool, under its digest, or None."""

@@ -1,4 +1,4 @@
-"""The statements of `queries.sql` and the files beside it by their names."""
+"""The statements of the `.sql` files of this package by their names."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Final
 
 from rebuno.journal.migrate import queries
 
-_FILES: Final = ("queries.sql", "create.sql", "served.sql", "facts.sql")
+_FILES: Final = ("queries.sql", "create.sql", "served.sql", "facts.sql", "pots.sql")
 SQL: Final = {name: text for file in _FILES for name, text in queries(__package__, file).items()}
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 

@@ -24,6 +24,7 @@ from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
 from rebuno.journal.postgres.work import Ask
 from rebuno.journal.postgres.workers import RENEW_SECONDS, Workers
+from rebuno.journal.pot_records import Take
 from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.model.clock import Clock
 
@@ -167,8 +168,9 @@ class PostgresStore(PostgresServed):
         """Keeps what a server says of a tool under its digest; a second time is no change."""
         await self._ask(partial(upkeep.save_definition, digest=digest, text=text), "")
 
-    async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
-        """Takes one place for this step in every window, or in none: then says which is full."""
+    async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
+        """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
+        no room."""
         work = partial(upkeep.spend, step_id=step_id, spends=tuple(spends), clock=self._changes.now)
         return await self._ask(work, "")
 

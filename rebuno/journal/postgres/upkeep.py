@@ -11,7 +11,10 @@ import uuid_utils
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held
+from rebuno.journal.pot_records import Take
+from rebuno.journal.pots import Pots
 from rebuno.journal.records import Full, Spend, Tombstone
+from rebuno.journal.rows import Row
 
 # How the roles begin that stand for writes, and for how long one whose answer was lost is known, in seconds: much
 # longer than anybody sends it again.
@@ -20,16 +23,21 @@ _KNOWN_SECONDS: Final = 3600.0
 
 
 def spend(
-    connection: PreparedConnection, step_id: str, spends: Sequence[Spend], clock: Callable[[], float]
+    connection: PreparedConnection, step_id: str, spends: Sequence[Spend | Take], clock: Callable[[], float]
 ) -> Full | None:
-    """Takes one place for a step in every window, or says which is the first that is full and takes none."""
+    """Takes one place for a step in every window and its amount from every pot, or says what is the first that has no
+    room, and takes nothing."""
+    windows = [one for one in spends if isinstance(one, Spend)]
+    takes = [one for one in spends if isinstance(one, Take)]
     with connection.transaction():
-        # INVARIANT: who counts places holds the limit's lock, so two that count at once never take the same one.
-        connection.execute(SQL["lock-windows"], {"keys": sorted({held(spend.key) for spend in spends})})
+        # INVARIANT: who counts places holds the limit's lock, so two that count at once never take the same one. Those
+        # of windows come before those of pots.
+        if windows:
+            connection.execute(SQL["lock-windows"], {"keys": sorted({held(spend.key) for spend in windows})})
         # Only now: places are taken in the order of their times.
         now = clock()
         wanted = []
-        for each in spends:
+        for each in windows:
             key = {"key": each.key}
             if each.window is not None:
                 connection.execute(SQL["forget-places"], asked({**key, "before": now - each.window}))
@@ -44,9 +52,19 @@ def spend(
                 never = each.window is None or each.number < 1
                 return Full(each, None if never else leaves + each.window)
             wanted.append(each)
+        if takes and (full := _pots(connection, clock).take(step_id, takes)) is not None:
+            return full
         for each in wanted:
             connection.execute(SQL["take-place"], asked({"key": each.key, "step_id": step_id, "at": now}))
     return None
+
+
+def _pots(connection: PreparedConnection, clock: Callable[[], float]) -> Pots:
+    def ask(query: str, values: dict[str, Any]) -> list[Row]:
+        done = connection.execute(SQL[query], asked(values))
+        return done.fetchall() if done.description else []
+
+    return Pots(ask, clock)
 
 
 class Burial:

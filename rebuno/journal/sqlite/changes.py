@@ -8,6 +8,7 @@ import apsw
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, Head, Written, chained
+from rebuno.journal.pots import declared
 from rebuno.journal.records import Batch, Copied, ExecutionRow, ExecutionWrite, Lease
 from rebuno.journal.rows import (
     Row,
@@ -84,6 +85,11 @@ class SQLiteChanges:
             self._execute(SQL["add-turn"], astuple(turn))
         if copied.root is not None:
             self._execute(SQL["add-root"], astuple(copied.root))
+        for one in copied.takes:
+            self._connection.execute(SQL["put-pot"], declared(one.take))
+            taken = {"key": one.take.pot.key, "step_id": one.step_id, "execution_id": one.take.execution_id}
+            self._connection.execute(SQL["copy-amount"], {**taken, "at": one.at, "amount": one.take.amount})
+            self._connection.execute(SQL["disturb-pot"], {"key": one.take.pot.key})
         if copied.dispatch is not None:
             self._execute(SQL["put-dispatch"], dispatch_values(copied.dispatch))
         self._moved[execution.id] = head

@@ -9,6 +9,8 @@ import apsw
 
 from rebuno.errors import NotFoundError, StoreCorrupt
 from rebuno.journal import rows, success_page
+from rebuno.journal.pot_records import PotState
+from rebuno.journal.pots import states
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
 from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import ReadJob
@@ -31,6 +33,10 @@ class SQLiteReading:
     _writer: Writer
 
     def _check(self) -> None:
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """The time by the clock that this store stamps its rows with, in seconds since 1970."""
         raise NotImplementedError
 
     async def execution(self, execution_id: str) -> ExecutionRow:
@@ -134,6 +140,15 @@ class SQLiteReading:
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources kept under a digest, or None."""
         return await self._rows(rows.source, "sources", digest) or None
+
+    async def pots(self, *, after: str = "", limit: int = 1000) -> list[PotState]:
+        """A page of the pots, those whose keys come after this one."""
+        return states(await self._rows(tuple, "pots", after, limit), self.now())
+
+    async def session_tokens(self, agent_id: str, session: str, but: str) -> int:
+        """The tokens that a session's executions used, without those of the execution `but`."""
+        ((tokens,),) = await self._rows(tuple, "session-tokens", agent_id, session, but)
+        return int(tokens)
 
     async def definition(self, digest: str) -> str | None:
         """What a server says of a tool, under its digest, or None."""

@@ -1,4 +1,4 @@
-"""The statements of `queries.sql`, `served.sql` and `facts.sql` by their names."""
+"""The statements of the `.sql` files of this package by their names."""
 
 from typing import Final
 
@@ -10,5 +10,6 @@ def _terse(query: str) -> str:
     return " ".join(" ".join(line for line in query.split("\n") if not line.startswith("--")).split())
 
 
-_WRITTEN: Final = queries(__package__) | queries(__package__, "served.sql") | queries(__package__, "facts.sql")
+_FILES: Final = ("queries.sql", "served.sql", "facts.sql", "pots.sql")
+_WRITTEN: Final = {name: text for file in _FILES for name, text in queries(__package__, file).items()}
 SQL: Final = {name: _terse(query) for name, query in _WRITTEN.items()}

@@ -15,6 +15,7 @@ from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.chain import written
 from rebuno.journal.lease import Leases
 from rebuno.journal.liveness import Owner
+from rebuno.journal.pot_records import Take
 from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
 from rebuno.journal.sqlite.changes import SQLiteChanges
 from rebuno.journal.sqlite.connection import MEMORY, Patience, connect, owners_folder
@@ -136,8 +137,9 @@ class SQLiteStore(SQLiteServed):
         """Keeps what a server says of a tool under its digest; a second time is no change."""
         await self._change(partial(self._changes.save_definition, digest, text))
 
-    async def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
-        """Takes one place for this step in every window, or in none: then says which is full."""
+    async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
+        """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
+        no room."""
         return await self._change(partial(self._upkeep.spend, step_id, tuple(spends)))
 
     async def bury(self, tombstone: Tombstone) -> bool:

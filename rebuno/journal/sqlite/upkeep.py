@@ -1,10 +1,13 @@
 """What is written besides the journal's batches: places in limits, tombstones, and who leads. Inside a transaction."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 
 from rebuno.journal.lease import Leases
+from rebuno.journal.pot_records import Take
+from rebuno.journal.pots import Pots
 from rebuno.journal.records import Full, Holder, Spend, Tombstone
 from rebuno.journal.rows import Row
 from rebuno.journal.sqlite.sql import SQL
@@ -19,24 +22,38 @@ class Upkeep:
         self._clock = clock
         self._leases = leases
 
-    def spend(self, step_id: str, spends: Sequence[Spend]) -> Full | None:
-        """Takes one place for a step in every window, or says which is full, the first of several, and takes none."""
+    def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
+        """Takes one place for a step in every window and its amount from every pot, or says what has no room, the first
+        of several, and takes nothing."""
         now = round(self._clock.now(), 6)
-        wanted = [spend for spend in spends if not self._has(step_id, spend, now)]
+        windows = [spend for spend in spends if isinstance(spend, Spend)]
+        takes = [spend for spend in spends if isinstance(spend, Take)]
+        wanted = [spend for spend in windows if not self._has(step_id, spend, now)]
         for spend in wanted:
             if (full := self._full(spend)) is not None:
                 return full
+        if takes and (full := self._pots(now).take(step_id, takes)) is not None:
+            return full
         for spend in wanted:
             self._connection.execute(SQL["take-place"], (spend.key, step_id, now))
         return None
+
+    def _pots(self, now: float) -> Pots:
+        def ask(query: str, values: dict[str, Any]) -> list[Row]:
+            return self._connection.execute(SQL[query], values).fetchall()
+
+        return Pots(ask, lambda: now)
 
     def bury(self, tombstone: Tombstone) -> bool:
         """Puts a tombstone in the place of an ended execution; False where there is none."""
         if self._first("ended", tombstone.id) is None:
             return False
+        values = {"id": tombstone.id, "at": round(self._clock.now(), 6)}
+        for part in ("return-amounts", "disturb-pots", "drop-amounts", "drop-pots"):
+            self._connection.execute(SQL[part], values)
         for part in ("drop-places", "drop-approvals", "drop-steps", "drop-events", "drop-contents", "drop-execution"):
             self._connection.execute(SQL[part], (tombstone.id,))
-        values = (
+        left = (
             tombstone.id,
             tombstone.agent_id,
             tombstone.key,
@@ -45,7 +62,7 @@ class Upkeep:
             tombstone.head_hash,
             tombstone.ended_at,
         )
-        self._connection.execute(SQL["add-tombstone"], values)
+        self._connection.execute(SQL["add-tombstone"], left)
         return True
 
     def lead(self, role: str, seconds: float) -> bool:

@@ -1,7 +1,8 @@
 """How the kernel asks a person about a step, and how it takes a question back."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import uuid_utils
 
@@ -25,11 +26,12 @@ def ask(
     fresh: bool = False,
     message: str = "",
     over: Collection[Obligation] = (),
+    shadow: Sequence[dict[str, Any]] = (),
 ) -> Routed:
     """Asks a person about a step, for the first time (`fresh`) or anew.
 
     `message` is shown where no rule has one; `over` are the obligations whose limit or budget is used up, and which ask
-    because of that.
+    because of that; `shadow` is what the bundles beside the policy say of a fresh one.
     """
     wanted = terms(decision, over)
     question = ApprovalRow(
@@ -48,7 +50,7 @@ def ask(
     )
     row = replace(row, status=StepStatus.AWAITING, approval_id=question.id)
     asked = (new_event.awaiting(row, decision, question.id), new_event.requested(question, wanted.panels))
-    events = (new_event.proposed(row), *asked) if fresh else asked
+    events = (new_event.proposed(row, shadow), *asked) if fresh else asked
     effects = Effects(
         events,
         (StepWrite(row, decided=0 if fresh else None),),

@@ -69,6 +69,8 @@ class Attempt:
         self.input = input
         # Who began it and what was said to it, as far as the policy asks; `hear` looks it up.
         self.background = UNKNOWN if execution.spawned_execution_id or execution.forked_from else NOTHING
+        # The session that limits count in; None: that of a fork's source was not looked up.
+        self.session = execution.session or (None if execution.forked_from else "")
         self._looks_back = HistoryDependencies(policy)
         # Whether the policy may ask for what the user wrote after the execution began.
         self.listens = self._looks_back.turns
@@ -84,8 +86,7 @@ class Attempt:
         # Whether a person is asked about whatever is new while recorded steps have not come again.
         self.block_diverged = False
         self.ended = False
-        # The bodies that this attempt has started and not yet settled.
-        self.bodies: set[str] = set()
+        self.bodies: set[str] = set()  # that this attempt has started and not yet settled
         # How many recorded steps this attempt has answered from the journal.
         self.replayed = 0
         # Since when steps are parked, in seconds since 1970; None: the log was not asked yet.
@@ -93,8 +94,7 @@ class Attempt:
         # Numbers that submissions gave back, the lowest first.
         self._freed: dict[tuple[str, str, str, str], list[int]] = {}
         self._counts: dict[tuple[str, str, str, str], int] = {}
-        # Whether steps were counted by their ids alone.
-        self._in_order = False
+        self._in_order = False  # whether steps were counted by their ids alone
         # The numbers of the evidence that this attempt adds.
         self._numbers = count(NEWEST + 1)
         self._basis = Basis()

@@ -31,11 +31,14 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
     turn = step.turn
     if turn is not None or decision.obligations:
         turn = step.turn = turn or limits.LimitState()
-        turn.places = limits.places(decision, attempt.execution)
-        weighed = outcome_of(decision, [*budgets.over(decision, attempt.tokens), *turn.over()])
+        if (need := limits.session_needed(attempt, turn, decision)) is not None:
+            return need
+        turn.places = limits.places(decision, attempt, step, turn)
+        weighed = outcome_of(decision, [*budgets.over(decision, attempt.tokens, turn.tokens or 0), *turn.over()])
         decision, limited, turn.asks = weighed.decision, weighed.rate_limited, weighed.asks
         park = turn.park(attempt, step.step_id, limited)
     asks = decision.verdict is Verdict.APPROVAL and limited is None and covering(attempt, step, decision) is None
+    granted = decision.verdict is Verdict.APPROVAL and not asks
     if (asks or park is not None) and _inside_once(attempt, step.parent_id):
         what = "a person" if asks else "its turn"
         reason = f"a step inside the body of an at_most_once step cannot wait for {what}"
@@ -44,9 +47,10 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
         return Routed(Answer(AnswerKind.EXECUTION_BLOCKED))
     if limited is not None:
         return _rate_limited(attempt, step, limited, park)
-    if turn is not None and decision.verdict is not Verdict.DENY and turn.lacks():
-        return limits.PlacesNeeded(turn, step.step_id)
-    return decision
+    if turn is None or decision.verdict is Verdict.DENY:
+        return decision
+    wanted = turn.lacks(asks=asks, granted=granted)
+    return limits.PlacesNeeded(turn, step.step_id, wanted) if wanted else decision
 
 
 def _rate_limited(attempt: Attempt, step: Identified, over: ExceededLimit, park: limits.Park | None) -> Routed:

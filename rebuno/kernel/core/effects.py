@@ -1,8 +1,8 @@
 """What a submission is once it is identified, what it comes to, and what that writes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rebuno.journal.records import ApprovalWrite, NewEvent, StepWrite
 from rebuno.model.answer import Answer
@@ -24,7 +24,7 @@ class Identified:
     The fields with defaults hold what was found out for this one submission, beside the log, by what `route` needed:
     the test that was maybe when a rule fired on doubt (`doubt`), what the limits said (`turn`), what the policy said in
     another thread (`foreseen`), whether other branches of the handler had their turn, whether a subagent of the step
-    still runs (None: that was not looked up).
+    still runs (None: that was not looked up), and what the bundles beside the policy say of the step (`shadow`).
     """
 
     scope: str
@@ -42,6 +42,7 @@ class Identified:
     foreseen: "Foreseen | None" = None
     others_came: bool = False
     child_runs: bool | None = None
+    shadow: Sequence[dict[str, Any]] = ()
 
 
 @dataclass(slots=True)

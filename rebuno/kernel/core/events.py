@@ -1,7 +1,7 @@
 """The events that the kernel writes, each payload in one place."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from rebuno.journal.chain import quoted
 from rebuno.journal.records import ApprovalRow, ExecutionRow, NewEvent, StepRow
@@ -36,26 +36,28 @@ def _first(step: StepRow | Identified) -> dict[str, object]:
     return {"args_hash": step.args_hash, "occurrence": step.occurrence, **nested}
 
 
-def _first_row(step: StepRow) -> dict[str, object]:
-    # And what it was judged on beside its arguments: its tool's definition, and the test that was maybe.
+def _first_row(step: StepRow, shadow: Sequence[dict[str, Any]]) -> dict[str, object]:
+    # And what it was judged on beside its arguments: its tool's definition, and the test that was maybe; and what the
+    # bundles beside the policy say.
     defined = {"definition": identity.parse(step.definition)} if step.definition else {}
     doubted = {"doubt": step.doubt} if step.doubt else {}
-    return {**_first(step), **defined, **doubted}
+    beside = {"shadow": list(shadow)} if shadow else {}
+    return {**_first(step), **defined, **doubted, **beside}
 
 
-def proposed(step: StepRow) -> NewEvent:
+def proposed(step: StepRow, shadow: Sequence[dict[str, Any]] = ()) -> NewEvent:
     once = {"idempotency": step.idempotency.value} if step.idempotency is Idempotency.ONCE else {}
-    return _step("step.proposed", step, **once, **_first_row(step))
+    return _step("step.proposed", step, **once, **_first_row(step, shadow))
 
 
-def executing(step: StepRow, decision: Decision, *, first: bool) -> NewEvent:
+def executing(step: StepRow, decision: Decision, *, first: bool, shadow: Sequence[dict[str, Any]] = ()) -> NewEvent:
     if first:
-        return NewEvent("step.executing", _started(step, decision))
+        return NewEvent("step.executing", _started(step, decision, shadow))
     said = {"attempt": step.attempt, "idempotency": step.idempotency.value}
     return _step("step.executing", step, **_decision(decision), **said)
 
 
-def _started(step: StepRow, decision: Decision) -> str:
+def _started(step: StepRow, decision: Decision, shadow: Sequence[dict[str, Any]]) -> str:
     # INVARIANT: this and `_ended` are what `canonical` would write, in a third of the time. The keys stand in their
     # order, and hashes and ids are digits.
     # A grant that was given for more than one step covers this one.
@@ -63,11 +65,12 @@ def _started(step: StepRow, decision: Decision) -> str:
     defined = f'"definition":{step.definition},' if step.definition else ""
     doubted = f'"doubt":{identity.canonical(step.doubt)},' if step.doubt else ""
     outer = f'"parent_step_id":{quoted(step.parent_id)},' if step.parent_id else ""
+    beside = f'"shadow":{identity.canonical(list(shadow))},' if shadow else ""
     return (
         f'{{{grant}"args_hash":"{step.args_hash}","attempt":{step.attempt},"bundle":{quoted(decision.bundle)},'
         f'{defined}"digest":{quoted(decision.digest)},{doubted}"idempotency":"{step.idempotency}","occurrence":{step.occurrence},{outer}'
-        f'"reason":{quoted(decision.reason)},"rule_id":{quoted(decision.rule_id)},"step_id":"{step.step_id}",'
-        f'"step_type":"{step.kind}","target":{_target(step)}}}'
+        f'"reason":{quoted(decision.reason)},"rule_id":{quoted(decision.rule_id)},{beside}'
+        f'"step_id":"{step.step_id}","step_type":"{step.kind}","target":{_target(step)}}}'
     )
 
 
@@ -87,8 +90,8 @@ def _target(step: StepRow) -> str:
     return quoted(target) if len(target) <= _SHORT else identity.canonical(target)
 
 
-def denied(step: StepRow, decision: Decision, *, first: bool) -> NewEvent:
-    return _step("step.denied", step, **_decision(decision), **(_first_row(step) if first else {}))
+def denied(step: StepRow, decision: Decision, *, first: bool, shadow: Sequence[dict[str, Any]] = ()) -> NewEvent:
+    return _step("step.denied", step, **_decision(decision), **(_first_row(step, shadow) if first else {}))
 
 
 def refused(step: StepRow, reason: str) -> NewEvent:

@@ -5,7 +5,7 @@ it waits for each that holds it: some five milliseconds beside one thread, as ma
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -16,7 +16,7 @@ from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
-from rebuno.policy import LONG_TEXT, Facts, History, Policy, doubt_of, reads_texts
+from rebuno.policy import LONG_TEXT, Facts, History, Policy, doubt_of, reads_texts, shadow_verdicts
 
 if TYPE_CHECKING:
     from rebuno.kernel.core.attempt import Attempt
@@ -36,7 +36,8 @@ _MAY_START: Final = (StepStatus.ALLOWED, StepStatus.EXECUTING)
 @dataclass(frozen=True, slots=True)
 class Foreseen:
     """What a policy says of a step on the first `count` pieces of evidence; `layers` is what its layers say where a
-    person is to be asked, else empty; `args` are the step's, as a JSON value; `doubt` as `doubt_of` tells it."""
+    person is to be asked, else empty; `args` are the step's, as a JSON value; `doubt` as `doubt_of` tells it; `shadow`
+    is what the bundles beside the policy say."""
 
     decision: Decision
     layers: tuple[Decision, ...]
@@ -45,6 +46,7 @@ class Foreseen:
     count: int
     args: Any
     doubt: str = ""
+    shadow: Sequence[dict[str, Any]] = ()
 
     def holds(self, attempt: "Attempt") -> bool:
         """Whether it rests on all that is known by now."""
@@ -158,6 +160,13 @@ def foreseen(attempt: "Attempt", step: Identified) -> Decision | ForesightNeeded
     return None
 
 
+def shadow_of(policy: Policy, step: Identified, looked_at: Facts | Decision) -> Sequence[dict[str, Any]]:
+    """What the bundles beside the policy say of a new step, from where its decision was made."""
+    if isinstance(looked_at, Facts):
+        return shadow_verdicts(policy, looked_at)
+    return step.foreseen.shadow if step.foreseen is not None else ()
+
+
 async def foresee(attempt: "Attempt", step: Identified) -> Foreseen | None:
     """Decides beside the event loop about a new step whose decision may take long; None where it takes no time.
 
@@ -182,7 +191,8 @@ def _foreseen(policy: Policy, facts: Facts, history: History, count: int) -> For
     doubt = doubt_of(policy, facts, decision) if facts.doubted else ""
     asks = decision.verdict is Verdict.APPROVAL
     layers = tuple([layer.decide(facts) for layer in policy.layers]) if asks else ()
-    return Foreseen(decision, layers, policy, history, count, facts.args, doubt)
+    shadow = shadow_verdicts(policy, facts) if policy.shadows else ()
+    return Foreseen(decision, layers, policy, history, count, facts.args, doubt, shadow)
 
 
 async def _decided_beside(attempt: "Attempt", step_id: str, work: Callable[[], Foreseen], size: int) -> Foreseen:

@@ -7,8 +7,8 @@ from typing import Any
 from rebuno.errors import NotFoundError
 from rebuno.journal.records import EventRow, ExecutionRow, WindowPlace
 from rebuno.journal.store import Store
-from rebuno.kernel.core.limits import window
 from rebuno.kernel.core.rate_limited import counted
+from rebuno.kernel.core.windows import window
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.obligation import LimitScope
 
@@ -17,13 +17,15 @@ _MADE = 2
 
 
 def places(execution: ExecutionRow, step_id: str, first: EventRow) -> Iterator[WindowPlace]:
-    """The places that a step takes in the limits of `execution` under this id, since the time of its `first` event.
+    """The places that a step takes in the windows of `execution` under this id, since the time of its `first` event.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: the event was damaged.
     """
     at = from_rfc3339(first.occurred_at)
     for limit in counted(first):
+        if limit.amount:
+            continue
         yield WindowPlace(window(limit.bundle, limit.rule_id, LimitScope(limit.scope), execution), step_id, at)
 
 

@@ -69,9 +69,11 @@ async def began_by(store: Store, execution: ExecutionRow) -> str:
         return parent
     try:
         source = await store.execution(execution.forked_from)
+        events = await store.events(source.id, after=0, limit=1)
     except NotFoundError:
         return execution.forked_from
-    return await began_by(store, source)
+    # Nobody is named who began it, but no user did: the log of the copy does not say that either.
+    return await began_by(store, source) or (source.id if _created(events).get("delegated") is True else "")
 
 
 # ---------------------------------------------------------------- the facts
@@ -128,12 +130,18 @@ def _told(
     if root is not None:
         found.weight += len(root.input) + len(root.turns) + len(root.read_args or "")
         found.root_input = root_input
-        found.root_turns = identity.parse(root.turns) or None
+        found.root_turns = texts_of(root.turns)
         found.read_args = MISSING if root.read_args is None else identity.parse(root.read_args)
         found.root_input_at = _time(said.get("root_input_at"))
         times = said.get("root_turn_times")
         found.root_turn_times = tuple(map(_time, times)) if isinstance(times, list) else ()
     return found
+
+
+def texts_of(turns: str) -> list[str] | None:
+    """The texts of a root's turns, which are canonical JSON; None where there are none, or it is no list of texts."""
+    said = identity.parse(turns)
+    return said if isinstance(said, list) and said and all(isinstance(text, str) for text in said) else None
 
 
 def _size(turns: Iterable[TurnRow]) -> int:

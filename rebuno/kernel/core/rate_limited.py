@@ -11,15 +11,25 @@ _SAID: Final = ("step_id", "step_type", "target", "bundle", "rule_id", "reason")
 
 @dataclass(frozen=True, slots=True)
 class CountedLimit:
-    """A limit that a step has a place in; `scope` is `execution`, `agent` or `global`."""
+    """A limit that a step has a place in; `scope` is `execution`, `session`, `agent`, `global` or `key`.
+
+    From a pot the step takes an `amount` (a decimal number), by the limit `name` if several rules share it, of the
+    paths `of`; `at_grant` says that a question did not take it, and that its grant does.
+    """
 
     bundle: str
     rule_id: str
     scope: str
+    amount: str = ""
+    name: str = ""
+    of: tuple[str, ...] = ()
+    at_grant: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """`{"bundle", "rule_id", "scope"}`."""
-        return {"bundle": self.bundle, "rule_id": self.rule_id, "scope": self.scope}
+        """`{"bundle", "rule_id", "scope"}`, and what there is of `amount`, `name`, `of` and `at_grant`."""
+        more = {"amount": self.amount, "name": self.name, "of": list(self.of), "at_grant": self.at_grant}
+        said = {"bundle": self.bundle, "rule_id": self.rule_id, "scope": self.scope}
+        return said | {name: value for name, value in more.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,14 @@ class Refusals:
 def counted(event: EventRow | types.Event) -> tuple[CountedLimit, ...]:
     """The limits that the first event of a step names; raises `KeyError` or `TypeError` where it was damaged."""
     return tuple(
-        CountedLimit(str(one["bundle"]), str(one["rule_id"]), str(one["scope"]))
+        CountedLimit(
+            str(one["bundle"]),
+            str(one["rule_id"]),
+            str(one["scope"]),
+            str(one.get("amount", "")),
+            str(one.get("name", "")),
+            tuple(map(str, one.get("of", ()))),
+            bool(one.get("at_grant")),
+        )
         for one in event.payload.get("limits", ())
     )

@@ -103,7 +103,7 @@ def _settle_new(attempt: Attempt, step: Identified, decision: Decision) -> Route
         decision = narrowed
     # Where none of these holds, `stricter` has nothing to ask about and gives the decision back as it is.
     routed = TABLE[State.ABSENT][decision.verdict](attempt, step, _row(attempt, step, decision, judged), decision)
-    if step.turn is not None and step.turn.taken and routed.effects is not None:
+    if step.turn is not None and step.turn.places and routed.effects is not None:
         routed.effects = step.turn.named(routed.effects)
     return routed
 
@@ -139,7 +139,7 @@ def _start_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decis
     """record `executing`, **proceed**"""
     row.status, row.attempt = StepStatus.EXECUTING, attempt.lease.attempt
     effects = Effects(
-        (new_event.executing(row, decision, first=True),),
+        (new_event.executing(row, decision, first=True, shadow=step.shadow),),
         (StepWrite(row, decided=0, started=0),),
         # A local body that may run again needs no record of its intent on the disk before it runs.
         # What is written later would come after a turn that was not heard.
@@ -152,7 +152,8 @@ def _ask_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decisio
     """a scoped grant covers it: as allow; else ask, **blocked**"""
     grant = covering(attempt, step, decision)
     if grant is None:
-        return ask(attempt, row, decision, fresh=True, over=step.turn.asks if step.turn is not None else ())
+        over = step.turn.asks if step.turn is not None else ()
+        return ask(attempt, row, decision, fresh=True, over=over, shadow=step.shadow)
     row.approval_id = grant.id
     return _start_new(attempt, step, row, decision)
 
@@ -160,7 +161,8 @@ def _ask_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decisio
 def _deny_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decision) -> Routed:
     """record `denied`, **denied**"""
     row.status = StepStatus.DENIED
-    effects = Effects((new_event.denied(row, decision, first=True),), (StepWrite(row, decided=0, settled=0),))
+    denied = new_event.denied(row, decision, first=True, shadow=step.shadow)
+    effects = Effects((denied,), (StepWrite(row, decided=0, settled=0),))
     return Routed(_denied(row, decision), effects)
 
 

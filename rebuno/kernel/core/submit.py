@@ -76,6 +76,9 @@ def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Rout
         step.doubt = doubt_of(attempt.policy, looked_at, decision) if looked_at.doubted else ""
     else:
         decision = looked_at
+    if known is None and attempt.policy.shadows:
+        # What is only tried decides nothing: it is recorded beside the decision.
+        step.shadow = heavy.shadow_of(attempt.policy, step, looked_at)
     # 2. the journal: a row for each state that the step can be in
     return settle(attempt, step, known, decision)
 

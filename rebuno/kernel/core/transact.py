@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, Terminated
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, Batch, ExecutionRow, ExecutionWrite, Lease
 from rebuno.journal.store import Store
+from rebuno.journal.words import TurnWrite
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.model.execution import ExecutionStatus
 
@@ -47,11 +48,12 @@ async def write(
     changes: ExecutionChanges | None = None,
     execution: ExecutionWrite | None = None,
     *,
+    turns: tuple[TurnWrite, ...] = (),
     base: int | None = None,
     lease: Lease | None = None,
 ) -> int:
-    """Writes changes to an execution's events, steps and questions, and to its row, in one transaction. Committed when
-    it returns the number of the newest event. `base` and `lease` are as in a `Batch`.
+    """Writes changes to an execution's events, steps and questions, to its row and to what its user said, in one
+    transaction. Committed when it returns the number of the newest event. `base` and `lease` are as in a `Batch`.
 
     Raises:
         Stale, Terminated, LeaseSuperseded, NotFoundError: nothing was written; the execution has moved on.
@@ -64,6 +66,7 @@ async def write(
         tuple(made.steps),
         tuple(made.approvals),
         execution,
+        turns=turns,
         base=base,
         lease=lease,
     )

@@ -15,9 +15,9 @@ from rebuno.journal.words import RootRow, TurnRow
 from rebuno.kernel.core.loading import load
 from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.encoding import UnfitError, decode, encode
-from rebuno.kernel.history.imports import continued, places_of
+from rebuno.kernel.history.imports import continued, places_of, takes_of
 from rebuno.model import identity
-from rebuno.model.definition import digest_of, recorded
+from rebuno.model.definition import described, digest_of, recorded
 
 T = TypeVar("T")
 
@@ -276,6 +276,7 @@ def _bundle(held: object) -> ArchivedBundle:
 def _definition(held: object) -> tuple[str, str]:
     match held:
         case {"digest": str(digest), "text": str(text), **rest} if not rest and digest_of(text) == digest:
+            described(text)
             return digest, text
     raise UnfitError("a definition is a text with its own digest")
 
@@ -318,7 +319,7 @@ async def restore(store: Store, recording: Recording) -> ExecutionRow:
         StoreCorrupt: its log names limits that are none.
         StoreError
     """
-    places = tuple(places_of(recording))
+    places, takes = tuple(places_of(recording)), takes_of(recording)
     for bundle in recording.bundles:
         await store.save_bundle(bundle.digest, bundle.sources)
     for digest, text in recording.definitions:
@@ -328,9 +329,8 @@ async def restore(store: Store, recording: Recording) -> ExecutionRow:
     if not execution.status.terminal:
         execution, more, copied = continued(recording, store.now())
         events += more
-    if await store.create(
-        execution, events, replace(copied, places=places, turns=recording.turns, root=recording.root)
-    ):
+    copied = replace(copied, places=places, takes=takes, turns=recording.turns, root=recording.root)
+    if await store.create(execution, events, copied):
         return await store.execution(execution.id)
     with suppress(NotFoundError):
         await store.execution(execution.id)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from rebuno.journal.chain import Chain, verify
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.words import RootRow, TurnRow
+from rebuno.kernel.core.origins import texts_of
 from rebuno.kernel.history.audit_approvals import ANSWERS, AuditedQuestion, same_time
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
@@ -92,7 +93,10 @@ class Audit:
             if what == "started":
                 self._attempt = said["attempt"]
         elif event.type == "execution.said":
-            self._turns[said["number"]] = event
+            number = said["number"]
+            if type(number) is not int or number != len(self._turns) + 1:
+                self._wrong(f"event {event.event_seq} is turn {len(self._turns) + 1}, and says another number")
+            self._turns[number] = event
         elif event.type == "execution.forked":
             self._forked = said
         elif event.type == "execution.imported":
@@ -168,6 +172,9 @@ class Audit:
             for name, text in kept.items():
                 if created.get(name) != _hash(text):
                     self._wrong("what was written to the root, or read by a person, is not what event 1 speaks of")
+            times = created.get("root_turn_times", [])
+            if not isinstance(times, list) or len(texts_of(row.turns) or ()) != len(times):
+                self._wrong("the turns of the root are no texts with a time each")
 
     def end(self) -> None:
         """After the last row: says what is missing, and holds the execution's own row against the log."""

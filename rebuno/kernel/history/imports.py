@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import uuid_utils
 
 from rebuno.errors import StoreCorrupt
+from rebuno.journal.pot_records import CopiedTake
 from rebuno.journal.records import ApprovalRow, Copied, ExecutionRow, NewEvent, StepRow, WindowPlace
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import inheritance
 from rebuno.kernel.core.divergence import may_be_done
+from rebuno.kernel.core.pots import CopiedTakes
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model.clock import rfc3339
@@ -37,6 +39,24 @@ def places_of(recording: "Recording") -> Iterator[WindowPlace]:
             raise StoreCorrupt(
                 f"the history is damaged: event {event.event_seq} names no limit: {error}; export it again"
             ) from None
+
+
+def takes_of(recording: "Recording") -> tuple[CopiedTake, ...]:
+    """What the steps have taken from pots, since when. Raises `StoreCorrupt` as `places_of`."""
+    execution = recording.execution
+    made = next((event.payload for event in recording.events if event.type == "execution.forked"), {})
+    session = execution.session or inheritance.session_in(made)
+    takes = CopiedTakes(execution, session, execution, session)
+    for event in recording.events:
+        if not event.type.startswith("step.") or event.type == "step.rate_limited":
+            continue
+        try:
+            takes.read(event, str(event.payload.get("step_id")))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StoreCorrupt(
+                f"the history is damaged: event {event.event_seq} names no limit: {error}; export it again"
+            ) from None
+    return tuple(takes.all())
 
 
 def continued(recording: "Recording", now: float) -> tuple[ExecutionRow, list[NewEvent], Copied]:

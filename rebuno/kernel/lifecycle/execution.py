@@ -139,7 +139,8 @@ async def _judge(store: Store, policy: Policy, execution: ExecutionRow) -> Polic
     """Whose rules hold: today's, unless the execution is pinned to those of its start."""
     if not execution.pinned or execution.digest == policy.digest:
         return policy
-    return restore_policy(execution.digest, await store.bundle(execution.digest) or ())
+    pinned = restore_policy(execution.digest, await store.bundle(execution.digest) or ())
+    return pinned.with_shadows(policy.shadows)
 
 
 def _new(

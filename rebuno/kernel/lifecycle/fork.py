@@ -24,6 +24,7 @@ from rebuno.kernel.core.limit_outcome import EXCEEDED, UNAVAILABLE
 from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by, of_copy
+from rebuno.kernel.core.pots import CopiedTakes
 from rebuno.kernel.lifecycle.cancel import check_deadline
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model import identity
@@ -96,7 +97,10 @@ async def fork(
     )
     said = {"session": kept} if (kept := await session_of(store, source)) else {}
     origin = await of_copy(store, source)
-    copy = _Copy(new, at_seq, await _with_bodies(store, source, steps), approvals, await store.turns(source.id), heard)
+    # A fork takes no turn in the session of its source, and counts in it.
+    takes = CopiedTakes(new, session or kept, source, kept)
+    bodies, turns = await _with_bodies(store, source, steps), await store.turns(source.id)
+    copy = _Copy(new, at_seq, bodies, approvals, takes, turns, heard)
     copy.add(events.created(new, origin.said))
     copy.add(
         events.execution(
@@ -249,6 +253,7 @@ class _Copy:
         at_seq: int,
         steps: dict[str, StepRow],
         approvals: dict[str, ApprovalRow],
+        takes: CopiedTakes | None = None,
         turns: Iterable[TurnRow] = (),
         heard: int | None = None,
     ) -> None:
@@ -274,6 +279,7 @@ class _Copy:
         # Where each copied event of the source stands in the fork.
         self._numbers: dict[int, int] = {0: 0}
         self._places: list[WindowPlace] = []
+        self._takes = takes
 
     def add(self, event: NewEvent) -> None:
         """Adds an event of the fork's own."""
@@ -295,6 +301,9 @@ class _Copy:
             moved["parent_step_id"] = self._id(str(payload["parent_step_id"]))
         if "approval_id" in payload:
             moved["approval_id"] = self._approval_ids.get(str(payload["approval_id"]), "")
+        if about_step and self._takes is not None:
+            said = self._takes.read(event, moved["step_id"])
+            moved |= {} if said is None else {"limits": said}
         self.events.append(NewEvent(event.type, moved, event.occurred_at))
         self._numbers[event.event_seq] = len(self.events)
         if about_step:
@@ -346,7 +355,11 @@ class _Copy:
             replace(turn, execution_id=self._new.id, event_seq=self._numbers[turn.event_seq])
             for turn in self._turns.values()
         ]
-        return Copied(tuple(steps), tuple(approvals), places=tuple(self._places), turns=tuple(turns))
+        # What the source counts in a shared pot is there already.
+        own = {step.step_id for step in steps}
+        takes = tuple(one for one in self._takes.all() if one.step_id in own) if self._takes is not None else ()
+        places = tuple(self._places)
+        return Copied(tuple(steps), tuple(approvals), places=places, takes=takes, turns=tuple(turns))
 
     def _id(self, step_id: str) -> str:
         """The id in the fork of a step of the source, copied or not: as the fork's handler will submit it."""

@@ -3,13 +3,13 @@
 from typing import Final
 
 from rebuno.errors import ConflictError, Stale, Terminated, ValidationError
-from rebuno.journal.records import Batch
 from rebuno.journal.store import Store
 from rebuno.journal.words import TurnRow, TurnWrite
 from rebuno.kernel.core import events as new_event
+from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by
-from rebuno.kernel.core.transact import transact
+from rebuno.kernel.core.transact import transact, write
 
 # In bytes of UTF-8: of one turn, and of all turns of an execution. A policy finds nothing for sure in a longer text.
 LONGEST_TURN: Final = 65_536
@@ -43,12 +43,11 @@ async def say(store: Store, execution_id: str, text: str, *, by: str = "") -> Tu
             raise ConflictError(f"the execution `{execution_id}` has {MOST_TURNS:,} turns, and takes no more")
         if size + sum(len(turn.text.encode()) for turn in turns) > LONGEST_TURNS:
             raise ConflictError(f"the turns of the execution `{execution_id}` have {LONGEST_TURNS:,} bytes at most")
-        number = len(turns) + 1
+        number = turns[-1].number + 1 if turns else 1
         turn = TurnRow(execution_id, number, 0, 0.0, by, text)
-        batch = Batch(execution_id, (new_event.said(number, text, by),), turns=(TurnWrite(turn, said=0),))
-        store.write(batch)
+        changes = ExecutionChanges(events=[new_event.said(number, text, by)])
         try:
-            await batch.committed
+            await write(store, execution_id, changes, turns=(TurnWrite(turn, said=0),))
         except Terminated as error:
             raise Stale("it has ended") from error
         return next(one for one in await store.turns(execution_id) if one.number == number)

@@ -15,8 +15,10 @@ from rebuno.kernel.core import transact
 from rebuno.kernel.core.ask import refuse
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.grants import GrantScope
+from rebuno.kernel.core.inheritance import session_of
 from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_person, folded
+from rebuno.kernel.core.pots import take_at_grant
 from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
@@ -49,8 +51,8 @@ async def resolve(
     Raises:
         NotFoundError: there is no such approval.
         ForbiddenError: this person is not among the approvers.
-        ConflictError: it was answered already, by this person or for good, it is overdue, or its execution has ended or
-            passed its deadline.
+        ConflictError: it was answered already, by this person or for good, it is overdue, its execution has ended or
+            passed its deadline, or a limit has no room for what the step takes when it is granted.
         ValidationError: the name could be taken for another one, or there is no such scope here.
         StoreError
     """
@@ -76,6 +78,9 @@ async def resolve(
         _check_vote(question, panels, vote, wanted)
         answered = _voted(question, panels, vote, wanted)
         approvals[approval_id] = answered
+        if answered.status == "granted" and answered.cause == "policy":
+            step = await store.step(answered.step_id)
+            await take_at_grant(store, execution, await session_of(store, execution), step)
         changes, row = await _changes(store, execution, approvals, answered, vote)
         await transact.answer(store, execution, approvals.values(), changes, row, tried=tried)
 

@@ -81,6 +81,10 @@ async def _before(store: ServedStore, request: CreateRequest) -> ExecutionRow | 
     if found is not None:
         if found.input != request.input:
             raise ConflictError(f"the key `{request.key}` belongs to an execution with another input; use another key")
+        begun_by = found.spawned_execution_id, found.spawned_step_id
+        if request.by_agent and request.spawned_by is not None and begun_by != request.spawned_by:
+            # It may be another agent's, of which the key shows nothing.
+            raise ConflictError(f"the key `{request.key}` belongs to another execution; use another key")
         return found
     gone = await store.tombstone(request.agent_id, request.key)
     if gone is not None and gone.key == request.key:

@@ -6,8 +6,9 @@ from contextlib import suppress
 from typing import Final
 
 from rebuno.errors import ConflictError
+from rebuno.journal.pot_records import PotState
 from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts
-from rebuno.kernel import views
+from rebuno.kernel.history import definitions
 from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
@@ -47,6 +48,10 @@ class Serving(Clients, Agents):
     ) -> Sequence[ApprovalRow]:
         """Questions, oldest first; None: in every state. As `rebuno.kernel.operator.questions`."""
         return await questions(self._store, status=status, execution_id=execution_id, after=after, limit=limit)
+
+    async def pots(self, *, after: str = "", limit: int = 1000) -> list[PotState]:
+        """A page of the pots of limits, those whose keys come after this one."""
+        return await self._store.pots(after=after, limit=limit)
 
     async def approval(self, approval_id: str) -> ApprovalRow:
         """One question, else `NotFoundError`."""
@@ -131,7 +136,7 @@ class Serving(Clients, Agents):
 
     async def tools(self) -> list[ToolDefinition]:
         """What servers say of their tools, as agents have told it, by server, name and digest."""
-        return await views.tools(self._store)
+        return await definitions.tools(self._store)
 
     async def keys(self) -> list[ApiKeyRow]:
         """Every key, oldest first, revoked ones too."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
-from rebuno.policy import Policy, Source, compile_policy, compile_text, permissive_policy, restore_policy
+from rebuno.policy import Layer, Policy, Source, compile_policy, compile_text, permissive_policy, restore_policy
 
 # For how long a bundle may be judged by after it was changed, in seconds.
 FRESH: Final = 1.0
@@ -29,14 +29,18 @@ class _Held:
 class Policies:
     """The policies of one replica's agents."""
 
-    def __init__(self, store: ServedStore, layers: Sequence[Source], *, permits: bool) -> None:
-        """Raises `BundleError` where the layers make no policy."""
+    def __init__(
+        self, store: ServedStore, layers: Sequence[Source], *, permits: bool, shadows: Sequence[Layer] = ()
+    ) -> None:
+        """`shadows` are tried beside the policy of every agent. Raises `BundleError` where the layers make no
+        policy."""
         self._store = store
+        self._shadows = tuple(shadows)
         self._layers = tuple(layers)
         self._permits = permits
         self._held: dict[str, _Held] = {}
         self._pinned: dict[str, Policy] = {}
-        self._without = self._none()
+        self._without = self._none().with_shadows(self._shadows)
         # How many bundles were changed here: what was read before one may be of before it.
         self._changes = 0
         # One is compiled at a time.
@@ -59,7 +63,8 @@ class Policies:
     async def _compiled(self, text: str) -> Policy:
         path = "bundle.yaml" if _YAML.search(text) else "bundle.rbp"
         # A large bundle takes seconds, in which heartbeats and everybody else are answered.
-        return await asyncio.to_thread(compile_policy, [*self._layers, Source(text, path, "bundle")])
+        policy = await asyncio.to_thread(compile_policy, [*self._layers, Source(text, path, "bundle")])
+        return policy.with_shadows(self._shadows)
 
     async def of(self, execution: ExecutionRow) -> Policy:
         """The policy that an execution is judged by today. Raises `BundleError` where there is none."""
@@ -68,6 +73,7 @@ class Policies:
         policy = self._pinned.get(execution.digest)
         if policy is None:
             policy = restore_policy(execution.digest, await self._store.bundle(execution.digest) or ())
+            policy = policy.with_shadows(self._shadows)
             if len(self._pinned) >= _MOST_PINNED:
                 self._pinned.clear()
             self._pinned[execution.digest] = policy
@@ -98,8 +104,9 @@ class Policies:
         return policy
 
     async def keep(self, policy: Policy) -> None:
-        """Keeps the sources of a policy under its digest."""
-        await self._store.save_bundle(policy.digest, [(source.path, source.text) for source in policy.sources])
+        """Keeps the sources of a policy, and of what is tried beside it, under their digests."""
+        for one in (policy, *policy.shadows):
+            await self._store.save_bundle(one.digest, [(source.path, source.text) for source in one.sources])
 
     def forget(self, agent_id: str) -> None:
         """The bundle of an agent has changed."""

@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 import uuid_utils
 
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
-from rebuno.journal.records import BOUND, AgentRow, ApiKeyRow
+from rebuno.journal.records import BOUND, OF_BOUND, AgentRow, ApiKeyRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.names import check_name, check_person
 
@@ -113,9 +113,11 @@ class Registry:
         check_person(name)
         for agent_id in agents:
             check_name("agent's name", agent_id or " ")
-        bound = dict.fromkeys(f"{BOUND}{agent_id}" for agent_id in agents)
+        if agents:
+            bound = dict.fromkeys(f"{BOUND}{agent_id}" for agent_id in agents)
+            scopes = (*(f"{OF_BOUND}{scope}" for scope in scopes), *bound)
         token = _token()
-        key = ApiKeyRow(str(uuid_utils.uuid7()), name, (*scopes, *bound), _hash(token), self._store.now())
+        key = ApiKeyRow(str(uuid_utils.uuid7()), name, tuple(scopes), _hash(token), self._store.now())
         await self._store.put_key(key)
         return key, token
 

@@ -17,7 +17,7 @@ from rebuno.kernel.served.policies import Policies
 from rebuno.kernel.served.readiness import Readiness
 from rebuno.kernel.served.registry import Registry
 from rebuno.kernel.served.streams import Streams
-from rebuno.policy import Source
+from rebuno.policy import Layer, Source
 
 # How many attempts one replica knows at once.
 MOST_ATTEMPTS: Final = 1000
@@ -44,16 +44,18 @@ class Replica:
         store: ServedStore,
         *,
         layers: Sequence[Source] = (),
+        shadows: Sequence[Layer] = (),
         permissive: bool = False,
         settings: Settings | None = None,
         observer: Observer | None = None,
     ) -> None:
         """`layers` are bundles for all agents, the outermost first. An agent without a bundle of its own may do what
-        the layers allow where `permissive`, else nothing. Raises `BundleError`."""
+        the layers allow where `permissive`, else nothing. `shadows` are tried beside the policy of every agent. Raises
+        `BundleError`."""
         self._store = store
         self._settings = settings or Settings()
         self._observer = observer or Observer()
-        self._policies = Policies(store, layers, permits=permissive)
+        self._policies = Policies(store, layers, permits=permissive, shadows=shadows)
         self._registry = Registry(store)
         self._streams = Streams(store)
         self._readiness = Readiness(store)

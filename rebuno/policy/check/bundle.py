@@ -4,13 +4,13 @@ from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.check.accept import OF_BUNDLE, accepting
 from rebuno.policy.check.facets import check_directory
 from rebuno.policy.check.known import check_known, check_order
+from rebuno.policy.check.limits import check_quantity
 from rebuno.policy.check.names import DefinedNames, check_ids
 from rebuno.policy.check.reach import check_reach
-from rebuno.policy.check.rules import check_rule
+from rebuno.policy.check.rules import check_claim, check_rule
 from rebuno.policy.check.size import check_size
 from rebuno.policy.check.sound import sound
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker
-from rebuno.policy.check.unfinished import check_unfinished
 from rebuno.policy.check.values import check_list, check_zone
 from rebuno.policy.check.warnings import check_warnings
 from rebuno.policy.facets.reading import PathContext
@@ -30,7 +30,6 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
     names = DefinedNames(bundle, report)
     tests = ExpressionChecker(names, report, _check_context(bundle, report))
     _lines(bundle, report)
-    check_unfinished(bundle, report)
     check_ids([statement for statement in bundle.statements if isinstance(statement, s.Rule)], report)
     for statement in bundle.statements:
         match statement:
@@ -46,8 +45,10 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
                 check_rule(statement, names, tests, report)
             case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home() | s.Zone():
                 pass
-            case s.NamedLimit() | s.Never():
-                pass
+            case s.NamedLimit(_, limit):
+                check_quantity(limit, names, report)
+            case s.Never():
+                check_claim(statement, names, tests, report)
     check_order(bundle, report)
     order = names.circles()
     check_size(_sound(bundle, report), order, report)
@@ -90,7 +91,7 @@ def _closed(bundle: s.Bundle) -> bool:
 
 def _library(bundle: s.Bundle) -> bool:
     """Whether the file is a library: it defines names and has no rule."""
-    definitions = [line for line in bundle.statements if isinstance(line, s.Let | s.Known | s.Condition)]
+    definitions = [line for line in bundle.statements if isinstance(line, s.Let | s.Known | s.Condition | s.NamedLimit)]
     others = [line for line in bundle.statements if isinstance(line, s.BundleLine | s.Use)]
     return bool(definitions) and len(definitions) + len(others) == len(bundle.statements)
 

@@ -52,7 +52,7 @@ def _list(value: s.ListLiteral | s.Literal | s.Name, names: DefinedNames, report
             report.error(Code.BAD_SOURCE, message, value.span, "write `input`, `result of …` or `approved …`")
             return
         found = names.find(value, did_you_mean(value.text, ("input", "result", "approved")))
-        if isinstance(found, s.Condition):
+        if isinstance(found, s.Condition | s.NamedLimit):
             message = f"`{value.text}` is {sort_of(found)}, not a list"
             report.error(Code.WRONG_SORT, message, value.span, "name a `known` or a `let`")
 

@@ -4,7 +4,7 @@ from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport, line_of
 from rebuno.policy.syntax.keywords import FIXED_IDS, RESERVED_WORDS, did_you_mean
 
-Definition = s.Let | s.Known | s.Condition
+Definition = s.Let | s.Known | s.Condition | s.NamedLimit
 
 
 def sort_of(definition: Definition) -> str:
@@ -13,6 +13,8 @@ def sort_of(definition: Definition) -> str:
         return "a `known`"
     if isinstance(definition, s.Condition):
         return "a `condition`"
+    if isinstance(definition, s.NamedLimit):
+        return "a `limit`"
     value = definition.value
     if isinstance(value, s.Literal):
         return "a string" if isinstance(value.value, str) else "a number"
@@ -20,7 +22,7 @@ def sort_of(definition: Definition) -> str:
 
 
 class DefinedNames:
-    """The namespace that `let`, `known` and `condition` share."""
+    """The namespace that `let`, `known`, `condition` and `limit` share."""
 
     def __init__(self, bundle: s.Bundle, report: DiagnosticReport) -> None:
         self._report = report
@@ -32,7 +34,7 @@ class DefinedNames:
         self._open = any(isinstance(statement, s.Use) for statement in bundle.statements)
         # For each condition, the conditions that it names.
         self._mentions: dict[str, list[s.Name]] = {}
-        own = [statement for statement in bundle.statements if isinstance(statement, s.Let | s.Known | s.Condition)]
+        own = [statement for statement in bundle.statements if isinstance(statement, Definition)]
         # Definitions of used files come first, so that a clash is reported in the bundle, where the author can fix it.
         for statement in sorted(own, key=lambda definition: definition.name.span.path == bundle.path):
             self._define(statement)
@@ -63,6 +65,14 @@ class DefinedNames:
         if name in self._defined:
             self._used.add(name)
         return self._defined.get(name)
+
+    def complete(self, name: str) -> bool:
+        """Whether a name that is not defined here is defined nowhere: no file that could not be read may define it."""
+        return name not in self._broken and not self._open
+
+    def limits(self) -> list[str]:
+        """The names of all limits."""
+        return [name for name, definition in self._defined.items() if isinstance(definition, s.NamedLimit)]
 
     def mention(self, condition: str, name: s.Name) -> None:
         """Records that `condition` names another condition."""

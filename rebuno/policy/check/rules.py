@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Final, assert_never
 
+from rebuno.policy.check.limits import check_limit
 from rebuno.policy.check.names import DefinedNames, sort_of
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker, check_subject
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
+from rebuno.policy.syntax.shown import shown_path
 from rebuno.policy.syntax.tree import Op
 
 _ASKING: Final = (s.Approvers, s.Quorum, s.Expires, s.Message)
@@ -22,9 +24,16 @@ def check_rule(rule: s.Rule, names: DefinedNames, tests: ExpressionChecker, repo
     )
     for clause in rule.clauses:
         _misplaced(rule, clause, asks, report)
-        _body(clause, tests, report)
+        _body(clause, names, tests, report)
     _quorum(rule, names, report)
     _warnings(rule, report)
+
+
+def check_claim(claim: s.Never, names: DefinedNames, tests: ExpressionChecker, report: DiagnosticReport) -> None:
+    """Checks one claim: its subject and its tests, which are those that a rule may have."""
+    check_subject(claim.subject, names, report)
+    if claim.when is not None:
+        tests.expr(claim.when, IN_RULE)
 
 
 def clause_word(clause: s.Clause) -> str:
@@ -63,14 +72,15 @@ def _misplaced(rule: s.Rule, clause: s.Clause, asks: bool, report: DiagnosticRep
     report.error(Code.MISPLACED_CLAUSE, message, clause.span, help)
 
 
-def _body(clause: s.Clause, tests: ExpressionChecker, report: DiagnosticReport) -> None:
+def _body(clause: s.Clause, names: DefinedNames, tests: ExpressionChecker, report: DiagnosticReport) -> None:
     match clause:
         case s.When(expr) | s.Unless(expr):
             tests.expr(expr, IN_RULE)
-        case s.LimitClause(number) | s.BudgetClause(number):
+        case s.LimitClause():
+            check_limit(clause, names, report)
+        case s.BudgetClause(number):
             if number < 1:
-                message = f"`{clause_word(clause)} 0` never lets anything pass"
-                report.error(Code.BAD_LIMIT, message, clause.span, "write a `deny` rule")
+                report.error(Code.BAD_LIMIT, "`budget 0` never lets anything pass", clause.span, "write a `deny` rule")
         case s.Quorum(number):
             if number < 1:
                 report.error(Code.BAD_QUORUM, "the quorum is zero", clause.span, "write at least 1")
@@ -174,19 +184,3 @@ def _tests(expr: s.Expr) -> list[s.Test]:
             return _tests(item)
         case _:
             return []
-
-
-def shown_path(path: s.Path) -> str:
-    """A path as it is written."""
-    out = path.root
-    for part in path.parts:
-        match part:
-            case s.Key(name, quoted):
-                out += f'["{name}"]' if quoted else f".{name}"
-            case s.Index(position):
-                out += f"[{position}]"
-            case s.Each():
-                out += "[]"
-            case s.Values():
-                out += ".*"
-    return out

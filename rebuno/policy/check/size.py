@@ -38,6 +38,8 @@ def _exprs(statement: s.Statement) -> Iterator[s.Expr]:
     match statement:
         case s.Rule():
             yield from (clause.expr for clause in statement.clauses if isinstance(clause, s.When | s.Unless))
+        case s.Never(when=when) if when is not None:
+            yield when
         case s.Known():
             for source in statement.sources:
                 if isinstance(source, s.ResultSource) and source.where is not None:

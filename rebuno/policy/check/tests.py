@@ -253,7 +253,7 @@ class ExpressionChecker:
             if isinstance(found, s.Known) and test.op in (Op.IN, Op.CONTAINS_ANY):
                 self._known(test.op, right, found)
                 return
-            if isinstance(found, s.Known | s.Condition):
+            if isinstance(found, s.Known | s.Condition | s.NamedLimit):
                 self._sort(test, right, sort_of(found))
                 return
             if found is None or isinstance(found.value, s.FileValue):
@@ -383,7 +383,7 @@ def check_subject(subject: s.Subject, names: DefinedNames, report: DiagnosticRep
                 check_pattern(pattern, pattern.span, report, target=True)
                 continue
             found = names.find(pattern)
-            if isinstance(found, s.Known | s.Condition):
+            if isinstance(found, s.Known | s.Condition | s.NamedLimit):
                 message = f"`{pattern.text}` is {sort_of(found)}; a subject takes strings and lists of strings"
                 report.error(Code.WRONG_SORT, message, pattern.span, "name a `let` list")
             elif found is not None and isinstance(found.value, s.Literal | s.ListLiteral):

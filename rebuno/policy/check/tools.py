@@ -1,6 +1,6 @@
 """Checks whether the tools, arguments and values in a bundle exist, by the schemas of the tools."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -15,12 +15,12 @@ from rebuno.policy.analysis.tool_schemas import (
 )
 from rebuno.policy.check.accept import OF_TOOLS, accepting
 from rebuno.policy.check.evidence import SENDERS, results_in, warn_untied
-from rebuno.policy.check.rules import shown_path
 from rebuno.policy.check.weak_tests import check_formats
 from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
 from rebuno.policy.syntax.keywords import did_you_mean
+from rebuno.policy.syntax.shown import shown_path
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.globs import glob
 from rebuno.policy.values.json_values import shown
@@ -45,12 +45,16 @@ def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnosti
     for source in results_in(bundle):
         if any(tool.returns(SENDERS) for tool in _tools_of(source.subject, formulas, tools)):
             warn_untied(source, sets, report)
+    limits = {line.name.text: line.limit for line in bundle.statements if isinstance(line, s.NamedLimit)}
     for statement in bundle.statements:
         for subject in _subjects(statement):
             dead = isinstance(statement, s.Rule) and statement.verdict == "deny" and subject is statement.subject
             _patterns(subject, formulas, tools, report, dead=dead)
         if isinstance(statement, s.Rule):
             meant = _tools_of(statement.subject, formulas, tools)
+            for clause in statement.clauses:
+                if isinstance(clause, s.LimitClause):
+                    _limit(clause, limits, meant, report)
             asked = atoms(formulas.rule(statement))
             for atom in asked:
                 _test(atom, meant, report)
@@ -63,6 +67,35 @@ def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnosti
 
 def _formats(tools: Sequence[ToolSchema], path: s.Path) -> set[str]:
     return {one for tool in tools for one in formats_at(tool, path.parts)} if path.root == "args" else set()
+
+
+def _limit(
+    clause: s.LimitClause,
+    limits: Mapping[str, s.LimitClause],
+    tools: Sequence[ToolSchema],
+    report: DiagnosticReport,
+) -> None:
+    """Reports an amount that no tool has, or has as no number: such a step would be over the limit for ever."""
+    quantity = limits.get(clause.named.text) if clause.named else clause
+    if quantity is None:
+        return
+    paths = [(path, True) for path in quantity.measure] + ([(quantity.key, False)] if quantity.key else [])
+    for path, is_amount in paths:
+        if path.root != "args" or not path.parts or not tools:
+            continue
+        about = [argument_schema(tool, path.parts, apart=False) for tool in tools]
+        missing = [one for one in about if isinstance(one, str)]
+        told = [one for one in about if isinstance(one, ArgumentSchema)]
+        if len(missing) == len(about) and (len(quantity.measure) < 2 or not is_amount):
+            named = f"`{tools[0].name}` has no" if len(tools) == 1 else f"none of these {len(tools)} tools has"
+            names = [name for tool in tools for name in names_at(tool, path.parts)]
+            help = did_you_mean(missing[0], names)
+            report.warning(Code.UNKNOWN_ARGUMENT, f"{named} `{shown_path(path)}`", clause.span, help)
+        elif is_amount and told and len(told) + len(missing) == len(about):
+            types = frozenset().union(*(one.types for one in told))
+            if not types & {"number", "integer"}:
+                message = f"`{shown_path(path)}` is {_words(types)}, and an amount is a number"
+                report.error(Code.BAD_LIMIT, message, clause.span, "measure a number, or count the steps")
 
 
 def _subjects(statement: s.Statement) -> Iterator[s.Subject]:

@@ -6,9 +6,9 @@ from typing import Final
 
 from rebuno.policy.analysis.formulas import AllOf, AnyOf, Atom, Formula, Formulas, atoms, plain
 from rebuno.policy.analysis.implication import CountedCondition
-from rebuno.policy.check.rules import shown_path
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
+from rebuno.policy.syntax.shown import shown_path
 from rebuno.policy.syntax.tree import Op
 
 # Predicates on a plain text, which no facet has read.

@@ -12,7 +12,8 @@ from rebuno.policy.facets.reading import reader_failures
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.filled import FilledDecision, filled_texts
 from rebuno.policy.matcher.index import matches_any, subject_patterns
-from rebuno.policy.matcher.obligations import obligation_of
+from rebuno.policy.matcher.measures import Measured, measured
+from rebuno.policy.matcher.obligations import named_limits, obligation_of
 from rebuno.policy.matcher.policy import Layer, Policy, strictest
 from rebuno.policy.syntax import tree
 
@@ -29,7 +30,7 @@ def explain_decision(policy: Policy, facts: Facts) -> Trace:
         return traces[0]
     decision = strictest([trace.decision for trace in traces])
     winner = next(trace for trace in traces if trace.decision.verdict is decision.verdict)
-    return Trace(decision, winner.rules, winner.source, winner.path, tuple(traces))
+    return Trace(decision, winner.rules, winner.source, winner.path, tuple(traces), measured=_measured(decision, facts))
 
 
 def known_values(policy: Policy, facts: Facts) -> dict[str, list[Any]]:
@@ -60,12 +61,16 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
             trace = explain_rule(rule, facts, evaluator, reached=decision is None)
             traces.append(trace)
             if trace.outcome is RuleOutcome.DECIDED:
-                decision = _decided(rule, policy, facts, evaluator.values)
+                decision = _decided(bundle, rule, policy, facts, evaluator.values)
     if decision is None:
         decision = _otherwise(bundle, facts, policy)
     lines = bundle.text.splitlines()
     source = lines[decision.line - 1].strip() if 0 < decision.line <= len(lines) else ""
-    return Trace(decision, tuple(traces), source, bundle.path)
+    return Trace(decision, tuple(traces), source, bundle.path, measured=_measured(decision, facts))
+
+
+def _measured(decision: Decision, facts: Facts) -> tuple[Measured | None, ...]:
+    return tuple(measured(one.limit, facts) if one.limit is not None else None for one in decision.obligations)
 
 
 def explain_rule(rule: tree.Rule, facts: Facts, evaluator: Evaluator, *, reached: bool) -> RuleTrace:
@@ -89,13 +94,13 @@ def _maker(clause: tree.When | tree.Unless, facts: Facts, evaluator: Evaluator) 
     return lambda counted: evaluator.node(clause.expr, facts, negated, counted)
 
 
-def _decided(rule: tree.Rule, policy: Layer, facts: Facts, values: Mapping[str, Any]) -> Decision:
+def _decided(bundle: tree.Bundle, rule: tree.Rule, policy: Layer, facts: Facts, values: Mapping[str, Any]) -> Decision:
     texts = {
         type(clause): str(clause.text.value) if isinstance(clause.text, tree.Literal) else ""
         for clause in rule.clauses
         if isinstance(clause, tree.Because | tree.Message)
     }
-    obligation = obligation_of(rule, policy.name, values)
+    obligation = obligation_of(rule, policy.name, values, named_limits(bundle))
     decision = Decision(
         Verdict(rule.verdict),
         rule.id.text,

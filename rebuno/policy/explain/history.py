@@ -140,10 +140,15 @@ class HistoryReader:
         anew = since.where is not None and depends_on_submission(since.where, self._lists)
         found = _SinceSteps()
         past = PastStep(facts)
+        open_question = since.where is not None and leaves_out(submission_paths(since.where), past)
         for step in self._steps(since.subject, facts):
             answer: Tri = True
             if since.where is not None:
                 answer = self._answer(since.where, step.last, past, facts, anew=anew, ordered=False)
+                if answer is False and anew and open_question:
+                    otherwise = self._where(since.where, past, True, Block(None))
+                    facts.tests = past.tests
+                    answer = None if otherwise is None else False
             if anew and facts.tests > MAX_ELEMENT_TESTS:
                 raise _TooManyError
             if answer is not False:

@@ -3,12 +3,14 @@
 The JSON form (`Trace.to_json`) is stable and documented in `docs/policy-test.md`.
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
 from rebuno.model.dataclass import dataclass
 from rebuno.model.decision import Decision
-from rebuno.model.obligation import Obligation
+from rebuno.model.obligation import Limit, LimitScope, Obligation
+from rebuno.policy.matcher.measures import Measured
 
 
 class TraceAnswer(StrEnum):
@@ -103,6 +105,14 @@ class Trace:
     source: str = ""
     path: str = ""
     layers: "tuple[Trace, ...]" = ()
+    # For each obligation of the decision, what its limit measures of the submission; None where it has no limit.
+    measured: tuple[Measured | None, ...] = ()
+
+    def limits(self) -> Iterator[tuple[Obligation, Limit, Measured]]:
+        """The limits that count the step, with what they measure of it."""
+        for obligation, amount in zip(self.decision.obligations, self.measured, strict=False):
+            if obligation.limit is not None and amount is not None:
+                yield obligation, obligation.limit, amount
 
     def to_json(self) -> dict[str, Any]:
         """The trace as JSON data: `{"version": 1, "decision": …, "rule": …, "reason": …, "bundle": …, "line": …,
@@ -124,12 +134,14 @@ class Trace:
             "rules": [rule.to_json() for rule in self.rules],
         }
         if d.obligations:
-            out["obligations"] = [obligation_json(obligation) for obligation in d.obligations]
+            amounts = self.measured or (None,) * len(d.obligations)
+            out["obligations"] = [obligation_json(*one) for one in zip(d.obligations, amounts, strict=True)]
         return out
 
 
-def obligation_json(obligation: Obligation) -> dict[str, Any]:
-    """What a rule asks for as JSON data: `{"bundle", "rule"}` and what there is of `limit`, `budget` and `asking`."""
+def obligation_json(obligation: Obligation, amount: Measured | None = None) -> dict[str, Any]:
+    """What a rule asks for as JSON data: `{"bundle", "rule"}` and what there is of `limit`, `budget` and `asking`. In
+    `limit`, `takes` is what it measures of the submission, null where that is no amount."""
     out: dict[str, Any] = {"bundle": obligation.bundle, "rule": obligation.rule_id}
     if limit := obligation.limit:
         out["limit"] = {
@@ -140,8 +152,15 @@ def obligation_json(obligation: Obligation) -> dict[str, Any]:
             "wait": limit.wait,
             "unavailable": "allow" if limit.unavailable_allows else "deny",
         }
+        more = {"name": limit.name, "of": [path.text for path in limit.measure]}
+        more |= {"key": limit.key.text} if limit.key is not None else {}
+        out["limit"] |= {name: value for name, value in more.items() if value}
+        if amount is not None and (limit.measure or limit.name or limit.key is not None):
+            out["limit"] |= {"takes": amount.amount or None} | ({"value": amount.key} if amount.key else {})
     if budget := obligation.budget:
         out["budget"] = {"tokens": budget.tokens, "otherwise": budget.otherwise.value}
+        if budget.scope is not LimitScope.EXECUTION:
+            out["budget"]["scope"] = budget.scope.value
     if asking := obligation.asking:
         out["asking"] = {
             "approvers": list(asking.approvers),

@@ -11,6 +11,8 @@ from rebuno.policy.values.json_values import UNREADABLE, is_number, shown, valid
 from rebuno.policy.values.tokens import MAX_SEARCHED_TEXT
 from rebuno.policy.values.word_edges import CLOSING, MAX_STOPS, OPENING, QUOTES, STOPS, cut_after, cut_before
 
+# More digits name an account, and not an end of a range.
+_SHORT: Final = 6
 # A longer text is no single amount.
 MAX_TEXT: Final = 100
 # More digits and separators are no amount.
@@ -43,7 +45,7 @@ _BEGINS: Final = frozenset(QUOTES + OPENING + ",;")
 _DIGIT_BEFORE: Final = re.compile(rf"[0-9]{_BLANKS}\Z")
 _DIGIT_AFTER: Final = re.compile(rf"{_BLANKS}{_MINUS}?[0-9]")
 _SIZE: Final = re.compile(
-    r"[\s\u00a0-]{0,2}(?i:(?:hundred|thousand|million|billion|trillion|dozen|lakh|crore|mio|mrd|tsd|mln|mn|bn|tn|k|m|b|t)s?)"
+    r"[\s\u00a0-]{0,16}(?i:(?:hundred|thousand|million|billion|trillion|dozen|lakh|crore|mio|mrd|tsd|mln|mn|bn|tn|k|m|b|t)s?)"
     r"(?![\w])"
 )
 _DASH: Final = r"(?:-|–|—|\u2212|~|\.\.+|…|/)"
@@ -52,6 +54,7 @@ _MONEY: Final = rf"(?:{_CODE}|{_SIGN}|{_NAME})"
 _ANY_MONEY: Final = re.compile(_MONEY)
 _RANGE_BEFORE: Final = re.compile(rf"[0-9]\s?(?:{_MONEY}\s?)?(?:{_DASH}|\s(?i:{_TO})\s)\s?(?:{_MONEY}\s?)?\Z")
 _AND_BEFORE: Final = re.compile(rf"(?i:\bbetween)\s[^.;\n]{{1,40}}\s(?i:and)\s(?:{_MONEY}\s?)?\Z")
+_FROM: Final = re.compile(rf"(?i:\bfrom)\s(?:{_MONEY}\s?)?\Z")
 _BETWEEN: Final = re.compile(rf"(?i:\bbetween)\s(?:{_MONEY}\s?)?\Z")
 _DASH_AFTER: Final = re.compile(rf"\s?{_DASH}\s?(?:{_MONEY}\s?)?[0-9]")
 _TO_AFTER: Final = re.compile(rf"\s(?i:{_TO})\s(?P<pre>{_MONEY}\s?)?(?P<number>[0-9][0-9.,]*)(?P<post>\s?{_MONEY})?")
@@ -160,8 +163,10 @@ def _in_range(text: str, start: int, finish: int, *, opened: bool) -> bool | Non
     if to is not None:
         if to["pre"] or to["post"]:
             return True
+        if _FROM.search(left) and len(to["number"]) <= _SHORT:
+            return True
         # `$20 to 12345678` names an account, `$20 to 30` perhaps a range.
-        if opened and len(to["number"]) <= 6:
+        if opened and len(to["number"]) <= _SHORT:
             return None
     return None if _OPEN_BEFORE.search(left) or _OPEN_AFTER.match(right) else False
 

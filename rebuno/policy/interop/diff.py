@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rebuno.policy.explain.wording import one_line
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Bundle
 
@@ -52,8 +53,15 @@ def _named(bundle: Bundle) -> dict[str, tree.Statement]:
                 found[f"rule `{id.text}`"] = statement
             case tree.Let(name=name) | tree.Known(name=name) | tree.Condition(name=name):
                 found[f"{type(statement).__name__.lower()} `{name.text}`"] = statement
+            case tree.NamedLimit(name=name):
+                found[f"limit `{name.text}`"] = statement
             case tree.Use(path=path):
                 found[f"use `{path.value}`"] = statement
+            case tree.Never(head_span=head):
+                # Two claims may have one head: the later ones are told apart by number.
+                claim = f"claim `never {one_line(bundle, head)}`"
+                same = sum(one == claim or one.startswith(f"{claim} (") for one in found)
+                found[f"{claim} ({same + 1})" if same else claim] = statement
             case _:
                 found[type(statement).__name__.lower().removesuffix("line")] = statement
     return found

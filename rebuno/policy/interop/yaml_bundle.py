@@ -28,12 +28,8 @@ _TIMES: Final = 8
 _FOREIGN: Final = re.compile(r"\[(?:[0-9]*|\*|['\"].*)\]|^\$\.|^/|(?:^|\.)[*#](?:\.|$)")
 # What YAML 1.1 and Go read as null, and JSON has no word for.
 _NULLS: Final = frozenset(("~", "Null", "NULL"))
-# What other versions of the published kernel take, and what is written for it here.
-_ELSEWHERE: Final = {
-    ("per_what", "session"): "count by `execution`, `agent` or `global`",
-    ("scope", "session"): "a budget is one execution's; leave `scope` out",
-}
 
+_SCOPES: Final = ("execution", "session", "agent", "global")
 _DECISIONS: Final = ("allow", "deny", "require_approval", "judge")
 
 _T = TypeVar("_T")
@@ -67,10 +63,11 @@ class YamlRateLimit:
 
 @dataclass(frozen=True, slots=True)
 class YamlBudget:
-    """At most so many tokens; `on_exceed` is `deny` or `require_approval`."""
+    """At most so many tokens in an execution or a session (`scope`); `on_exceed` is `deny` or `require_approval`."""
 
     max_tokens: int
     on_exceed: str
+    scope: str = "execution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,16 +242,18 @@ class _BundleReader:
         return YamlRateLimit(
             self.number(keys["max_calls"], "max_calls", least=1) if "max_calls" in keys else 1,
             self.duration(keys["window"], "window") if "window" in keys else 1,
-            self.choice(keys.get("per_what"), "per_what", ("execution", "agent", "global"), "execution"),
+            self.choice(keys.get("per_what"), "per_what", _SCOPES, "execution"),
             self.duration(keys["max_wait"], "max_wait") if "max_wait" in keys else 0,
             self.choice(keys.get("on_limiter_error"), "on_limiter_error", ("allow", "deny"), "allow"),
         )
 
     def budget(self, node: YamlNode) -> YamlBudget:
         keys = self.keys(node, "`budget`", ("max_tokens", "on_exceed", "scope"), needed=("max_tokens",))
-        self.choice(keys.get("scope"), "scope", ("execution",), "execution")
-        tokens = self.number(keys["max_tokens"], "max_tokens", least=1) if "max_tokens" in keys else 1
-        return YamlBudget(tokens, self.choice(keys.get("on_exceed"), "on_exceed", ("deny", "require_approval"), "deny"))
+        return YamlBudget(
+            self.number(keys["max_tokens"], "max_tokens", least=1) if "max_tokens" in keys else 1,
+            self.choice(keys.get("on_exceed"), "on_exceed", ("deny", "require_approval"), "deny"),
+            self.choice(keys.get("scope"), "scope", ("execution", "session"), "execution"),
+        )
 
     # ------------------------------------------------------------ values
 
@@ -323,7 +322,7 @@ class _BundleReader:
         if text in options:
             return text
         write = f"write {', '.join(f'`{option}`' for option in options)}"
-        help = _ELSEWHERE.get((what, text)) or did_you_mean(text, list(options)) or write
+        help = did_you_mean(text, list(options)) or write
         self.error(f"`{what}` cannot be `{_brief(text)}`", node.span, help)
         return default
 

@@ -23,7 +23,12 @@ from rebuno.policy.syntax.text import hidden
 _KINDS: Final = {"tool_call": "tool", "llm_call": "llm", "local": "local"}
 _HEADS: Final = {"allow": "allow", "deny": "deny", "require_approval": "require approval for"}
 _STRICTNESS: Final = {"allow": 0, "require_approval": 1, "deny": 2}
-_SCOPES: Final = {"execution": "", "agent": " for each agent", "global": " for all agents together"}
+_SCOPES: Final = {
+    "execution": "",
+    "session": " for each session",
+    "agent": " for each agent",
+    "global": " for all agents together",
+}
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _ODD_ID: Final = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 
@@ -221,7 +226,7 @@ def _clauses(rule: YamlRule) -> tuple[list[str], list[str]]:
     elif rule.budget:
         asks = rule.budget.on_exceed == "require_approval"
         clauses.append(
-            f"budget {rule.budget.max_tokens} tokens per execution{' else require approval' if asks else ''}"
+            f"budget {rule.budget.max_tokens} tokens per {rule.budget.scope}{' else require approval' if asks else ''}"
         )
     if rule.approval and not asks:
         comments.append("# Its `approval_config` is left out: nobody is asked.")

@@ -1,7 +1,7 @@
 """Builds a policy from a checked tree: one closure for each condition, one prepared decision for each rule."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from rebuno.errors import BundleError
@@ -14,7 +14,7 @@ from rebuno.policy.matcher.filled import FilledDecision, filled_texts
 from rebuno.policy.matcher.index import IndexedRule, RuleIndex, SubjectPattern
 from rebuno.policy.matcher.index import subject_patterns as patterns
 from rebuno.policy.matcher.known_sets import KnownSets
-from rebuno.policy.matcher.obligations import obligation_of
+from rebuno.policy.matcher.obligations import named_limits, obligation_of
 from rebuno.policy.matcher.operands import literal, path_context
 from rebuno.policy.matcher.policy import FillingLayer, Layer, Ruling
 from rebuno.policy.matcher.read_ahead import facets_in
@@ -66,11 +66,16 @@ def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
     """
     stamp = stamp or policy_digest([(source, bundle.files)], packages_of([bundle]))
     names = names_of(bundle)
+    limits = named_limits(bundle)
     rules = [s for s in bundle.statements if isinstance(s, tree.Rule)]
     try:
         values = names.values
         ruled = [
-            (patterns(rule.subject, values), _ruling(rule, names, bundle.name, stamp), first_literal_test(rule, values))
+            (
+                patterns(rule.subject, values),
+                _ruling(rule, names, limits, bundle.name, stamp),
+                first_literal_test(rule, values),
+            )
             for rule in rules
         ]
     except ConditionTooLargeError as error:
@@ -111,7 +116,9 @@ def _default(bundle: tree.Bundle, stamp: str) -> Decision:
     return Decision(Verdict.DENY, DEFAULT, bundle=bundle.name, digest=stamp)
 
 
-def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Ruling:
+def _ruling(
+    rule: tree.Rule, names: BundleNames, limits: Mapping[str, tree.LimitClause], bundle: str, stamp: str
+) -> Ruling:
     checks: list[Check] = []
     reason = message = ""
     for clause in rule.clauses:
@@ -126,7 +133,7 @@ def _ruling(rule: tree.Rule, names: BundleNames, bundle: str, stamp: str) -> Rul
                 message = str(text.value) if isinstance(text, tree.Literal) else ""
             case _:
                 pass  # part of the obligation
-    obligation = obligation_of(rule, bundle, names.values)
+    obligation = obligation_of(rule, bundle, names.values, limits)
     decision = Decision(
         Verdict(rule.verdict),
         rule.id.text,

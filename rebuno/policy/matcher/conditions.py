@@ -14,7 +14,7 @@ from rebuno.policy.matcher.index import subject_patterns
 from rebuno.policy.matcher.operands import Block, lens
 from rebuno.policy.matcher.past_step import OF_THE_STEP, depends_on_submission, submission_paths, wheres
 from rebuno.policy.matcher.schedule import schedule_check
-from rebuno.policy.matcher.since import FreshSince, Since, SteadySince
+from rebuno.policy.matcher.since import FreshSince, SinceSearch, SteadySince
 from rebuno.policy.matcher.steady import SteadyCounter
 from rebuno.policy.matcher.tests import Vocabulary, compile_block, compile_test, signs
 from rebuno.policy.syntax import tree
@@ -147,11 +147,12 @@ def _steps(expr: tree.Past, names: BundleNames) -> StepCounter:
     return SteadyCounter(subject, where, expr.who, amount, since, within)
 
 
-def _since(since: tree.Since, names: BundleNames) -> Since:
+def _since(since: tree.Since, names: BundleNames) -> SinceSearch:
     subject = subject_patterns(since.subject, names.values)
     if since.where is not None and depends_on_submission(since.where, names.values):
         inner = replace(names, changing=OF_THE_STEP)
-        return FreshSince(subject, _compiled(since.where, inner, False, Block(None)))
+        where, otherwise = (_compiled(since.where, inner, negated, Block(None)) for negated in (False, True))
+        return FreshSince(subject, where, otherwise, tuple(submission_paths(since.where)))
     return SteadySince(subject, None if since.where is None else _compiled(since.where, names, False))
 
 

@@ -74,7 +74,7 @@ class HistoryDependencies:
 @lru_cache(maxsize=16)
 def _patterns(policy: Policy) -> list[SubjectPattern]:
     found: list[SubjectPattern] = []
-    for bundle in policy.bundles:
+    for bundle in _bundles(policy):
         subjects = list(_subjects(bundle.statements))
         if subjects:
             values = names_of(bundle).values
@@ -87,7 +87,7 @@ def _patterns(policy: Policy) -> list[SubjectPattern]:
 def _words(policy: Policy) -> frozenset[str]:
     # The roots `turns` and `parent` where a path begins at them, the roots of sources, and `zone` if there is one.
     found: set[str] = set()
-    for node in (node for bundle in policy.bundles for node in _nodes(bundle.statements)):
+    for node in (node for bundle in _bundles(policy) for node in _nodes(bundle.statements)):
         if isinstance(node, tree.Path) and node.root in ("turns", "parent"):
             found.add(node.root)
         elif isinstance(node, tree.InputSource):
@@ -102,11 +102,18 @@ def step_facts_needed(policy: Policy) -> StepFactsNeeded:
     """What the tests of a policy ask about steps."""
     roots: set[str] = set()
     times = False
-    for node in (node for bundle in policy.bundles for node in _nodes(bundle.statements)):
+    for node in (node for bundle in _bundles(policy) for node in _nodes(bundle.statements)):
         if isinstance(node, tree.Path):
             roots.add(node.root)
         times = times or getattr(node, "within", None) is not None
     return StepFactsNeeded("definition" in roots, "error" in roots, times)
+
+
+def _bundles(policy: Policy) -> Iterator[tree.Bundle]:
+    # What is tried beside the policy sees the same facts.
+    yield from policy.bundles
+    for shadow in policy.shadows:
+        yield from shadow.bundles
 
 
 def _subjects(statements: Any) -> Iterator[tree.Subject]:
@@ -121,6 +128,8 @@ def _nodes(statements: Any) -> Iterator[Any]:
         node = stack.pop()
         if isinstance(node, tuple):
             stack.extend(node)
+        elif isinstance(node, tree.Never):
+            continue  # a claim decides nothing, so no run has to remember anything for it
         elif is_dataclass(node):
             yield node
             stack.extend(getattr(node, field.name) for field in fields(node))

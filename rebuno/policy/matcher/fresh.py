@@ -11,7 +11,7 @@ from rebuno.policy.matcher.operands import weight
 from rebuno.policy.matcher.past_step import PastStep, leaves_out, let_in
 from rebuno.policy.matcher.paths import one
 from rebuno.policy.matcher.runs import Run, Runs, inside, runs_of
-from rebuno.policy.matcher.since import Since, SinceBounds, Where
+from rebuno.policy.matcher.since import SinceBounds, SinceSearch, Where
 from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import Tri
@@ -48,7 +48,7 @@ class FreshStepCounter:
         asked: Asked,
         who: str,
         amount: Amount,
-        since: Since | None,
+        since: SinceSearch | None,
         within: int | None,
     ) -> None:
         self.subject = tuple(subject)

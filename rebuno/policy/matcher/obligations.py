@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from rebuno.model.obligation import Asking, Budget, Limit, LimitScope, Obligation, Otherwise
+from rebuno.model.obligation import Asking, Budget, Limit, LimitScope, Obligation, Otherwise, PathSign, ValuePath
 from rebuno.policy.syntax import tree as s
+from rebuno.policy.syntax.shown import shown_path
 
 _OTHERWISE: Final = {
     "deny": Otherwise.DENY,
@@ -13,9 +14,16 @@ _OTHERWISE: Final = {
 }
 
 
-def obligation_of(rule: s.Rule, bundle: str, values: Mapping[str, Any]) -> Obligation | None:
+def named_limits(bundle: s.Bundle) -> dict[str, s.LimitClause]:
+    """The quantities of the bundle's named limits."""
+    return {line.name.text: line.limit for line in bundle.statements if isinstance(line, s.NamedLimit)}
+
+
+def obligation_of(
+    rule: s.Rule, bundle: str, values: Mapping[str, Any], named: Mapping[str, s.LimitClause]
+) -> Obligation | None:
     """The obligation of a rule in the bundle of that name; None for a rule without limit, budget or question. `values`
-    are those of `let`."""
+    are those of `let`, `named` the bundle's named limits."""
     limit: Limit | None = None
     budget: Budget | None = None
     approvers: tuple[str, ...] = ()
@@ -24,9 +32,9 @@ def obligation_of(rule: s.Rule, bundle: str, values: Mapping[str, Any]) -> Oblig
     for clause in rule.clauses:
         match clause:
             case s.LimitClause():
-                limit = _limit(clause)
+                limit = _limit(clause, named)
             case s.BudgetClause(tokens, otherwise):
-                budget = Budget(tokens, _OTHERWISE.get(otherwise, Otherwise.DENY))
+                budget = Budget(tokens, _OTHERWISE.get(otherwise, Otherwise.DENY), LimitScope(clause.scope))
             case s.Approvers(names):
                 asks, approvers = True, tuple(dict.fromkeys(_ids(names, values)))
             case s.Quorum(number):
@@ -49,12 +57,31 @@ def _ids(names: Sequence[s.Literal | s.Name], values: Mapping[str, Any]) -> Iter
         yield from map(str, found if isinstance(found, list) else [found])
 
 
-def _limit(clause: s.LimitClause) -> Limit:
+def _limit(clause: s.LimitClause, named: Mapping[str, s.LimitClause]) -> Limit:
+    quantity = clause if clause.named is None else named[clause.named.text]
     return Limit(
-        int(clause.number),
-        clause.window.seconds if clause.window else None,
-        LimitScope(clause.scope),
+        quantity.number,
+        quantity.window.seconds if quantity.window else None,
+        LimitScope(quantity.scope),
         _OTHERWISE.get(clause.otherwise, Otherwise.RATE_LIMITED),
         clause.wait.seconds if clause.wait else 0,
         clause.unavailable == "allow",
+        tuple(_path(path) for path in quantity.measure),
+        _path(quantity.key) if quantity.key else None,
+        clause.named.text if clause.named else "",
     )
+
+
+def _path(path: s.Path) -> ValuePath:
+    parts: list[str | int | PathSign] = []
+    for part in path.parts:
+        match part:
+            case s.Key(name):
+                parts.append(name)
+            case s.Index(position):
+                parts.append(position)
+            case s.Each():
+                parts.append(PathSign.ELEMENTS)
+            case s.Values():
+                parts.append(PathSign.VALUES)
+    return ValuePath(shown_path(path), path.root, tuple(parts))

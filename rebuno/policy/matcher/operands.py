@@ -21,6 +21,8 @@ logger: Final = logging.getLogger("rebuno.policy.facets")
 _PARTS: Final = frozenset({Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS, Op.ENDS, Op.LIKE})
 # With more values every quantifier is maybe, so that no value is read.
 MAX_READ: Final = 100_000
+# The facts that an execution or a tool may not have: there None stands for no value.
+MAY_BE_MISSING: Final = frozenset({"parent", "turns", "definition"})
 _WHOLE: Final = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.IN})
 
 
@@ -127,6 +129,12 @@ def read_operand(
     return [read for value, own in zip(found, contexts, strict=True) for read in through(chain, [value], own)]
 
 
+def root_of(facts: Any, name: str) -> Any:
+    """The value at the root of a path. What the facts do not have is missing, and no null."""
+    value = getattr(facts, name)
+    return MISSING if value is None and name in MAY_BE_MISSING else value
+
+
 def values_of(
     operand: tree.Operand,
     chain: Sequence[Facet],
@@ -138,7 +146,7 @@ def values_of(
 ) -> list[Any]:
     """The elements of an operand. With `apart`, lists give their elements, as quantifiers need them. The result is
     empty only for an empty set. With `block`, the words of commands keep their directories."""
-    roots = [getattr(facts, path.root) for path in operand.paths]
+    roots = [root_of(facts, path.root) for path in operand.paths]
     found = elements(roots, [path.parts for path in operand.paths], apart=apart and splits(chain))
     if chain or block or all(path.root != "it" for path in operand.paths):
         return read_operand(operand, chain, found, facts, context)
@@ -158,7 +166,7 @@ def looked_up_by(facet: Facet | None) -> Facet | None:
 def right_of(operand: tree.Operand, facts: Any, context: PathContext) -> Any:
     """The value of a path on the right side; for several values, the list of those that are there."""
     path, chain = operand.paths[0], chain_of(operand.facets)
-    root = getattr(facts, path.root)
+    root = root_of(facts, path.root)
     if path.many or any(facet.many for facet in chain):
         found = read_operand(operand, chain, many(root, path.parts), facts, context)
         return [unplaced(value) for value in found if not absent(value)]

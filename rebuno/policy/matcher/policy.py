@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from itertools import chain
 from typing import Final
 
@@ -25,10 +26,11 @@ class Policy(ABC):
 
     `name` is the name of the bundle; the names of several layers are joined by ` + `. `digest` is the hex SHA-256 of
     the sources. `sources` are the texts of the bundles and of the files that they use, `bundles` the linked trees, and
-    `layers` the policies of the single bundles.
+    `layers` the policies of the single bundles. `shadows` are bundles that are tried beside it: each sees every
+    submission, and none decides anything.
     """
 
-    __slots__ = ("bundles", "digest", "layers", "name", "readers", "reads", "sources")
+    __slots__ = ("bundles", "digest", "layers", "name", "readers", "reads", "shadows", "sources")
 
     def __init__(
         self, name: str, digest: str, sources: Sequence[Source], bundles: Sequence[Bundle], layers: "Sequence[Layer]"
@@ -38,12 +40,22 @@ class Policy(ABC):
         self.sources = tuple(sources)
         self.bundles = tuple(bundles)
         self.layers = tuple(layers)
+        self.shadows: tuple[Layer, ...] = ()
         self.readers: tuple[Callable[[str], object], ...] | None = None  # see `read_ahead`
         self.reads: bool | None = None  # see `read_ahead`
 
     @abstractmethod
     def decide(self, facts: Facts) -> Decision:
         """The decision on one submission: total, deterministic, without I/O."""
+
+    def with_shadows(self, shadows: "Sequence[Layer]") -> "Policy":
+        """The same policy with these bundles beside it. It has the same digest."""
+        if not shadows:
+            return self
+        beside = copy(self)
+        beside.shadows = tuple(shadows)
+        beside.readers = beside.reads = None
+        return beside
 
     def __repr__(self) -> str:
         return f"Policy({self.name!r}, digest={self.digest[:12]!r})"

@@ -22,7 +22,7 @@ TextReader = Callable[[str], object]
 def text_readers(policy: Policy) -> tuple[TextReader, ...]:
     """The functions that read long texts ahead for the facets of a policy, each once. The policy caches them."""
     if policy.readers is None:
-        found = [known for name in sorted(facets_in(policy.bundles)) if (known := find_facet(name)) is not None]
+        found = [known for name in sorted(facets_in(_all_bundles(policy))) if (known := find_facet(name)) is not None]
         policy.readers = tuple(dict.fromkeys(one.ahead for one in found if one.ahead is not None))
     return policy.readers
 
@@ -31,10 +31,14 @@ def reads_texts(policy: Policy) -> bool:
     """Whether a decision may go through a text many times: the policy has a facet or a `known` set. The policy caches
     the answer."""
     if policy.reads is None:
-        statements = [one for bundle in policy.bundles for one in bundle.statements]
+        statements = [one for bundle in _all_bundles(policy) for one in bundle.statements]
         known = any(isinstance(one, tree.Known) for one in statements)
-        policy.reads = known or bool(facets_in(policy.bundles))
+        policy.reads = known or bool(facets_in(_all_bundles(policy)))
     return policy.reads
+
+
+def _all_bundles(policy: Policy) -> tuple[tree.Bundle, ...]:
+    return (*policy.bundles, *(bundle for shadow in policy.shadows for bundle in shadow.bundles))
 
 
 def read_long_texts(readers: Iterable[TextReader], args: str) -> None:
@@ -65,13 +69,15 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def facets_in(bundles: Iterable[tree.Bundle]) -> set[str]:
-    """The names of the facets that these trees use."""
+    """The names of the facets that decisions of these trees use. A claim decides nothing."""
     used: set[str] = set()
     stack: list[Any] = [bundle.statements for bundle in bundles]
     while stack:
         node = stack.pop()
         if isinstance(node, tuple):
             stack.extend(node)
+        elif isinstance(node, tree.Never):
+            continue
         elif is_dataclass(node):
             if isinstance(node, tree.Operand | tree.At):
                 used.update(name.text for name in node.facets)

@@ -100,7 +100,7 @@ def inside(step: Evidence, now: float | None, seconds: int) -> Tri:
     the submission lies inside.
     """
     start, submitted = step.at, step.submitted_at
-    if now is None or start is None or submitted is None or max(start, submitted) > now:
+    if now is None or start is None or submitted is None or not (start <= now and submitted <= now):
         return None
     within = (now <= start + seconds) + (now <= submitted + seconds)
     return True if within == 2 else None if within else False

@@ -6,9 +6,10 @@ from typing import Protocol
 
 from rebuno.policy.matcher.facts import Evidence, Facts
 from rebuno.policy.matcher.index import SubjectPattern
-from rebuno.policy.matcher.past_step import PastStep, let_in
+from rebuno.policy.matcher.past_step import PastStep, leaves_out, let_in
 from rebuno.policy.matcher.runs import Run, Runs, runs_of
 from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
+from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import Tri
 
 Where = Callable[[PastStep], Tri]
@@ -53,7 +54,7 @@ class SinceBounds:
         return None
 
 
-class Since(Protocol):
+class SinceSearch(Protocol):
     """Finds where the time since a step begins."""
 
     def bounds(self, facts: Facts) -> SinceBounds | None:
@@ -62,13 +63,21 @@ class Since(Protocol):
 
 class FreshSince:
     """`since` with a `where` that depends on the submission: every submission looks at all steps again, and each counts
-    as one element test."""
+    as one element test. `otherwise` is the negation of `where`, `paths` are those that lead into the submission.
 
-    __slots__ = ("subject", "where")
+    INVARIANT: a step that differs only in what the submission leaves out is perhaps such a one, so that no allow rule
+    matches because an argument is left out.
+    """
 
-    def __init__(self, subject: tuple[SubjectPattern, ...], where: Where) -> None:
+    __slots__ = ("otherwise", "paths", "subject", "where")
+
+    def __init__(
+        self, subject: tuple[SubjectPattern, ...], where: Where, otherwise: Where, paths: tuple[tree.Path, ...]
+    ) -> None:
         self.subject = subject
         self.where = where
+        self.otherwise = otherwise
+        self.paths = paths
 
     def bounds(self, facts: Facts) -> SinceBounds | None:
         """The bounds as of the submission; None beyond the bound of element tests."""
@@ -77,10 +86,13 @@ class FreshSince:
             return found
         past = PastStep(facts)
         past.tests = facts.tests
+        open_question = leaves_out(self.paths, past)
         for run in runs_of(facts.history, self.subject, facts.as_of).runs:
             past.look_at(run.last)
             past.tests += 1
             answer = self.where(past) if past.tests <= MAX_ELEMENT_TESTS else None
+            if answer is False and open_question and self.otherwise(past) is None:
+                answer = None
             if past.tests > MAX_ELEMENT_TESTS:
                 facts.tests = max(facts.tests, MAX_ELEMENT_TESTS + 1)
                 return None

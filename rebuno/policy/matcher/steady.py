@@ -8,7 +8,7 @@ from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.index import SubjectPattern
 from rebuno.policy.matcher.past_step import let_in
 from rebuno.policy.matcher.runs import Run, Runs, inside, next_change, runs_of
-from rebuno.policy.matcher.since import Since, SinceBounds, Where, steady_answer
+from rebuno.policy.matcher.since import SinceBounds, SinceSearch, Where, steady_answer
 from rebuno.policy.values.json_values import Tri
 
 
@@ -61,7 +61,7 @@ class SteadyCounter:
         where: Where | None,
         who: str,
         amount: Amount,
-        since: Since | None,
+        since: SinceSearch | None,
         within: int | None,
     ) -> None:
         self.subject = subject

@@ -12,6 +12,7 @@ from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check, constant_predicate, fast_test
 from rebuno.policy.matcher.growing import AskedInWhere
 from rebuno.policy.matcher.operands import (
+    MAY_BE_MISSING,
     Block,
     Lens,
     is_given,
@@ -22,6 +23,7 @@ from rebuno.policy.matcher.operands import (
     normal_right,
     read_operand,
     right_of,
+    root_of,
     values_of,
     weight,
 )
@@ -226,8 +228,12 @@ def _right_value(operand: tree.Operand, names: Vocabulary) -> Value:
     )
 
 
+def _root(name: str) -> Value:
+    return (lambda facts: root_of(facts, name)) if name in MAY_BE_MISSING else attrgetter(name)
+
+
 def _path_value(path: tree.Path) -> Value:
-    root, parts = attrgetter(path.root), path.parts
+    root, parts = _root(path.root), path.parts
     if path.root == "it":
         return lambda facts: unplaced(one(facts.it, parts))
     return (lambda facts: one(root(facts), parts)) if parts else root
@@ -239,7 +245,7 @@ def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value
         raise AssertionError("several values without a quantifier")
     if not chain:
         return _path_value(path)
-    root, parts = attrgetter(path.root), path.parts
+    root, parts = _root(path.root), path.parts
     key = names.place(operand, chain[0].name, "one")
     return _kept(
         key,

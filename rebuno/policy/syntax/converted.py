@@ -170,12 +170,13 @@ class _Rules:
         if word == "limit":
             return self.limit(start)
         tokens = self.count()
-        self.words("tokens", "per", "execution")
+        self.words("tokens", "per")
+        scope = self.take("execution", "session")[1]
         otherwise = ""
         if self.sees("else"):
             self.words("else", "require", "approval")
             otherwise = "require approval"
-        return s.BudgetClause(tokens, otherwise, self.span(start))
+        return s.BudgetClause(tokens, otherwise, self.span(start), scope)
 
     def limit(self, start: int) -> s.LimitClause:
         number = self.count()
@@ -184,8 +185,7 @@ class _Rules:
         if self.sees("for"):
             self.take()
             if self.take("each", "all")[1] == "each":
-                self.take("agent")
-                scope = "agent"
+                scope = self.take("agent", "session")[1]
             else:
                 self.words("agents", "together")
                 scope = "global"

@@ -10,6 +10,7 @@ from rebuno.model.step import Kind, StepStatus
 from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.explain.trace import Trace
 from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.matcher.measures import Measured
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.diagnostics import Diagnostic
 from rebuno.policy.testing.coverage import Coverage, CoverageTally
@@ -199,6 +200,8 @@ class CaseResult:
     decision: Decision
     failure: str = ""
     trace: Trace | None = None
+    # What each limit by amount measures of the step, by the limit's name, or else by the rule's.
+    takes: tuple[tuple[str, Measured], ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -217,6 +220,8 @@ class CaseResult:
         out["rule_id"] = self.decision.rule_id
         out["reason"] = self.decision.reason
         out["pass"] = self.passed
+        if self.takes:
+            out["takes"] = {name: measured.amount or None for name, measured in self.takes}
         if self.failure:
             out["failure"] = self.failure
         if self.trace is not None:
@@ -263,4 +268,7 @@ def _case_result(case: Case, decision: Decision, trace: Trace) -> CaseResult:
         wrong.append(f"expected {case.expect}, got {decision.verdict.value}")
     if case.expect_rule not in (None, decision.rule_id):
         wrong.append(f"expected rule `{case.expect_rule}`, `{decision.rule_id}` decided")
-    return CaseResult(case, decision, "; ".join(wrong), trace if wrong else None)
+    takes = tuple(
+        (limit.name or obligation.rule_id, measured) for obligation, limit, measured in trace.limits() if limit.measure
+    )
+    return CaseResult(case, decision, "; ".join(wrong), trace if wrong else None, takes)

@@ -22,8 +22,10 @@ from rebuno.policy.syntax.source import NO_SPAN, Source, read_source
 from rebuno.policy.syntax.tree import Bundle, FileValue, Let, Use
 from rebuno.policy.syntax.yaml import CODE
 from rebuno.policy.testing.cases import Case, CaseFile, CaseReport, run_cases
+from rebuno.policy.testing.claims import ClaimResult, compile_claims, try_claims
 from rebuno.policy.testing.discovery import BundleSuite
 from rebuno.policy.testing.reader import read_cases
+from rebuno.policy.testing.tries import steps_to_try
 
 # A process takes a third of a second to start. This process handles so many bytes in that time.
 _WORTH: Final = 300_000  # bytes of bundles and cases for each process
@@ -52,10 +54,17 @@ class SuiteCheck:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """A checked bundle and the report of its cases. `report` is None if the bundle has errors or no cases."""
+    """A checked bundle, the report of its cases, and what became of its claims. `report` is None if the bundle has
+    errors or no cases; `claims` are empty if it has errors, or if only some of the cases were run."""
 
     checked: SuiteCheck
     report: CaseReport | None
+    claims: tuple[ClaimResult, ...] = ()
+
+    @property
+    def failed(self) -> int:
+        """The number of cases with an unexpected decision, and of claims that a step broke."""
+        return (self.report.failed if self.report else 0) + sum(not claim.passed for claim in self.claims)
 
     @property
     def covered(self) -> float:
@@ -63,12 +72,15 @@ class SuiteResult:
         return self.report.coverage.percent if self.report else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON data, with the bundle's path; `results` are empty where nothing was run."""
+        """The report as JSON data, with the bundle's path; `results` are empty where nothing was run. `failed` counts
+        broken claims too."""
         empty: dict[str, Any] = {"results": [], "failed": 0, "unexercised_rules": [], "coverage": None}
         return {
             "bundle": self.checked.path,
             "cases": self.checked.cases_path,
             **(self.report.to_json() if self.report else empty),
+            "failed": self.failed,
+            "claims": [claim.to_json() for claim in self.claims],
         }
 
 
@@ -173,15 +185,20 @@ def _test(suite: BundleSuite, only: str, layers: Sequence[Source]) -> SuiteResul
 
 
 def _run(checked: SuiteCheck, only: str, layers: Sequence[Source]) -> SuiteResult:
-    if not checked.sound or checked.source is None or checked.tree is None or checked.cases is None:
+    if not checked.sound or checked.source is None or checked.tree is None:
         return SuiteResult(checked, None)
-    cases: list[Case] = [case for case in checked.cases.cases if only in case.name]
+    claims = () if only else compile_claims(checked.tree)
+    if checked.cases is None and not claims:
+        return SuiteResult(checked, None)
     try:
         alone = [(checked.tree, checked.source)]
         policy = compile_policy([*layers, checked.source]) if layers else from_trees(alone)
     except BundleError as error:  # an error of the layers together, such as a name that two of them have
         return SuiteResult(replace(checked, diagnostics=(*checked.diagnostics, *error.diagnostics)), None)
-    return SuiteResult(checked, run_cases(policy, cases))
+    cases: list[Case] = [case for case in checked.cases.cases if only in case.name] if checked.cases else []
+    tried = steps_to_try(checked.tree, [case.submission for case in cases]) if claims else ()
+    results = tuple(try_claims(policy, claims, tried))
+    return SuiteResult(checked, run_cases(policy, cases) if checked.cases else None, results)
 
 
 def _uses(bundle: Bundle, folder: Path) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ def readings(text: str) -> dict[str, str] | None:
     # Escapes may be written in letters of another width, or with blanks between.
     for words in (PLAIN, CLOSED):
         if words is CLOSED:
+            found.setdefault(without_blanks(plain), CLOSED)
             plain = _closed(plain)
             found.setdefault(plain, CLOSED)
         for _ in range(ROUNDS):
@@ -60,6 +61,13 @@ def readings(text: str) -> dict[str, str] | None:
             plain = _closed(made) if words is CLOSED else made
             found.setdefault(plain, words)
     return found if max(map(len, found)) <= _LONGEST else None
+
+
+def plain_text(text: str) -> str | None:
+    """The text without differences of compatibility forms, of case, of white space and of what cannot be seen. None
+    where it is too long, or has very many marks on one letter."""
+    plain = _plain(text)
+    return None if plain is None else without_blanks(plain)
 
 
 def _unescaped(text: str) -> str:

@@ -1,6 +1,7 @@
 """The edges of a whole word: where a value stands for itself in a text, for sure or perhaps."""
 
 import re
+from functools import cache
 from typing import Final
 from unicodedata import category
 
@@ -18,9 +19,9 @@ _AFTER: Final = frozenset(QUOTES + CLOSING)
 # No edges for sure inside a word; the last ones are no edges at all, but may stand beside one.
 _SOFT: Final = frozenset(QUOTES + "{}｛｝" + "‛‟＂＇ʼ′″")
 # Quotes of scripts that are written without blanks: beside a letter of such a script they cut nothing off.
-_CORNERS: Final = frozenset("「」『』")
+_CORNERS: Final = "「」『』"
 # Ends of a sentence, behind which a word may go on (`bob.'x@…`); a comma or semicolon goes on with another one.
-_GOES_ON: Final = frozenset(STOPS) - frozenset(",;")
+_GOES_ON: Final = ":!?."
 # Stand inside words too: in the name of a mailbox, a file or a variable.
 _JOINERS: Final = frozenset("_.+-@&~/\\")
 _BLANKS: Final = frozenset(" \t\u00a0\u202f\u205f\u3000").union(map(chr, range(0x2000, 0x200B)))
@@ -68,26 +69,40 @@ def cut_before(text: str, start: int) -> bool:
     if at < 0 or not _soft(text[at]):
         return False
     far = max(-1, at - _FAR)
-    corners = True
-    while at > far and (_soft(text[at]) or _unseen(text[at])):
-        corners = corners and text[at] in _CORNERS
-        at -= 1
-    return at >= 0 and (at == far or _cuts(text[at], corners=corners))
+    part = text[far + 1 : start]
+    left = part.rstrip(_passed())
+    at = far + len(left)
+    return at >= 0 and (not left or _cuts(text[at], corners=not part[len(left) :].strip(_CORNERS)))
 
 
 def cut_after(text: str, end: int) -> bool:
     """Whether what ends here is cut off a word by nothing but quotes, braces and ends of sentences."""
-    at, soft, corners = end, False, True
-    far = min(len(text), end + _FAR)
-    while at < far and (_soft(text[at]) or text[at] in _GOES_ON or _unseen(text[at])):
-        soft = soft or _soft(text[at])
-        corners = corners and (text[at] in _CORNERS or not _soft(text[at]))
-        at += 1
-    return soft and at < len(text) and (at == far or _cuts(text[at], corners=corners))
+    part = text[end : end + _FAR]
+    if not part or not (_soft(part[0]) or part[0] in _GOES_ON or not part[0].isascii()):
+        return False
+    left = part.lstrip(_passed() + _GOES_ON)
+    run = part[: len(part) - len(left)]
+    at = end + len(run)
+    if at == len(text) or not run.lstrip(_unseen() + _GOES_ON):
+        return False
+    return not left or _cuts(text[at], corners=not run.lstrip(_unseen() + _GOES_ON + _CORNERS))
 
 
 def _soft(character: str) -> bool:
     return character in _SOFT or character in _CORNERS
+
+
+@cache
+def _unseen() -> str:
+    # Characters that cannot be seen: they hide no edge. Built on first use. All of them stand in these planes.
+    codes = (*range(0x80, 0x20000), *range(0xE0000, 0xE1000))
+    return "".join(chr(code) for code in codes if category(chr(code)) == "Cf")
+
+
+@cache
+def _passed() -> str:
+    # What is looked through, in one call: a long run of quotes stands before each of its own characters.
+    return "".join(sorted(_SOFT)) + _CORNERS + _unseen()
 
 
 def _cuts(character: str, *, corners: bool) -> bool:
@@ -96,10 +111,6 @@ def _cuts(character: str, *, corners: bool) -> bool:
 
 def _in_word(character: str) -> bool:
     return character.isalnum() or character in _JOINERS or category(character)[0] == "M"
-
-
-def _unseen(character: str) -> bool:
-    return not character.isascii() and category(character) == "Cf"
 
 
 def _grouped(text: str, start: int, end: int) -> bool:

@@ -235,6 +235,13 @@ class ApprovalsQuery(Query):
     limit: int = 200
 
 
+class LimitsQuery(Query):
+    """Which pots: those after this one in the order of their ids."""
+
+    cursor: str = ""
+    limit: int = 1000
+
+
 class DeleteQuery(Query):
     """`force` cancels what is alive first."""
 

@@ -80,6 +80,8 @@ def perhaps(*numbers: int | float) -> list[Any]:
         ("$5m", []),
         ("$5-million", []),
         ("EUR 5bn", []),
+        ("$5    million", []),
+        ("5 EUR\n\n\nmillion", []),
         # Ranges
         ("10-20 EUR", []),
         ("10 – 20 €", []),
@@ -92,6 +94,8 @@ def perhaps(*numbers: int | float) -> list[Any]:
         ("20 EUR to 12345678", [20]),
         ("$20 to 12345678", [20]),
         ("$20 to 30", perhaps(20)),
+        ("from 20 EUR to 30", []),
+        ("from 20 EUR to 12345678", [20]),
         ("up to 20 EUR", perhaps(20)),
         ("at most €20", perhaps(20)),
         ("> 20 EUR", perhaps(20)),

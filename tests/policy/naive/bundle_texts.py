@@ -61,10 +61,12 @@ def _second(paths: Paths, where: str) -> Paths:
     if on("turns") and where in ("rule", "past"):
         more["text"] += ["turns[0]"]
         more["many"] += ["turns[]", "turns"]
+        more["object"] += ["turns"]
     if on("parent") and where == "rule":
         more["name"] += ["parent"]
     if on("definition") and where != "block":
         more["name"] += ["definition.server", "definition.server"]
+        more["object"] += ["definition"]
     if on("error") and where == "past":
         more["name"] += ["error.type", "error.message", "error"]
     if on("values"):

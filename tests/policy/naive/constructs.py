@@ -22,23 +22,23 @@ CONSTRUCTS: Final[dict[str, bool]] = {
     "text of": True,
     "as of": True,
     # The second edition, section by section.
-    "delegation": False,  # `root_input`, `root_turns`, `read_args`
-    "words at": False,
-    "values": False,  # `.*`
-    "key of": False,
-    "word of": False,
-    "known in where": False,
-    "known as source": False,
-    "join": False,  # `outer`
-    "who": False,  # `allowed`, `approved` in a history test
-    "who in known": False,  # `result of allowed`
-    "since": False,
-    "within": False,
-    "sum": False,
-    "error": False,
-    "turns": False,
-    "definition": False,
-    "parent": False,
+    "delegation": True,  # `root_input`, `root_turns`, `read_args`
+    "words at": True,
+    "values": True,  # `.*`
+    "key of": True,
+    "word of": True,
+    "known in where": True,
+    "known as source": True,
+    "join": True,  # `outer`
+    "who": True,  # `allowed`, `approved` in a history test
+    "who in known": True,  # `result of allowed`
+    "since": True,
+    "within": True,
+    "sum": True,
+    "error": True,
+    "turns": True,
+    "definition": True,
+    "parent": True,
 }
 
 

@@ -174,5 +174,27 @@ rule known { allow tool "pay" when args.to in payees }
         ),
     ],
 )
+NOT_THERE: Final = VerdictTable(
+    "absent, and no null",
+    ["parent", "turns", "definition"],
+    """
+rule parent { allow tool "a" when not (parent is string) }
+rule turns { allow tool "b" when not (turns is list) }
+rule definition { allow tool "c" when not (definition is object) }
+rule before { allow tool "d" when after tool "a" where (definition is not object) }
+rule null { allow tool "e" when parent is null or turns is null or definition is null }
+""",
+    [
+        ("no parent", call("a"), "parent", MAYBE, "default"),
+        ("a parent", call("a", parent="boss"), "parent", NO, "default"),
+        ("no turns", call("b"), "turns", MAYBE, "default"),
+        ("turns", call("b", turns=["go on"]), "turns", NO, "default"),
+        ("no definition", call("c"), "definition", MAYBE, "default"),
+        ("a definition", call("c", definition=REVIEWED), "definition", NO, "default"),
+        ("none of an earlier step", call("d", {}, step("a")), "before", MAYBE, "default"),
+        ("one of an earlier step", call("d", {}, step("a", definition=REVIEWED)), "before", NO, "default"),
+        ("none of them", call("e"), "null", NO, "default"),
+    ],
+)
 
-TABLES: Final = [AUTHENTICATE, REFUND, DECIMALS, TURNS, DEFINITION]
+TABLES: Final = [AUTHENTICATE, REFUND, DECIMALS, TURNS, DEFINITION, NOT_THERE]

@@ -43,7 +43,9 @@ CREATE INDEX ran_args_by_execution ON rebuno.ran_args (execution_id);
 
 -- The pots of limits by amount, and of those that have a name. `key` begins with the execution's id where it is of one
 -- execution. `owner` is the execution, session or agent that it is of, or the digest of the value; empty for all.
--- `per` is the longest window ever declared in seconds, NULL for none; `number` and `taken` are decimal numbers.
+-- `per` is the longest window ever declared in seconds, NULL for none, and `seconds` the one declared last; `number` and
+-- `taken` are decimal numbers. `taken` is the sum of what was taken after `since` and not given back, or empty where it
+-- must be added up anew.
 CREATE TABLE rebuno.pots (
     key     text COLLATE "C" NOT NULL PRIMARY KEY,
     bundle  text             NOT NULL,
@@ -53,10 +55,13 @@ CREATE TABLE rebuno.pots (
     owner   text             NOT NULL,
     number  text             NOT NULL,
     per     double precision,
+    seconds double precision,
+    since   double precision NOT NULL DEFAULT 0,
     taken   text             NOT NULL
 );
 
--- What a step took from a pot: a decimal number of at most 40 digits. `returned_at` is 0 unless it was given back.
+-- What a step took from a pot: a decimal number of at most 40 digits. `returned_at` is 0 unless it was given back;
+-- `sure` says that the step has started, so that no denial gives it back.
 CREATE TABLE rebuno.amounts (
     key          text COLLATE "C" NOT NULL,
     step_id      text COLLATE "C" NOT NULL,
@@ -64,8 +69,14 @@ CREATE TABLE rebuno.amounts (
     at           double precision NOT NULL,
     amount       text             NOT NULL,
     returned_at  double precision NOT NULL DEFAULT 0,
+    sure         boolean          NOT NULL DEFAULT false,
     PRIMARY KEY (key, step_id)
 );
 
 CREATE INDEX amounts_in_order ON rebuno.amounts (key, at);
 CREATE INDEX amounts_by_step ON rebuno.amounts (step_id);
+CREATE INDEX amounts_by_execution ON rebuno.amounts (execution_id);
+CREATE INDEX amounts_unsure ON rebuno.amounts (key) WHERE NOT sure AND returned_at = 0;
+
+-- For the forks that belong to the session of their source.
+CREATE INDEX executions_by_source ON rebuno.executions (forked_from) WHERE forked_from <> '';

@@ -40,7 +40,9 @@ CREATE TABLE ran_args (
 
 -- The pots of limits by amount, and of those that have a name. `key` begins with the execution's id where it is of one
 -- execution. `owner` is the execution, session or agent that it is of, or the digest of the value; empty for all.
--- `per` is the longest window ever declared in seconds, NULL for none; `number` and `taken` are decimal numbers.
+-- `per` is the longest window ever declared in seconds, NULL for none, and `seconds` the one declared last; `number` and
+-- `taken` are decimal numbers. `taken` is the sum of what was taken after `since` and not given back, or empty where it
+-- must be added up anew.
 CREATE TABLE pots (
     key     TEXT NOT NULL PRIMARY KEY,
     bundle  TEXT NOT NULL,
@@ -50,10 +52,13 @@ CREATE TABLE pots (
     owner   TEXT NOT NULL,
     number  TEXT NOT NULL,
     per     REAL,
+    seconds REAL,
+    since   REAL NOT NULL DEFAULT 0.0,
     taken   TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What a step took from a pot: a decimal number of at most 40 digits. `returned_at` is 0 unless it was given back.
+-- What a step took from a pot: a decimal number of at most 40 digits. `returned_at` is 0 unless it was given back;
+-- `sure` says that the step has started, so that no denial gives it back.
 CREATE TABLE amounts (
     key          TEXT NOT NULL,
     step_id      TEXT NOT NULL,
@@ -61,8 +66,14 @@ CREATE TABLE amounts (
     at           REAL NOT NULL,
     amount       TEXT NOT NULL,
     returned_at  REAL NOT NULL DEFAULT 0.0,
+    sure         INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (key, step_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX amounts_in_order ON amounts (key, at);
 CREATE INDEX amounts_by_step ON amounts (step_id);
+CREATE INDEX amounts_by_execution ON amounts (execution_id);
+CREATE INDEX amounts_unsure ON amounts (key) WHERE sure = 0 AND returned_at = 0.0;
+
+-- For the forks that belong to the session of their source.
+CREATE INDEX executions_by_source ON executions (forked_from) WHERE forked_from <> '';

@@ -1,0 +1,1 @@
+"""Proofs of claims with a solver, which the extra `prove` brings."""

@@ -1,0 +1,57 @@
+"""Inputs that attacks on the second edition of the rule language found."""
+
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from rebuno.policy.explain.explain import explain_decision
+from rebuno.policy.matcher.facts import Evidence, Facts, History
+from tests.policy.naive.reading import policy_of
+
+SECRETS = 'known secrets = result of tool "read_vault" at [].password'
+
+
+def answer(prologue: str, test: str, facts: Facts) -> str:
+    """yes, maybe or no, by `decide` and `explain` alike."""
+    rules = (("yes", "allow"), ("maybe", "deny"))
+    text = "\n".join([prologue, *(f"rule {name} {{ {verdict} any step when {test} }}" for name, verdict in rules)])
+    policy = policy_of(text)
+    decided = policy.decide(facts).rule_id
+    assert explain_decision(policy, facts).decision.rule_id == decided
+    return decided.replace("default", "no")
+
+
+def past(*steps: Evidence) -> History:
+    """A history of these steps."""
+    return History(steps)
+
+
+@pytest.mark.parametrize(
+    ("password", "body"),
+    [("A+B+C", "A + B + C"), ("a+bc", "a\n+\nb\nc"), ("a+bc", "%61 %2B %62 %63"), ("A+B+C", "A+B+C")],
+)
+def test_a_plus_sign_is_part_of_a_value(password: str, body: str) -> None:
+    """A value with `+` is found in a text with blanks between its characters."""
+    read = past(Evidence(1, "tool_call", "read_vault", {}, [{"password": password}]))
+    asked = Facts("tool_call", "send_mail", {"body": body}, history=read)
+    assert answer(SECRETS, "args.body contains any secrets", asked) in ("maybe", "yes")
+
+
+@pytest.mark.parametrize("test", ['count(tool "pay" within 1h) < 1', 'sum(tool "pay" at args.n within 1h) < 1'])
+@pytest.mark.parametrize(("start", "now"), [(float("nan"), 50.0), (50.0, float("nan")), (100.0, 50.0)])
+def test_a_time_that_is_none_is_perhaps_inside(test: str, start: float, now: float) -> None:
+    """`within` of a clock that gives no number, or a number that lies behind the step."""
+    paid = past(Evidence(1, "tool_call", "pay", {"n": 5}, at=start))
+    assert answer("", test, Facts("tool_call", "pay", {"n": 5}, history=paid, now=now)) == "maybe"
+
+
+@pytest.mark.parametrize("unit", ["'", "'\u200b", "a'", '"', "\u2019\u00ad"])
+def test_a_long_run_of_quotes_is_read_fast(unit: str) -> None:
+    """A value of quotes in a text of quotes."""
+    said: Any = {"request": (unit * 100_000)[:100_000]}
+    asked = Facts("tool_call", "pay", {"to": (unit * 50)[:50]}, input=said)
+    policy = policy_of("known asked = input.request\nrule r { allow any step when args.to in asked }")
+    start = perf_counter()
+    policy.decide(asked)
+    assert perf_counter() - start < 5
