@@ -68,7 +68,16 @@ BOTH: Final = """
 rule sure {{ allow any step when {test} }}
 rule perhaps {{ deny any step when {test} }}
 """
-PART: Final = st.one_of(texts.history_tests(), texts.history_tests(), texts.expressions(texts.RULE, "rule"))
+# What an index answers.
+INDEXED: Final = [
+    "count(any step where (args.to == this.args.to)) >= 1",
+    "sum(any step at args.n where (this.args.n == args.n and error missing)) > 1",
+    'after tool "*" where (args.t == this.args.t and args.to in said)',
+    'after any step where (args.l == this.args.l and after tool "list" where (args.to == outer.args.to))',
+    'count(any step where (args == this.args) since tool "list" where (args.to == this.args.to)) >= 1',
+    'after any step where (this.args.m == result and any args.l[] in this.args.l[]) since tool "pay" within 1m',
+]
+PART: Final = st.one_of(st.sampled_from(INDEXED), texts.history_tests(), texts.expressions(texts.RULE, "rule"))
 # No single test asks for much, so several share the count.
 TESTS: Final = st.lists(PART, min_size=2, max_size=3).map(lambda parts: " or ".join(f"({part})" for part in parts))
 SUBMISSIONS: Final = st.builds(after, submissions(), pasts(3))
