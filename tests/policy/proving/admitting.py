@@ -224,7 +224,8 @@ def _asked(draw: Random) -> str:
     if pick < 8:
         return f"{draw.choice(['in', 'not in'])} [{_text(draw)}, {draw.choice([_text(draw), '7'])}]"
     if pick < 10:
-        return f"{draw.choice(['in', 'not in'])} {draw.choice(['said', 'found', 'told'])}{draw.choice(['', ' ignoring case'])}"
+        fold = draw.choice(["", " ignoring case"])
+        return f"{draw.choice(['in', 'not in'])} {draw.choice(['said', 'found', 'told'])}{fold}"
     if pick == 10:
         return f"{draw.choice(['starts with', 'ends with', 'contains', 'not contains'])} {_text(draw)}"
     if pick == 11:
