@@ -8,6 +8,7 @@ import pytest
 from benchmarks import tau2
 from benchmarks.tau2 import BUNDLE, DATA, Result, play
 from rebuno.policy.compile import compile_bundle, compile_text, permissive_policy
+from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax.source import read_source
 
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
@@ -48,7 +49,7 @@ def test_what_the_policy_forbids_is_stopped(shipped: Result) -> None:
     ],
     ids=["allow all", "deny all", "ask all"],
 )
-def test_the_scorer_counts_constant_policies_right(policy: tau2.Policy, refused: int, stopped: int) -> None:
+def test_the_scorer_counts_constant_policies_right(policy: Policy, refused: int, stopped: int) -> None:
     """Three policies whose score is known beforehand."""
     found = play(policy, ROWS).to_json()
     assert (len(found["refused"]), found["stopped"], found["forbidden"]) == (refused, stopped, FORBIDDEN)
