@@ -1,10 +1,19 @@
-"""What steps take from the pots of limits, as the stores exchange it with the kernel."""
+"""What steps take by limits, from windows and from pots, as the stores exchange it with the kernel."""
 
 from dataclasses import dataclass
 from typing import Final
 
 # How the name of a pot begins that belongs to one rule.
 OWN: Final = "rule "
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlace:
+    """A place that a step has in the window `key` of a limit since `at`, in seconds since 1970."""
+
+    key: str
+    step_id: str
+    at: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from rebuno.errors import LeaseSuperseded, Stale
-from rebuno.journal.pot_records import CopiedTake, Take
+from rebuno.journal.pot_records import CopiedTake, Take, WindowPlace
 from rebuno.journal.words import RootRow, TurnRow, TurnWrite
 from rebuno.model.dataclass import dataclass
 from rebuno.model.execution import ExecutionStatus
@@ -373,15 +373,6 @@ class ExecutionWrite:
     dispatch: Dispatch | None = None
     continues: str = ""
     state: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WindowPlace:
-    """A place that a step has in the window `key` of a limit since `at`, in seconds since 1970."""
-
-    key: str
-    step_id: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def inline_bundle(path: str | Path) -> str:
         if file.name.endswith(BUNDLE)
     ]
     text = _closed(source, values, "\n" + "\n".join(libraries))
-    again, found = parse_bundle(Source(text, source.path))
+    again, found = link_bundle(Source(text, source.path))
     _refuse([*found, *check_bundle(again)])
     return text
 

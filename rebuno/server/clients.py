@@ -33,6 +33,8 @@ async def create(call: ApiCall) -> Response:
         # A subagent may be any agent's; the step that begins it is of an agent of the key.
         parent = body.agent_id if spawned is None else (await call.serving.execution(spawned.execution_id)).agent_id
         check_agent(call, parent)
+        if body.parent_execution_id:
+            check_agent(call, (await call.serving.execution(body.parent_execution_id)).agent_id)
     row = await call.serving.create(
         agent_id=body.agent_id,
         input=call.canonical(body.input, "input"),

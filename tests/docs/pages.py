@@ -2,8 +2,8 @@
 
 A page is one session in one empty folder, from top to bottom. The words after the fence say what a block is:
 
-- `rbp`: a whole bundle, without errors and without warnings. `rbp fragment`: statements or rules, put below a `bundle`
-  and a `default` line, without errors.
+- `rbp`: a whole bundle, without errors, and without warnings that it does not accept. `rbp fragment`: statements or
+  rules, put below a `bundle` and a `default` line, without errors.
 - `python run`: a program that ends well. `python`: code that is only compiled.
 - `console`: lines that begin with `$ ` are commands (`rebuno …` or `python …`) and are run. A command ends with code 0,
   or with N where the line ends in `# exit N`. Lines below it, if there are any, are all that it prints; `…` stands
@@ -74,7 +74,7 @@ def findings(block: Block) -> list[Diagnostic]:
     every = [*found, *check_bundle(read_soft_roots(bundle))]
     if block.sort == "rbp fragment":
         return [d for d in every if d.severity is Severity.ERROR]
-    return every
+    return [d for d in every if not d.accepted]
 
 
 def run(block: Block, folder: Path) -> None:

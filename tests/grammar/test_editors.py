@@ -141,5 +141,5 @@ def test_shipped_bundles_are_seen_as_they_are_parsed(path: Path) -> None:
     assert [word for word, scope in seen if not scope and word.strip()] == []
     comments = [word.removeprefix("#") for word, scope in seen if scope.startswith("comment")]
     assert comments == [comment.text for comment in bundle.comments]
-    strings = [token.text for token in source_tokens(bundle) if token.text.startswith(('"', 'r"'))]
+    strings = [token.text for token in source_tokens(bundle) if token.text.startswith(('"', 'r"', 'f"'))]
     assert [word for word, scope in seen if scope.startswith("string")] == strings

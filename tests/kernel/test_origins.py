@@ -161,6 +161,24 @@ def test_forks_and_copies_of_an_older_version() -> None:
     embedded(scenario)
 
 
+def test_a_fork_of_an_older_version_does_not_say_when_its_input_was_recorded() -> None:
+    """It is as old as its source's: by its own time, `tomorrow` in it were another day."""
+
+    async def scenario(store: SQLiteStore) -> None:
+        client = await _made(store)
+        told = (await origins.background(store, client)).input_at
+        old = await _made(store, {}, forked_from=client.id, fork_seq=1)
+        for unknown in (old, await forks.fork(store, old, 1)):
+            assert (await origins.background(store, unknown)).input_at is None
+        fork = await forks.fork(store, client, 1)
+        assert told is not None
+        assert (await origins.background(store, fork)).input_at == told
+        child = await origins.of_child(store, old.id, "")
+        assert "root_input_at" not in child.said
+
+    embedded(scenario)
+
+
 def test_an_imported_child_is_one() -> None:
     """A child that is exported and imported elsewhere, where nobody knows its parent, stays one; so does its fork."""
     files = []

@@ -63,6 +63,9 @@ LIBRARIES: list[tuple[str, dict[str, str]]] = [
         "a.rbp": 'default deny\nuse "b.rbp"\nrule r { allow tool "t" when good }',
         "b.rbp": 'condition good = args.x == "v"',
     }),
+    ("a fact whose name may be defined", {
+        "a.rbp": f'use "b.rbp"\n{RULE}', "b.rbp": 'known names = ["v"] or turns',
+    }),
     ("a name of its own, a BOM and CRLF", {
         "a.rbp": f'bundle a\nuse "b.rbp"\n{RULE}', "b.rbp": '\ufeffbundle b version 1\r\n# c\r\nlet names = ["v"]\r\n',
     }),

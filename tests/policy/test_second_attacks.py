@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
+from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Evidence, Facts, History
+from rebuno.policy.syntax.parse import parse_bundle
+from rebuno.policy.syntax.soft_roots import read_soft_roots
+from rebuno.policy.syntax.source import Source
 from tests.policy.naive.reading import policy_of
 
 SECRETS = 'known secrets = result of tool "read_vault" at [].password'
@@ -55,3 +59,34 @@ def test_a_long_run_of_quotes_is_read_fast(unit: str) -> None:
     start = perf_counter()
     policy.decide(asked)
     assert perf_counter() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("test", "code"),
+    [
+        ('turns.x == "a"', "bad-path"),
+        ('any turns[].x == "a"', "bad-path"),
+        ('turns[0][1] == "a"', "bad-path"),
+        ('any turns.* == "a"', "bad-path"),
+        ('any turns[] == "a"', ""),
+        ('turns[0] == "a"', ""),
+        ("args.x in said", "bad-path"),
+        ('sum(tool "a" at host of args.x) < 5', "wrong-type"),
+        ('sum(tool "a" at text of args.x) < 5', "wrong-type"),
+        ('sum(tool "a" at amount of args.x) < 5', ""),
+        ('count(tool "a") >= 0', "always-holds"),
+        ('count(tool "a" where (args.x == this.args.x)) < 0', "never-holds"),
+        ('sum(tool "a" at args.x) < 0', "never-holds"),
+        ('sum(tool "a" at args.x) != -1', "always-holds"),
+        ('args.y == 1 and (count(tool "a") >= 0 or args.x == 1)', "always-holds"),
+        ('count(tool "a") < 1', ""),
+        ('sum(tool "a" at args.x) <= 0', ""),
+    ],
+)
+def test_nonsense_is_named(test: str, code: str) -> None:
+    """What `check` says of a condition that has no meaning."""
+    known = "known said = turns.x\n" if "said" in test else ""
+    text = f'default deny because "x"\n{known}rule r {{ allow tool "x" when {test} because "x" }}'
+    bundle, broken = parse_bundle(Source(text))
+    assert not broken
+    assert {one.code for one in check_bundle(read_soft_roots(bundle))} == ({code} if code else set())

@@ -136,6 +136,7 @@ def test_a_bound_key_reaches_its_agents_only() -> None:
                 for method, path, body in (
                     ("GET", f"{EXECUTION}?agent_id=other", None),
                     ("POST", EXECUTION, {"agent_id": "other"}),
+                    ("POST", EXECUTION, {"agent_id": "payer", "parent_execution_id": others}),
                     ("POST", EXECUTION, {"agent_id": "payer", "spawned_by": _step(others, step["step_id"])}),
                     ("POST", f"{EXECUTION}/{others}/cancel", {}),
                     ("POST", f"{EXECUTION}/{others}/fork", {"at_seq": 1}),

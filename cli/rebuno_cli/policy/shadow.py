@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @click.command("shadow")
-@click.argument("new", metavar="NEW", help="The bundle that was tried, by `--shadow` or `shadow=[...]`.")
+@click.argument("new", metavar="NEW", help="The bundle that was tried as a shadow.")
 @backtest_input.executions
 @backtest_input.since
 @options.db

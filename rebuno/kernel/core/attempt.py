@@ -86,7 +86,10 @@ class Attempt:
         # Whether a person is asked about whatever is new while recorded steps have not come again.
         self.block_diverged = False
         self.ended = False
-        self.bodies: set[str] = set()  # that this attempt has started and not yet settled
+        # The bodies that this attempt has started and not yet settled.
+        self.bodies: set[str] = set()
+        # The digests of definitions whose text the store is known to have.
+        self.described: set[str] = set()
         # How many recorded steps this attempt has answered from the journal.
         self.replayed = 0
         # Since when steps are parked, in seconds since 1970; None: the log was not asked yet.

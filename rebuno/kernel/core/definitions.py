@@ -17,10 +17,13 @@ _saved: dict[str, WeakSet[Store]] = {}
 
 def unsaved(attempt: Attempt, definition: Definition) -> "DefinitionNeeded | None":
     """A Need where the store may not have the text of a definition yet."""
-    stores = _saved.get(definition.digest)
-    if (stores is not None and attempt.store in stores) or not definition.text:
+    if definition.digest in attempt.described or not definition.text:
         return None
-    return DefinitionNeeded(definition)
+    stores = _saved.get(definition.digest)
+    if stores is None or attempt.store not in stores:
+        return DefinitionNeeded(definition)
+    attempt.described.add(definition.digest)
+    return None
 
 
 @dataclass(slots=True)

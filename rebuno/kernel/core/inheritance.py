@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rebuno.errors import NotFoundError
-from rebuno.journal.records import EventRow, ExecutionRow, WindowPlace
+from rebuno.journal.pot_records import WindowPlace
+from rebuno.journal.records import EventRow, ExecutionRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core.rate_limited import counted
 from rebuno.kernel.core.windows import window

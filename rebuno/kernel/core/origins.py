@@ -155,7 +155,11 @@ def _created(events: Sequence[EventRow]) -> dict[str, Any]:
 def _input_at(events: Sequence[EventRow]) -> float | None:
     # The input of a copy is as old as that of its source.
     copied = _time(_created(events).get("input_at"))
-    return copied if copied is not None or not events else _time(events[0].occurred_at)
+    if copied is not None or not events:
+        return copied
+    # A fork that does not say so, by an older version, is younger than its input.
+    forked = len(events) > 1 and events[1].type == "execution.forked"
+    return None if forked else _time(events[0].occurred_at)
 
 
 def _time(text: object) -> float | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import uuid_utils
 
 from rebuno.errors import StoreCorrupt
-from rebuno.journal.pot_records import CopiedTake
-from rebuno.journal.records import ApprovalRow, Copied, ExecutionRow, NewEvent, StepRow, WindowPlace
+from rebuno.journal.pot_records import CopiedTake, WindowPlace
+from rebuno.journal.records import ApprovalRow, Copied, ExecutionRow, NewEvent, StepRow
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import inheritance
 from rebuno.kernel.core.divergence import may_be_done

@@ -15,7 +15,8 @@ from rebuno.errors import (
     ValidationError,
     failure_reason,
 )
-from rebuno.journal.records import ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow, WindowPlace
+from rebuno.journal.pot_records import WindowPlace
+from rebuno.journal.records import ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
 from rebuno.journal.store import Store
 from rebuno.journal.words import TurnRow
 from rebuno.kernel.core import events

@@ -155,19 +155,19 @@ class ServedAttempt(Attempt):
             Terminated: the execution has ended.
             LeaseSuperseded: this attempt does not have it any more.
         """
-        execution = await self.store.execution(self.execution.id)
-        check_owner(execution, self.lease)
-        asked = await self.store.approvals(execution_id=execution.id, limit=sys.maxsize)
-        recorded = self._reading(asked, set())
-        await recorded.all()
-        dispatch = await self.served.dispatch(execution.id)
-        if self.listens:
-            await self.hear()
-        again = await self.store.execution(execution.id)
-        if again.head_seq != execution.head_seq:
+        while True:
+            execution = await self.store.execution(self.execution.id)
+            check_owner(execution, self.lease)
+            asked = await self.store.approvals(execution_id=execution.id, limit=sys.maxsize)
+            recorded = self._reading(asked, set())
+            await recorded.all()
+            dispatch = await self.served.dispatch(execution.id)
+            if self.listens:
+                await self.hear()
+            again = await self.store.execution(execution.id)
+            if again.head_seq == execution.head_seq:
+                break
             # What was read is of two moments.
-            await self.reload()
-            return
         self.execution, self.head, self.recorded, self.dispatch = again, again.head_seq, recorded, dispatch
         self._freed.clear()
         self._basis = Basis()

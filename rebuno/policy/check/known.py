@@ -6,7 +6,7 @@ from typing import Final
 from rebuno.policy.check.facets import check_chain
 from rebuno.policy.check.names import DefinedNames, sort_of
 from rebuno.policy.check.tests import IN_KNOWN, ExpressionChecker, check_subject
-from rebuno.policy.check.values import check_list
+from rebuno.policy.check.values import check_list, texts_only
 from rebuno.policy.matcher.standing import asked_names, named_set
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
@@ -41,6 +41,8 @@ def _input(path: s.Path, report: DiagnosticReport) -> None:
         message = f"`{path.root}` is no source of known values"
         help = "a source is `input`, `turns`, a list, `result of …` or `approved …`"
         report.error(Code.BAD_SOURCE, message, path.span, help)
+    elif path.root == "turns" and (problem := texts_only(path)):
+        report.error(Code.BAD_PATH, problem, path.span, "write `turns`")
 
 
 def _list(value: s.ListLiteral | s.Literal | s.Name, names: DefinedNames, report: DiagnosticReport) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from rebuno.policy.check.facets import ORDER, check_chain, check_literal, check_predicate, check_sides
 from rebuno.policy.check.names import DefinedNames, sort_of
-from rebuno.policy.check.values import check_list, check_pattern, check_regex, check_schedule
+from rebuno.policy.check.values import check_list, check_pattern, check_regex, check_schedule, texts_only
 from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.matcher.operands import Block, inherited, lens
 from rebuno.policy.matcher.past_step import wheres
@@ -146,7 +146,11 @@ class ExpressionChecker:
 
     def _sum(self, expr: s.Sum) -> None:
         for at in expr.ats:
-            check_chain(at.facets, self._report)
+            chain = check_chain(at.facets, self._report)
+            if chain and chain[0].value != "number":
+                message = f"`{chain[0].name} of` gives no numbers to add"
+                help = "a sum has no bound then, and its tests are maybe: use `amount of`, `number of` or a plain path"
+                self._report.error(Code.WRONG_TYPE, message, at.facets[0].span, help)
             self._path(at.path, IN_SUM)
         if expr.plus is not None:
             self._path(expr.plus, OF_THIS)
@@ -224,6 +228,8 @@ class ExpressionChecker:
             self._report.error(Code.MISPLACED_ROOT, f"`{root}` is not allowed in {place.called}", path.span, help)
         elif root in ("target", "agent", "parent") and path.parts:
             self._report.error(Code.BAD_PATH, f"`{root}` is a string and has no parts", path.span, f"write `{root}`")
+        elif root == "turns" and (problem := texts_only(path)):
+            self._report.error(Code.BAD_PATH, problem, path.span, "write `turns[]`")
         elif root == "error" and path.parts and not _names_one(path.parts, _OF_ERROR):
             message = "an error has `type`, `message` and `nothing_done`"
             self._report.error(Code.BAD_PATH, message, path.span, "write one of them, or `error` alone")

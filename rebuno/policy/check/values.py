@@ -4,7 +4,7 @@ import re2
 
 from rebuno.policy.matcher.schedule import ScheduleError, parse_schedule, time_zone
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
-from rebuno.policy.syntax.tree import ListLiteral, Literal, NullLiteral, Span
+from rebuno.policy.syntax.tree import Each, Index, ListLiteral, Literal, NullLiteral, Path, Span
 from rebuno.policy.values.globs import GlobError, glob
 from rebuno.policy.values.regexes import regex
 
@@ -59,3 +59,9 @@ def check_schedule(times: Literal, report: DiagnosticReport) -> None:
         parse_schedule(str(times.value))
     except ScheduleError as error:
         report.error(Code.BAD_SCHEDULE, str(error), times.span, error.help)
+
+
+def texts_only(path: Path) -> str:
+    """What is wrong with a path into `turns`, empty for nothing: it is a list of texts."""
+    fits = len(path.parts) < 2 and all(isinstance(part, Each | Index) for part in path.parts)
+    return "" if fits else "`turns` is a list of texts, which have no parts"

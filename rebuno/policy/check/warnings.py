@@ -71,6 +71,9 @@ def _say_never(what: str, span: s.Span, report: DiagnosticReport) -> None:
 
 def _tests(expr: s.Expr, inputs: set[str], report: DiagnosticReport) -> None:
     for test in _written(expr):
+        if isinstance(test, s.Count | s.Sum):
+            _settled(test, report)
+            continue
         facets = [facet.text for facet in test.operand.facets]
         if test.op is Op.MATCHES and not facets:
             _regex(test, report)
@@ -78,6 +81,18 @@ def _tests(expr: s.Expr, inputs: set[str], report: DiagnosticReport) -> None:
             message = f"one address in the input lets in every other address of its {facets[0]}"
             help = "ask for the address itself: `args.to in …`, without the facet"
             report.warning(Code.WHOLE_DOMAIN, message, test.span, help)
+
+
+def _settled(test: s.Count | s.Sum, report: DiagnosticReport) -> None:
+    """Warns about a number that no count and no sum falls below."""
+    number, op = test.number, test.op
+    counted = "count" if isinstance(test, s.Count) else "sum"
+    if (number <= 0 and op is Op.LT) or (number < 0 and op in (Op.LE, Op.EQ)):
+        message = f"a {counted} is never below 0, so this test is never yes"
+        report.warning(Code.NEVER_HOLDS, message, test.span, "none at all is `< 1`" if counted == "count" else "")
+    elif (number <= 0 and op is Op.GE) or (number < 0 and op in (Op.GT, Op.NE)):
+        message = f"a {counted} is never below 0, so this test always holds"
+        report.warning(Code.ALWAYS_HOLDS, message, test.span, "at least one is `>= 1`" if counted == "count" else "")
 
 
 def _from_input(test: s.Test, inputs: set[str]) -> bool:
@@ -116,7 +131,7 @@ def _reads(atom: Atom, *facets: str) -> bool:
     return atom.facet is not None and atom.facet.name in facets
 
 
-def _written(expr: s.Expr) -> Iterator[s.Test]:
+def _written(expr: s.Expr) -> Iterator[s.Test | s.Count | s.Sum]:
     # Includes the tests in blocks and in `where`, from left to right.
     stack = [expr]
     while stack:
@@ -125,6 +140,8 @@ def _written(expr: s.Expr) -> Iterator[s.Test]:
             yield found
             stack.extend([found.block] if found.block is not None else [])
         else:
+            if isinstance(found, s.Count | s.Sum):
+                yield found
             stack.extend(reversed(_parts(found)))
 
 

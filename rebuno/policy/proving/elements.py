@@ -17,9 +17,10 @@ from rebuno.policy.syntax.keywords import FACET_MODULES as OWN
 Ask = Callable[[Value], ModelAnswer]
 
 # Facets whose values are plain texts or numbers, and which read texts alone but for those below.
-PLAIN: Final = frozenset({"host", "scheme", "port", "address", "domain", "size", "number"})
-# Facets whose values are compared as plain texts and numbers are.
-COMPARED: Final = PLAIN | {"statement"}
+PLAIN: Final = frozenset({"host", "scheme", "port", "address", "domain", "size", "number", "amount"})
+# Facets whose values are compared as plain texts and numbers are. What one of them reads with doubt is neither.
+COMPARED: Final = PLAIN | {"statement", "word", "mailbox", "key"}
+_NUMBERS: Final = frozenset({"number", "amount"})
 _OF_TEXTS: Final = frozenset({"host", "scheme", "port", "address", "domain"})
 _NEVER_EMPTY: Final = frozenset({"command", "program"})
 # Tests of one list; with more of them it is taken for any list.
@@ -133,7 +134,7 @@ def read_by(facet: Facet, source: Value, value: Value, add: Callable[[Any], None
     add(value.is_(Sort.MISSING, Sort.UNREADABLE, Sort.NUMBER if facet.value == "number" else Sort.TEXT))
     if facet.name in _OF_TEXTS:
         add(z3.Implies(z3.And(there, z3.Not(source.is_(Sort.TEXT))), value.is_(Sort.UNREADABLE)))
-    elif facet.name == "number":
+    elif facet.name in _NUMBERS:
         of_number = z3.And(value.is_(Sort.NUMBER), value.number == source.number)
         add(z3.Implies(source.is_(Sort.NUMBER), of_number))
         add(z3.Implies(source.is_(Sort.TEXT), value.is_(Sort.NUMBER, Sort.UNREADABLE)))

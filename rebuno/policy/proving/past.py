@@ -65,8 +65,42 @@ class Pasts:
             self._add(z3.And(sure <= perhaps, perhaps <= most))
             if not isinstance(expr, tree.Sum):
                 self._add(sure >= 0)
+                self._beside_others(expr, sure, perhaps, named)
             found = self.numbers[key] = (expr, sure, perhaps, most)
         return found[1:]
+
+    def _beside_others(self, expr: tree.Past, sure: Any, perhaps: Any, named: Callable[[object], str]) -> None:
+        # What asks more of a step matches no step that what asks less does not.
+        mine = _Asked(expr, named)
+        for other, theirs, possible, _ in self.numbers.values():
+            if isinstance(other, tree.Sum):
+                continue
+            asked = _Asked(other, named)
+            if mine.within(asked):
+                self._add(z3.And(sure <= theirs, perhaps <= possible))
+            if asked.within(mine):
+                self._add(z3.And(theirs <= sure, possible <= perhaps))
+
+
+class _Asked:
+    """What a count asks of a step: one of these subjects, and all of these conditions."""
+
+    def __init__(self, expr: tree.Past, named: Callable[[object], str]) -> None:
+        where = expr.where
+        items = where.items if isinstance(where, tree.And) else () if where is None else (where,)
+        self.conditions = frozenset(map(named, items))
+        self.subjects = frozenset(
+            (group.kind, item.value)
+            for group in expr.subject.groups
+            for item in group.patterns
+            if isinstance(item, tree.Literal)
+        )
+        self.rest = named((expr.who, expr.since, expr.within))
+
+    def within(self, other: "_Asked") -> bool:
+        """Whether the other one asks no more, as far as can be told."""
+        fewer = bool(self.subjects) and self.subjects <= other.subjects
+        return self.rest == other.rest and fewer and self.conditions >= other.conditions
 
 
 def _bare(expr: tree.Past) -> tree.Past:

@@ -101,6 +101,8 @@ class Witness:
             return f"{begun}://{shown}:{port}/" if isinstance(port, int) else f"{begun}://{shown}/"
         if isinstance(read.get("number"), int | float):
             return str(read["number"])
+        if isinstance(read.get("amount"), int | float):
+            return f"{read['amount']} EUR"
         return _text(model, value.text)
 
     # ------------------------------------------------------------ what else the step needs

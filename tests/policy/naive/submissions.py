@@ -97,12 +97,13 @@ ENDS: Final = [
 
 
 @st.composite
-def pasts(draw: st.DrawFn) -> History:
-    """Steps in every state, some of them recorded in several pieces, and arguments that a person approved."""
+def pasts(draw: st.DrawFn, least: int = 0) -> History:
+    """Steps in every state, some of them recorded in several pieces, and arguments that a person approved. `least` is
+    the least number of pieces."""
     seq = 0
     running: list[Evidence] = []
     evidence: list[Evidence] = []
-    for number in range(draw(st.sampled_from([0, 2, 3, 4, 5, 6, 7]))):
+    for number in range(draw(st.sampled_from([size for size in (0, 2, 3, 4, 5, 6, 7) if size >= least]))):
         seq += draw(st.sampled_from([1, 1, 1, 2]))
         if running and draw(st.sampled_from([True, False])):
             start = draw(st.sampled_from(running))

@@ -7,13 +7,14 @@ from typing import Any
 import z3
 
 from rebuno.errors import BundleError
+from rebuno.model.step import StepStatus
 from rebuno.policy import Facts, History, Policy, compile_text
 from rebuno.policy.facets.reading import PathContext, Reading
 from rebuno.policy.facets.registry import find_facet
 from rebuno.policy.matcher.build import names_of
 from rebuno.policy.matcher.conditions import compile_expr
 from rebuno.policy.matcher.facts import Evidence
-from rebuno.policy.matcher.operands import through
+from rebuno.policy.matcher.operands import root_of, through
 from rebuno.policy.matcher.paths import step as step_of
 from rebuno.policy.proving.elements import Group
 from rebuno.policy.proving.model import BundleModel, ModelStep
@@ -36,7 +37,7 @@ def admits(policy: Policy, facts: Facts) -> bool:
             wanted.append(_is(model.expr(condition.expr, negated), real))
     step.settle()
     for name, value in step.roots.items():
-        wanted += _like(value, getattr(facts, name))
+        wanted += _like(value, root_of(facts, name))
     solver = z3.Solver()
     solver.set("timeout", 20_000)
     solver.add(*step.rules, *wanted)
@@ -112,8 +113,9 @@ _HEAD = [
     'workdir "/w"',
     "known said = input.request",
     'known found = input.request or result of tool "t" at x',
+    "known told = turns or input.request",
 ]
-_TEXTS = ["a", "ab", "b", "a@x.example", "https://x.example/p", "ls -l && rm a", "7", "", "2026-05-02", "A"]
+_TEXTS = ["a", "ab", "b", "a@x.example", "https://x.example/p", "ls -l && rm a", "7", "", "2026-05-02", "A", "5 EUR"]
 _NUMBERS = [0, 1, -1, 2.5, 7, 10**20]
 _PAST = [
     'after tool "t"',
@@ -125,10 +127,21 @@ _PAST = [
     'count(tool "t" within 1h) < 2',
     'sum(tool "t" at args.n) <= 3',
     'sum(tool "t" at args.n) + args.n > 3.5',
+    'sum(allowed tool "t" at args.n within 1h) + args.n <= 2',
+    'after tool "t" where (result.x == this.args.a or error given)',
+    'after tool "t", "u" where (args.a == this.args.a)',
+    'after tool "t" where (args.a == this.args.a and result.x == "a")',
+    'count(tool "t", "u" where (result.x == "a")) < 2',
+    'count(tool "t" where (result.x == "a")) >= 1',
+    'count(tool "t" where (args.a == this.args.a) within 1h) >= 1',
+    'count(tool "t" where (args.a == this.args.a and error missing)) < 1',
+    'count(tool "t" since tool "u" where (args.a == this.args.a)) < 1',
+    'after tool "t" where (definition.server == "a" and args.a in told)',
 ]
 _STATES = ["given", "missing", "is string", "is number", "is list", "is null", "is not object", "is integer"]
 _GLOBS = ['"a*"', '"?b"', '"*a*"']
 _PATHS = ["args.a", "args.b", "args.o.k", "args.l[0]", "input.request", "target", "agent"]
+_PATHS += ["parent", "turns[0]", "definition.server", "definition.digest"]
 _MANY = [
     "args.a",
     "args.l",
@@ -142,8 +155,8 @@ _MANY = [
     "args.o.*.k",
     "turns[]",
 ]
-_SINGLE_FACETS = ["size of", "number of", "domain of", "host of", "scheme of", "port of", "path of"]
-_MANY_FACETS = ["text of", "link of", "email of", "program of", "command of", "word of", "key of"]
+_SINGLE_FACETS = ["size of", "number of", "domain of", "host of", "scheme of", "port of", "path of", "amount of"]
+_MANY_FACETS = ["text of", "link of", "email of", "program of", "command of", "word of", "mailbox of", "key of"]
 
 
 def bundle_of(draw: Random, conditions: int = 4) -> Policy:
@@ -211,7 +224,8 @@ def _asked(draw: Random) -> str:
     if pick < 8:
         return f"{draw.choice(['in', 'not in'])} [{_text(draw)}, {draw.choice([_text(draw), '7'])}]"
     if pick < 10:
-        return f"{draw.choice(['in', 'not in'])} {draw.choice(['said', 'found'])}{draw.choice(['', ' ignoring case'])}"
+        fold = draw.choice(["", " ignoring case"])
+        return f"{draw.choice(['in', 'not in'])} {draw.choice(['said', 'found', 'told'])}{fold}"
     if pick == 10:
         return f"{draw.choice(['starts with', 'ends with', 'contains', 'not contains'])} {_text(draw)}"
     if pick == 11:
@@ -235,13 +249,29 @@ def facts_of(draw: Random) -> Facts:
             {"x": draw.choice(_TEXTS)},
             let_in=draw.choice(["", "allowed"]),
             at=draw.choice([None, 0.5]),
+            status=draw.choice([StepStatus.SUCCEEDED, StepStatus.FAILED, StepStatus.EXECUTING]),
+            error=draw.choice([None, {"type": "ToolError", "message": "x"}]),
+            definition=draw.choice([None, _definition(draw)]),
         )
         for number in range(draw.randrange(4))
     ]
     request = {"request": draw.choice([*_TEXTS, "a ab 7 b"])}
     return Facts(
-        "tool_call", draw.choice(["t", "a"]), args, agent="a", input=request, history=History(evidence), now=1.0
+        "tool_call",
+        draw.choice(["t", "a"]),
+        args,
+        agent="a",
+        input=request,
+        history=History(evidence),
+        now=1.0,
+        parent=draw.choice([None, "a", "b", UNREADABLE]),
+        turns=[draw.choice(_TEXTS) for _ in range(draw.randrange(3))],
+        definition=draw.choice([None, _definition(draw)]),
     )
+
+
+def _definition(draw: Random) -> Any:
+    return {"server": draw.choice(["a", "b"]), "name": "t", "digest": draw.choice(_TEXTS)}
 
 
 def _value(draw: Random, depth: int) -> Any:
