@@ -90,3 +90,27 @@ def test_nonsense_is_named(test: str, code: str) -> None:
     bundle, broken = parse_bundle(Source(text))
     assert not broken
     assert {str(one.code.value) for one in check_bundle(read_soft_roots(bundle))} == ({code} if code else set())
+
+
+def test_one_text_is_searched_once() -> None:
+    """A block that asks for the same long text again and again."""
+    asked = Facts("tool_call", "x", {"a": ["x"] * 500, "b": "x%25" * 25_000})
+    test = "rule r { allow any step when every args.a[] has (not args.b contains any secrets) }"
+    policy = policy_of(f'known secrets = ["hunter2-77"]\n{test}')
+    start = perf_counter()
+    policy.decide(asked)
+    assert perf_counter() - start < 3
+
+
+def test_a_search_that_is_kept_follows_the_history() -> None:
+    """The same text, asked before and after a step gave what it holds, and as of both moments."""
+    policy = policy_of(f"{SECRETS}\nrule r {{ deny any step when args.b contains any secrets }}\ndefault allow")
+    history = past(Evidence(1, "tool_call", "read_vault", {}, [{"password": "other-pw"}]))
+    asked = Facts("tool_call", "x", {"b": "it is hunter2-77"}, history=history)
+    assert policy.decide(asked).rule_id == "default"
+    history.append(Evidence(5, "tool_call", "read_vault", {}, [{"password": "hunter2-77"}]))
+    assert policy.decide(asked).rule_id == "r"
+    asked.as_of = 3
+    assert policy.decide(asked).rule_id == "default"
+    asked.as_of = None
+    assert policy.decide(asked).rule_id == "r"
