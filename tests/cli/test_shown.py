@@ -220,7 +220,7 @@ def leaves(name: str, value: Any) -> list[str]:
             return [leaf for key, one in value.items() for leaf in leaves(key, one)]
         case list():
             return [leaf for one in value for leaf in leaves(name, one)]
-        case _ if name.endswith("_at"):
+        case _ if name == "at" or name.endswith("_at"):
             return [value[:10]]
         case _ if name == "step_id":
             return []

@@ -1,7 +1,6 @@
 """A `known` in the `where` of a `known`, and its name as a source: sets that grow, whichever step came first."""
 
 import gc
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -489,11 +488,9 @@ def test_ten_thousand_steps_are_read_in_linear_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(growing.GivenForTurns, "_answer", counted)
     history = History()
     size = 10_000
-    start = time.perf_counter()
     for number in range(size // 2):
         history.append(read(2 * number, "link", {"from": f"v{size // 2 - number}", "to": f"t{number}"}))
         history.append(read(2 * number + 1, "seed", f"v{number}"))
         facts = Facts(TOOL, "t", {"v": f"t{number}"}, history=history)
         policy.decide(facts)
     assert len(asked) <= size
-    assert time.perf_counter() - start < 20

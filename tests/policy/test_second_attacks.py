@@ -1,16 +1,17 @@
 """Inputs that attacks on the second edition of the rule language found."""
 
-from time import perf_counter
 from typing import Any
 
 import pytest
 
 from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.explain.explain import explain_decision
+from rebuno.policy.matcher import mentions
 from rebuno.policy.matcher.facts import Evidence, Facts, History
 from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.soft_roots import read_soft_roots
 from rebuno.policy.syntax.source import Source
+from rebuno.policy.values.readings import readings
 from tests.policy.naive.reading import policy_of
 
 SECRETS = 'known secrets = result of tool "read_vault" at [].password'
@@ -51,14 +52,12 @@ def test_a_time_that_is_none_is_perhaps_inside(test: str, start: float, now: flo
 
 
 @pytest.mark.parametrize("unit", ["'", "'\u200b", "a'", '"', "\u2019\u00ad"])
-def test_a_long_run_of_quotes_is_read_fast(unit: str) -> None:
-    """A value of quotes in a text of quotes."""
+def test_a_long_run_of_quotes_is_no_word(unit: str) -> None:
+    """A value of quotes in a text of quotes. It took a time that grew with the square of the text."""
     said: Any = {"request": (unit * 100_000)[:100_000]}
     asked = Facts("tool_call", "pay", {"to": (unit * 50)[:50]}, input=said)
     policy = policy_of("known asked = input.request\nrule r { allow any step when args.to in asked }")
-    start = perf_counter()
-    policy.decide(asked)
-    assert perf_counter() - start < 5
+    assert policy.decide(asked).rule_id == "default"
 
 
 @pytest.mark.parametrize(
@@ -90,3 +89,33 @@ def test_nonsense_is_named(test: str, code: str) -> None:
     bundle, broken = parse_bundle(Source(text))
     assert not broken
     assert {one.code for one in check_bundle(read_soft_roots(bundle))} == ({code} if code else set())
+
+
+def test_one_text_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that asks for the same long text again and again."""
+    read: list[str] = []
+
+    def counted(text: str) -> Any:
+        read.append(text)
+        return readings(text)
+
+    monkeypatch.setattr(mentions, "readings", counted)
+    asked = Facts("tool_call", "x", {"a": ["x"] * 500, "b": "x%25" * 25_000})
+    test = "rule r { allow any step when every args.a[] has (not args.b contains any secrets) }"
+    policy = policy_of(f'known secrets = ["hunter2-77"]\n{test}')
+    policy.decide(asked)
+    assert read.count(asked.args["b"]) == 1
+
+
+def test_a_search_that_is_kept_follows_the_history() -> None:
+    """The same text, asked before and after a step gave what it holds, and as of both moments."""
+    policy = policy_of(f"{SECRETS}\nrule r {{ deny any step when args.b contains any secrets }}\ndefault allow")
+    history = past(Evidence(1, "tool_call", "read_vault", {}, [{"password": "other-pw"}]))
+    asked = Facts("tool_call", "x", {"b": "it is hunter2-77"}, history=history)
+    assert policy.decide(asked).rule_id == "default"
+    history.append(Evidence(5, "tool_call", "read_vault", {}, [{"password": "hunter2-77"}]))
+    assert policy.decide(asked).rule_id == "r"
+    asked.as_of = 3
+    assert policy.decide(asked).rule_id == "default"
+    asked.as_of = None
+    assert policy.decide(asked).rule_id == "r"

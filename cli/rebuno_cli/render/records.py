@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.model.clock import rfc3339
-from rebuno.types import Execution, Process, SpawnedBy, Step
+from rebuno.types import Execution, Process, SpawnedBy, Step, UserTurn
 from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import Rows, fields, hanging
@@ -69,7 +69,7 @@ def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]
         ("waits for", ", ".join(f"{escape(one.type)} {escape(one.id)}" for one in row.blocked_on)),
         ("because", escape(row.failure_reason, 1000)),
         ("input", stored(row.raw("input"), _INPUT * 5)),
-        ("turns", "\n".join(escape(turn.text, _INPUT * 5) for turn in row.turns or ())),
+        ("turns", "\n".join(map(_turn, row.turns or ()))),
         ("output", stored(row.raw("output"), _INPUT * 5) if row.status == "completed" else ""),
         ("attempts", "" if row.attempt is None else str(row.attempt)),
         ("runs in", _place(row.holder)),
@@ -99,6 +99,11 @@ def _step(step: Step) -> RenderableType:
     if came := outcomes.outcome(step, _INPUT):
         line.append(f": {came}", "default")
     return hanging("- ", line)
+
+
+def _turn(turn: UserTurn) -> str:
+    said = f"{turn.number}, event {turn.event_seq}, {moment(turn.at)}" + (f", by {escape(turn.by)}" if turn.by else "")
+    return f"{escape(turn.text, _INPUT * 5)} ({said})"
 
 
 def _spawned(by: SpawnedBy | None) -> str:

@@ -79,7 +79,9 @@ class _MentionIndex:
     the rarest of its fragments.
     """
 
-    __slots__ = ("agent", "doubt_at", "entries", "forms_by_fragment", "hidden", "input", "numbers", "read", "words")
+    __slots__ = (
+        "agent", "doubt_at", "entries", "forms_by_fragment", "hidden", "input", "latest", "numbers", "read", "words",
+    )  # fmt: skip
 
     def __init__(self, facts: Facts) -> None:
         self.agent = facts.agent
@@ -92,9 +94,12 @@ class _MentionIndex:
         self.numbers = False
         # From this event on, the set has a value that cannot be searched, so a miss is maybe.
         self.doubt_at: int | None = None
+        # The text that was searched last, as of which event, and the answer: a block may ask for one text many times.
+        self.latest: tuple[str, int | None, Tri] | None = None
 
     def add(self, value: Any, sure: bool, seq: int) -> None:
         """Adds a value that an event gave."""
+        self.latest = None
         if isinstance(value, Reading):
             self._doubt(seq)
             return
@@ -131,7 +136,12 @@ class _MentionIndex:
 
     def find(self, text: str, before: int | None) -> Tri:
         """Whether the text mentions a value that was given before an event."""
+        latest = self.latest
+        if latest is None or latest[0] is not text or latest[1] != before:
+            latest = self.latest = (text, before, self._find(text, before))
+        return latest[2]
 
+    def _find(self, text: str, before: int | None) -> Tri:
         def by_then(seq: int | None) -> bool:
             return seq is not None and (before is None or seq < before)
 
