@@ -179,7 +179,7 @@ def executions(place: Place) -> dict[str, dict[str, Any]]:
     failed = created(place, '{"fails": true}')
     found["failed"] = place.ended(failed)
     waits = created(place, '{"to": "eve"}')
-    while not (row := place.http(waits))["blocked_on"]:
+    while not place.http(waits)["blocked_on"]:
         pass
     place.run("url", "exec", "say", waits, "Ask Ana first")
     found["waits"] = place.http(waits)
