@@ -109,7 +109,7 @@ def test_the_starter_policies_come_along(installed: Path, tmp_path: Path, comman
 
 
 def test_every_starter_policy_has_cases() -> None:
-    """A bundle that is shipped is shipped with its tests. A library has no rules to test."""
+    """A bundle that is shipped is shipped with its tests; a file without rules is for other bundles to use."""
     bundles = [
         path
         for path in files()

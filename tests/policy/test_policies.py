@@ -14,9 +14,8 @@ from rebuno.policy.testing.discovery import find_bundles
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "policies"
-# Files without rules, for other bundles to use.
-LIBRARIES = [FOLDER / "agentdyn" / "people.rbp"]
-BUNDLES = sorted(path for path in FOLDER.rglob("*.rbp") if "lib" not in path.parts and path not in LIBRARIES)
+# A file without rules is for other bundles to use.
+BUNDLES = sorted(path for path in FOLDER.rglob("*.rbp") if "\nrule " in path.read_text("utf-8"))
 STARTERS = sorted(path.stem for path in FOLDER.glob("*.rbp"))
 
 
