@@ -9,17 +9,25 @@ import z3
 
 from rebuno.model.dataclass import dataclass
 from rebuno.model.decision import Verdict
+from rebuno.policy.matcher.build import names_of
+from rebuno.policy.matcher.index import KINDS
 from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.proving.decisions import LayerModel, ModelTarget, combined
+from rebuno.policy.proving.decisions import NUMBERS, LayerModel, ModelTarget, combined
 from rebuno.policy.proving.model import ModelStep
+from rebuno.policy.proving.past import patterns
 from rebuno.policy.proving.solving import Outcome, Proof, solve
+from rebuno.policy.proving.values import readable, text_value
 from rebuno.policy.proving.witness import Witness
+from rebuno.policy.syntax import tree
 from rebuno.policy.testing.cases import CaseSubmission
 from rebuno.policy.testing.claims import Violation
 from rebuno.policy.testing.tries import steps_to_try
+from rebuno.policy.values.globs import glob
 
 # Seconds for each of the two questions.
 SECONDS: Final = 60.0
+# Targets that are asked about one by one.
+_MOST_TARGETS: Final = 200
 # Steps of each bundle that are tried before the solver is asked.
 _MOST_TRIES: Final = 2_000
 
@@ -84,8 +92,42 @@ def _more(one: Policy, other: Policy, cases: Sequence[CaseSubmission], until: fl
         for submission in islice(steps_to_try(policy.bundles[-1], cases, _MOST_TRIES), _MOST_TRIES + len(cases)):
             if (found := _allowed(one, other, submission)) is not None:
                 return Proof.REFUTED, found, ""
+    named = _named(one, other)
+    open_reason = ""
+    for known in (*named, None):
+        proof, found, reason = _of_target(one, other, known, named, cases, until)
+        if proof is Proof.REFUTED:
+            return proof, found, reason
+        open_reason = open_reason or reason
+    return (Proof.NOT_SHOWN, None, open_reason) if open_reason else (Proof.PROVED, None, "")
+
+
+def _named(one: Policy, other: Policy) -> list[tuple[str, str]]:
+    """The steps that the policies name without a wildcard. Of each of them only the rules about it need be asked."""
+    found: dict[tuple[str, str], None] = {}
+    for bundle in (*one.bundles, *other.bundles):
+        lists = names_of(bundle).values
+        for rule in (line for line in bundle.statements if isinstance(line, tree.Rule)):
+            for group in rule.subject.groups:
+                texts = [glob(text).literal for text in patterns(group, lists)]
+                found.update(((KINDS[group.kind], text), None) for text in texts if text is not None and readable(text))
+    return list(found) if len(found) <= _MOST_TARGETS else []
+
+
+def _of_target(
+    one: Policy,
+    other: Policy,
+    known: tuple[str, str] | None,
+    named: Sequence[tuple[str, str]],
+    cases: Sequence[CaseSubmission],
+    until: float,
+) -> Outcome:
+    """The question for one step that is named, or for every other one."""
     step = ModelStep()
-    target = ModelTarget(step)
+    target = ModelTarget(step, known)
+    if known is None:
+        for kind, text in named:
+            step.add(z3.Not(z3.And(target.kind == NUMBERS[kind], step.target == text_value(text))))
     mine, theirs = ([LayerModel(step, bundle, target) for bundle in policy.bundles] for policy in (one, other))
     allow = Verdict.ALLOW.value
     asked = [combined(mine, allow), z3.Not(combined(theirs, allow))]

@@ -191,3 +191,22 @@ def test_a_name_with_two_definitions_is_two_things() -> None:
     found = compare_allowed(one, other)
     assert found.wider.proof is REFUTED
     assert found.narrower.proof is not PROVED
+
+
+RULES = [
+    ('allow tool "pay", "p*" when args.a == 1', 'allow tool "p*" when args.a == 1', PROVED, PROVED),
+    ('allow tool "pay" when args.a == 1', 'allow tool "p*" when args.a == 1', REFUTED, PROVED),
+    ('allow tool "p*" when args.a == 1', 'allow tool paying, "p*" when args.a in [1, 2]', REFUTED, PROVED),
+    ('allow tool "x" or llm "x"', 'allow tool "x"', PROVED, REFUTED),
+    ('allow tool "*"', 'allow tool "*" when target != "x"', PROVED, REFUTED),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "wider", "narrower"), RULES, ids=[f"{a} / {b}" for a, b, _, _ in RULES])
+def test_targets_that_are_named_and_all_others_are_asked_about(
+    old: str, new: str, wider: Proof, narrower: Proof
+) -> None:
+    """Each on its own; together they are every step."""
+    one, other = (compile_text(f"{HEAD}rule r {{ {rule} }}\n") for rule in (old, new))
+    found = compare_allowed(one, other)
+    assert (found.wider.proof, found.narrower.proof) == (wider, narrower)
