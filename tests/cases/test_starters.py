@@ -7,12 +7,12 @@ import pytest
 
 import rebuno
 from rebuno.model.answer import AnswerKind
+from rebuno.model.clock import FixedClock
 from rebuno.policy import Policy, compile_policy, compile_text, read_source, read_submission
 from rebuno.testing import memory_kernel
 from tests.embedded.support import in_loop
 from tests.house.project import ROOT
 from tests.kernel.served import World, opened, world
-from tests.kernel.support import FixedClock
 
 PAYMENTS: Final = ROOT / "policies" / "payments.rbp"
 DE75, XX99 = "DE75512108001245126199", "XX99512108001245126199"
