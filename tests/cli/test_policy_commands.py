@@ -175,6 +175,22 @@ def test_a_step_is_explained_at_a_time(at: str, code: int, tmp_path: Path) -> No
     assert ran.code == code, ran.out
 
 
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ('{"amount": "9"}', "r (line 3, deny tool `t`): fired on maybe, because of `args.amount > 5`"),
+        ('{"amount": 9}', "r (line 3, deny tool `t`): decided, its conditions came to yes"),
+        ('{"amount": 1}', "r (line 3, deny tool `t`): no match, its conditions came to no"),
+    ],
+)
+def test_a_rule_that_fired_on_doubt_says_so(args: str, words: str, tmp_path: Path) -> None:
+    """With the test that was maybe."""
+    rule = 'rule r {\n  deny tool "t"\n  when args.x missing and args.amount > 5\n}\n'
+    (tmp_path / "a.rbp").write_text("bundle a\ndefault allow\n" + rule)
+    ran = rebuno("policy", "explain", "a.rbp", "--target", "t", "--args", args, within=tmp_path)
+    assert words.replace("`t`", '"t"') in ran.out
+
+
 def test_one_step_is_explained_as_json(tmp_path: Path) -> None:
     """The trace in its documented form, with the step that was asked about."""
     payments(tmp_path)

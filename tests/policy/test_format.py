@@ -129,6 +129,14 @@ CASES = [
         f"   and args.{'c' * 30} == 3\n}}\n",
         "a long condition breaks outside of parentheses first",
     ),
+    (
+        'rule r { deny tool "t" when sum(tool "a" at args.first_amount, args.second_amount '
+        'where (args.x == this.args.x) since tool "another" within 24h) < 5 }',
+        'rule r {\n  deny tool "t"\n  when sum(tool "a"\n             at args.first_amount,\n'
+        "                args.second_amount\n             where (args.x == this.args.x)\n"
+        '             since tool "another"\n             within 24h) < 5\n}\n',
+        "the paths of a sum stand below each other",
+    ),
     ("let a = 1\r\n# b\r\nlet c = 2\r\n", "let a = 1\n# b\nlet c = 2\n", "lines end with LF"),
 ]  # fmt: skip
 

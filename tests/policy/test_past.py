@@ -1,6 +1,7 @@
 """`since`, `within`, `sum` and joins: the tables of the contract."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -349,3 +350,44 @@ def test_an_equality_is_found_and_counted_as_if_looked_for() -> None:
     facts.args = {"k": "other"}
     assert policy.decide(facts).rule_id == "default"
     assert facts.tests == 10_000
+
+
+EQUALITIES = [
+    'after tool "t" where (args.id == this.args.id)',
+    'count(tool "t" where (args.id == this.args.id and args.n > 1)) >= 1',
+    'sum(tool "t" at args.n where (args.id == this.args.id)) >= 1',
+    'after approved tool "t" where (args.id == this.args.id and result.ok == true)',
+    'after tool "t" where (this.args.id == args.id and after tool "u" where (args.id == outer.args.id))',
+]
+
+
+def _calls(test: str, steps: int) -> int:
+    """How many functions a submission calls whose history is in memory."""
+    policy = made.policy_of(f"rule r {{ allow any step when {test} }}\ndefault deny")
+    past = [
+        ran(n, "u" if n % 2 else "t", {"id": f"k{n // 2}", "n": n}, result={"ok": True}, let_in="approved")
+        for n in range(steps)
+    ]
+    facts = Facts(TOOL, "x", {"id": "k0"}, history=History(past))
+    policy.decide(facts)
+    facts.args = {"id": "k7", "n": 1}
+    calls = 0
+
+    def counted(frame: Any, event: str, what: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        decided = policy.decide(facts).rule_id
+    finally:
+        sys.setprofile(before)
+    assert decided == "r"
+    return calls
+
+
+@pytest.mark.parametrize("test", EQUALITIES)
+def test_an_equality_costs_the_same_after_many_steps(test: str) -> None:
+    """Once the history is in memory: as much work after five thousand steps as after fifty."""
+    assert _calls(test, 5_000) <= _calls(test, 50) + 10

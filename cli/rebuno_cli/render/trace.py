@@ -147,6 +147,8 @@ def _rule(rule: RuleTrace) -> Iterator[RenderableType]:
 def _became(rule: RuleTrace) -> str:
     if rule.outcome is RuleOutcome.OTHER_SUBJECT:
         return "about other steps"
+    if rule.doubt:
+        return f"fired on maybe, because of `{escape(rule.doubt)}`"
     answer = "" if rule.answer is None or not rule.tests else f", its conditions came to {rule.answer.value}"
     return f"{rule.outcome.value}{answer}"
 

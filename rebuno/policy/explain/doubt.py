@@ -3,13 +3,10 @@
 from rebuno.model.decision import Decision
 from rebuno.policy.explain.evaluator import Evaluator
 from rebuno.policy.explain.explain import explain_rule
-from rebuno.policy.explain.trace import TraceAnswer, TraceNode
+from rebuno.policy.explain.trace import BEYOND_BOUND, first_maybe
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax import tree
-
-# Where the tests of the rule alone would be sure: all tests of a decision together are bounded.
-BEYOND_BOUND = "the bound on the tests of a decision"
 
 
 def doubt_of(policy: Policy, facts: Facts, decision: Decision) -> str:
@@ -23,11 +20,5 @@ def doubt_of(policy: Policy, facts: Facts, decision: Decision) -> str:
             if isinstance(rule, tree.Rule) and (bundle.name, rule.id.text) == deciding:
                 facts.tests = 0
                 trace = explain_rule(rule, facts, Evaluator(bundle), reached=True)
-                return next((text for node in trace.tests if (text := _maybe(node))), BEYOND_BOUND)
+                return first_maybe(trace.tests) or BEYOND_BOUND
     return BEYOND_BOUND
-
-
-def _maybe(node: TraceNode) -> str:
-    if node.answer is not TraceAnswer.MAYBE or not node.counted:
-        return ""
-    return next((text for child in node.children if (text := _maybe(child))), node.text)

@@ -3,9 +3,9 @@
 The JSON form (`Trace.to_json`) is stable and documented in `docs/policy-test.md`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.model.decision import Decision
@@ -64,6 +64,18 @@ class RuleOutcome(StrEnum):
     NOT_REACHED = "not reached"
 
 
+# Where the tests of a rule alone would be sure: all tests of a decision together are bounded.
+BEYOND_BOUND: Final = "the bound on the tests of a decision"
+
+
+def first_maybe(tests: Iterable[TraceNode]) -> str:
+    """The text of the first of these tests that was maybe, as written; empty where there is none."""
+    for node in tests:
+        if node.answer is TraceAnswer.MAYBE and node.counted:
+            return first_maybe(node.children) or node.text
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleTrace:
     """One rule. `verdict` is what it would say; `tests` is its `when` and `unless`, empty where the subject differs or
@@ -76,6 +88,13 @@ class RuleTrace:
     subject: str
     answer: TraceAnswer | None = None
     tests: tuple[TraceNode, ...] = ()
+
+    @property
+    def doubt(self) -> str:
+        """The text of the first test that was maybe, of a rule that decided on a maybe; else empty."""
+        if self.outcome is not RuleOutcome.DECIDED or self.answer is not TraceAnswer.MAYBE:
+            return ""
+        return first_maybe(self.tests) or BEYOND_BOUND
 
     def to_json(self) -> dict[str, Any]:
         """The rule as JSON data."""

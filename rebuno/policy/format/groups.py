@@ -42,6 +42,7 @@ class _GroupFrame:
     """What stands between two parentheses, or outside of all: sections, parted by connectives."""
 
     def __init__(self, comma: int) -> None:
+        # How far what follows a comma is moved in; below the first path after an `at` in parentheses.
         self.comma = comma
         self.parts: list[Item] = []
         self.section: list[Item] = []
@@ -84,6 +85,8 @@ def _body(tokens: Sequence[SourceToken], of_kinds: bool, each_line: bool, list_o
             frame.section += [token, LineBreak(frame.comma)]
         elif token.text in _PARTS and frame.section and not each_line:
             frame.section += [LineBreak(STEP), token]
+            if len(frames) > 1:
+                frame.comma = STEP + len("at ") if token.text == "at" else 0
         else:
             frame.section.append(token)
     return frames[0].done(hung)
