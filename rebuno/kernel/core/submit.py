@@ -65,19 +65,17 @@ def route(attempt: Attempt, step: Identified) -> Routed | Need:
 
 def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Routed | Need:
     """`route` of a step whose row is at hand (None: the journal does not know it)."""
-    if known is None and step.definition is not None and (need := definitions.unsaved(attempt, step.definition)):
+    told = attempt.undescribed(step) if known is None else None
+    if told is not None and (need := definitions.unsaved(attempt, told)):
         return need
     looked_at = facts_of(attempt, step, known)
     if isinstance(looked_at, Need):
         return looked_at
     # 1. the compiled policy, always: for a step that is new, and for one that is replayed
+    decision = attempt.policy.decide(looked_at) if isinstance(looked_at, Facts) else looked_at
     if isinstance(looked_at, Facts):
-        decision = attempt.policy.decide(looked_at)
         step.doubt = doubt_of(attempt.policy, looked_at, decision) if looked_at.doubted else ""
-    else:
-        decision = looked_at
     if known is None and attempt.policy.shadows:
-        # What is only tried decides nothing: it is recorded beside the decision.
         step.shadow = heavy.shadow_of(attempt.policy, step, looked_at)
     # 2. the journal: a row for each state that the step can be in
     return settle(attempt, step, known, decision)
