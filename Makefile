@@ -65,6 +65,8 @@ bench: $(VENV)/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/load.py
 	$(BIN)/python benchmarks/steps.py
 	$(BIN)/python benchmarks/agentdojo.py
+	$(BIN)/python benchmarks/agentdyn.py
+	$(BIN)/python benchmarks/tau2.py
 	$(BIN)/python benchmarks/shell_day.py
 
 tables: $(VENV)/.ready ## the parser's tables, after a change of the grammar

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rebuno.policy.proving.compare import AllowedMore, Difference, compare_allowed
     from rebuno.policy.proving.prove import ProofReport, ProofResult, prove_claims
     from rebuno.policy.proving.solving import Proof
+    from rebuno.policy.proving.suites import ProofsReport, SuiteProof, claims_in, prove_suites
     from rebuno.policy.restore import restore_policy, texts_make_policy
     from rebuno.policy.syntax import tree
     from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
@@ -186,6 +187,12 @@ _MODULES: Final = {
         "prove_claims",
     ),
     "proving.solving": ("Proof",),
+    "proving.suites": (
+        "ProofsReport",
+        "SuiteProof",
+        "claims_in",
+        "prove_suites",
+    ),
     "restore": (
         "restore_policy",
         "texts_make_policy",
@@ -345,6 +352,7 @@ __all__ = [
     "Proof",
     "ProofReport",
     "ProofResult",
+    "ProofsReport",
     "Reading",
     "RecordedStep",
     "Rule",
@@ -358,6 +366,7 @@ __all__ = [
     "Span",
     "StepFactsNeeded",
     "SuiteCheck",
+    "SuiteProof",
     "SuiteResult",
     "Trace",
     "TraceAnswer",
@@ -367,6 +376,7 @@ __all__ = [
     "backtest_against_record",
     "check_bundle",
     "check_suite",
+    "claims_in",
     "compare_allowed",
     "compile_bundle",
     "compile_claims",
@@ -391,6 +401,7 @@ __all__ = [
     "parse_schedule",
     "permissive_policy",
     "prove_claims",
+    "prove_suites",
     "random_steps",
     "read_cases",
     "read_long_texts",

@@ -16,6 +16,6 @@ def test_no_proved_claim_is_broken() -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
     report = json.loads(ran.stdout)
     assert report["broken"] == []
-    assert report["proved"] == report["claims"] == 11
+    assert report["proved"] == report["claims"] >= 11
     assert report["refuted"] == report["refutations_replayed"] >= 12
     assert report["steps"] >= 1000

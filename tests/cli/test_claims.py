@@ -69,13 +69,67 @@ def test_a_layer_may_keep_a_claim(tmp_path: Path) -> None:
     assert rebuno("policy", "prove", "a.rbp", "--layer", "b.rbp", within=tmp_path).code == 0
 
 
-def test_a_bundle_without_claims_is_wrong_usage(tmp_path: Path) -> None:
-    """There is nothing to prove; a bundle with errors ends with 2 as well."""
-    write(tmp_path, "bundle a\ndefault deny\n")
-    ran = rebuno("policy", "prove", "a.rbp", within=tmp_path)
-    assert (ran.code, "`a.rbp` claims nothing" in ran.err) == (2, True)
+def test_claims_of_files_and_folders_are_proved_together(tmp_path: Path) -> None:
+    """Each claim with its bundle, each bundle once, and the sums over all; a bundle without claims is no failure."""
+    (tmp_path / "more").mkdir()
+    write(tmp_path, BUNDLE)
+    write(tmp_path / "more", BROKEN, "b.rbp")
+    write(tmp_path / "more", 'let words = ["x"]\n', "words.rbp")
+    ran = rebuno("policy", "prove", "a.rbp", ".", "--json", within=tmp_path)
+    data = json.loads(ran.out)
+    assert (ran.code, set(data)) == (1, {"claims", "proved", "refuted", "not_shown", "seconds"})
+    assert [claim["bundle"] for claim in data["claims"]] == ["a.rbp", "more/b.rbp", "more/b.rbp"]
+    assert (data["proved"], data["refuted"], data["not_shown"]) == (2, 1, 0)
+    ran = rebuno("policy", "prove", "a.rbp", "more", within=tmp_path)
+    assert ran.code == 1
+    assert ran.out.startswith("a.rbp\nproved ")
+    assert "\nmore/b.rbp\nproved " in ran.out
+    assert ran.out.splitlines()[-1] == "3 claims in 2 bundles: 2 proved, 1 refuted, 0 not shown"
+    write(tmp_path / "more", BUNDLE, "b.rbp")
+    assert rebuno("policy", "prove", ".", within=tmp_path).code == 0
+
+
+def test_a_layer_is_above_every_bundle(tmp_path: Path) -> None:
+    """Of files and folders, too; a layer with errors is reported as such."""
+    (tmp_path / "more").mkdir()
+    write(tmp_path / "more", BROKEN)
+    write(tmp_path / "more", BROKEN.replace("bundle a", "bundle c"), "c.rbp")
+    write(tmp_path, 'bundle b\ndefault allow\nrule x { deny tool "pay" when args.amount > 100 }\n', "b.rbp")
+    ran = rebuno("policy", "prove", "more", "--layer", "b.rbp", within=tmp_path)
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "4 claims in 2 bundles: 4 proved, 0 refuted, 0 not shown")
+    write(tmp_path, "bundle b\ndefault alow\n", "b.rbp")
+    assert rebuno("policy", "prove", "more", "--layer", "b.rbp", within=tmp_path).code == 2
+
+
+def test_a_bundle_with_errors_hides_no_other_one(tmp_path: Path) -> None:
+    """It is reported, in JSON below `diagnostics`, and the exit code is 2; the others are proved."""
+    write(tmp_path, BUNDLE)
+    write(tmp_path, "bundle b\ndefault denny\n", "b.rbp")
+    ran = rebuno("policy", "prove", ".", within=tmp_path)
+    assert ran.code == 2
+    assert "b.rbp:2:" in ran.out
+    assert ran.out.splitlines()[-1] == "1 claim in 1 bundle: 1 proved, 0 refuted, 0 not shown, 1 error"
+    ran = rebuno("policy", "prove", ".", "--json", within=tmp_path)
+    data = json.loads(ran.out)
+    assert (ran.code, data["proved"], [found["path"] for found in data["diagnostics"]]) == (2, 1, ["b.rbp"])
+    write(tmp_path, BUNDLE, "b.rbp")
+    (tmp_path / "b.policytest.yaml").write_text("cases: 7\n", encoding="utf-8")
+    assert rebuno("policy", "prove", ".", within=tmp_path).code == 2
+
+
+def test_where_nothing_is_claimed_that_is_said(tmp_path: Path) -> None:
+    """Wrong usage where there is nothing to prove at all; of one folder among others a line."""
+    (tmp_path / "bare").mkdir()
+    write(tmp_path / "bare", "bundle a\ndefault deny\n")
+    for path in ("bare", "bare/a.rbp"):
+        ran = rebuno("policy", "prove", path, within=tmp_path)
+        assert (ran.code, f"`{path}` claims nothing" in ran.err) == (2, True)
+    write(tmp_path, BUNDLE)
+    ran = rebuno("policy", "prove", "a.rbp", "bare", within=tmp_path)
+    assert (ran.code, "bare: no bundle claims anything\n" in ran.out) == (0, True)
     write(tmp_path, "bundle a\ndefault denny\n")
     assert rebuno("policy", "prove", "a.rbp", within=tmp_path).code == 2
+    assert rebuno("policy", "prove", "none.rbp", within=tmp_path).code == 2
 
 
 def test_two_bundles_are_compared_for_every_step(tmp_path: Path) -> None:

@@ -181,7 +181,8 @@ def executions(place: Place) -> dict[str, dict[str, Any]]:
     waits = created(place, '{"to": "eve"}')
     while not (row := place.http(waits))["blocked_on"]:
         pass
-    found["waits"] = row
+    place.run("url", "exec", "say", waits, "Ask Ana first")
+    found["waits"] = place.http(waits)
     forked = json.loads(place.run("url", "exec", "fork", second, "--deadline", "12h", "--json").out)["id"]
     found["forked"] = place.ended(forked)
     return found

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from rebuno.policy import ClaimResult, Violation, tree
-from rebuno_cli.render.diagnostics import counted
+from rebuno.policy import ClaimResult, Diagnostic, Severity, SuiteCheck, Violation
+from rebuno_cli.render.diagnostics import counted, diagnostics
 from rebuno_cli.render.escape import escape
 from rebuno_cli.render.layout import hanging
 
 if TYPE_CHECKING:  # what these come from needs the solver
-    from rebuno.policy import AllowedMore, Difference, ProofReport
+    from rebuno.policy import AllowedMore, Difference, ProofReport, ProofsReport
 
 _STYLES: Final = {"proved": "green", "refuted": "bold red", "not shown": "bold yellow"}
 
@@ -47,13 +47,31 @@ def as_case(name: str, found: Violation) -> str:
     return f"- {json.dumps({'name': name, **found.to_json()}, ensure_ascii=True)}"
 
 
-def count(bundle: tree.Bundle) -> int:
-    """The number of claims in a bundle."""
-    return sum(isinstance(one, tree.Never) for one in bundle.statements)
+def proved(report: "ProofsReport", columns: int, silent: Sequence[str]) -> Iterator[RenderableType]:
+    """The claims of each bundle, the errors of bundles with errors, the folders where nothing is claimed (`silent`),
+    and the sums. One bundle alone has no head."""
+    many = len(report.suites) > 1
+    for suite in report.suites:
+        if suite.report is None:
+            yield from diagnostics(errors(suite.checked), suite.checked.texts, columns)
+        elif suite.report.results:
+            if many:
+                yield Text(escape(suite.checked.path, None), "bold")
+            yield from _proved(suite.report)
+            if many:
+                yield Text()
+    for path in silent:
+        yield Text(f"{escape(path, None)}: no bundle claims anything", "yellow")
+    yield _sums(report)
 
 
-def proved(report: "ProofReport") -> Iterator[RenderableType]:
-    """A line for each claim, under a refuted one the step, and the sums."""
+def errors(checked: SuiteCheck) -> list[Diagnostic]:
+    """The errors of a bundle and its case file, without the warnings."""
+    return [one for one in checked.diagnostics if one.severity is Severity.ERROR]
+
+
+def _proved(report: "ProofReport") -> Iterator[RenderableType]:
+    """A line for each claim, and under a refuted one the step."""
     for result in report.results:
         said = result.proof.value
         line = Text(f"{escape(result.claim.text, 200)} ")
@@ -63,10 +81,18 @@ def proved(report: "ProofReport") -> Iterator[RenderableType]:
             yield hanging("      ", Text(result.reason))
         if result.violation is not None:
             yield from step(result.claim.text, result.violation)
+
+
+def _sums(report: "ProofsReport") -> Text:
     data = report.to_json()
     parts = [f"{data[name.replace(' ', '_')]} {name}" for name in _STYLES]
-    said = f"{counted(len(report.results), 'claim')}: {', '.join(parts)}"
-    yield Text(said, "bold green" if report.passed else "bold red")
+    bundles = sum(bool(one.report and one.report.results) for one in report.suites)
+    where = f" in {counted(bundles, 'bundle')}" if len(report.suites) > 1 else ""
+    wrong = sum(len(errors(one.checked)) for one in report.suites if one.report is None)
+    if wrong:
+        parts.append(counted(wrong, "error"))
+    said = f"{counted(len(data['claims']), 'claim')}{where}: {', '.join(parts)}"
+    return Text(said, "bold green" if report.passed else "bold red")
 
 
 def more(found: "AllowedMore") -> Iterator[RenderableType]:

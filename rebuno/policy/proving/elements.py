@@ -20,6 +20,8 @@ Ask = Callable[[Value], ModelAnswer]
 PLAIN: Final = frozenset({"host", "scheme", "port", "address", "domain", "size", "number", "amount"})
 # Facets whose values are compared as plain texts and numbers are. What one of them reads with doubt is neither.
 COMPARED: Final = PLAIN | {"statement", "word", "mailbox", "key"}
+# Facets that give texts, and values of which every test is maybe.
+OF_WORDS: Final = frozenset({"word", "mailbox"})
 _NUMBERS: Final = frozenset({"number", "amount"})
 _OF_TEXTS: Final = frozenset({"host", "scheme", "port", "address", "domain"})
 _NEVER_EMPTY: Final = frozenset({"command", "program"})
@@ -95,6 +97,10 @@ class Group:
                 alone = z3.And(first[0], first[1].is_(sort), *[z3.Not(active) for active in free[1:]])
                 base = source.absent if sort is Sort.MISSING else source.is_(sort)
                 add(z3.Implies(base, alone))
+            if self.facets[-1].name in OF_WORDS | {"key"}:
+                rest = (Sort.READING,) if self.facets[-1].name in OF_WORDS else ()
+                for _, value in self.slots:
+                    add(value.is_(Sort.MISSING, Sort.UNREADABLE, Sort.TEXT, *rest))
             if any(facet.name in _NEVER_EMPTY for facet in self.facets):
                 add(z3.Implies(source.is_(Sort.TEXT), z3.Or(free)))
             return

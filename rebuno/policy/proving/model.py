@@ -12,7 +12,7 @@ from rebuno.policy.facets.registry import FacetError
 from rebuno.policy.matcher.build import names_of
 from rebuno.policy.matcher.operands import Block, lens, literal, normal_right, path_context
 from rebuno.policy.matcher.tests import signs
-from rebuno.policy.proving.elements import COMPARED, Ask, Group, read_by
+from rebuno.policy.proving.elements import COMPARED, OF_WORDS, Ask, Group, read_by
 from rebuno.policy.proving.past import Pasts, patterns
 from rebuno.policy.proving.plain import given, is_type, plain_answer, with_value
 from rebuno.policy.proving.sources import Definitions
@@ -300,6 +300,7 @@ class BundleModel:
         raw = literal(right, self.values)
         what = f"{op.value} {test.ignoring_case} {by} {raw!r}"
         normal: Any = raw
+        doubtful = facet is not None and facet.name in OF_WORDS
         exact = facet is None or (facet.name in COMPARED and op is not Op.UNDER and facet.pattern is None)
         if exact:
             normal = normal_right(facet, op, raw, self._context)
@@ -308,7 +309,9 @@ class BundleModel:
             def anything() -> ModelAnswer:
                 return self._of(value, what)
 
-            found = plain_answer(value, op, normal, test.ignoring_case, anything) if exact else anything()
+            if not exact:
+                return with_value(value, anything(), negated)
+            found = plain_answer(value, op, normal, test.ignoring_case, anything, doubtful=doubtful)
             return with_value(value, found, negated)
 
         return ask, f"{negated} {what}"

@@ -67,14 +67,18 @@ def is_type(value: Value, name: str, negated: bool, any_answer: AnyAnswer) -> Mo
     return where(value.is_(Sort.MISSING), MAYBE if negated else NO, inverted(found) if negated else found)
 
 
-def plain_answer(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer) -> ModelAnswer:
-    """The answer of a plain predicate against a constant, for a value that is there and can be read."""
+def plain_answer(
+    value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer, *, doubtful: bool = False
+) -> ModelAnswer:
+    """The answer of a plain predicate against a constant, for a value that is there and can be read. With `doubtful`
+    what a facet reads is a plain value, or one of which every test is maybe."""
     found = _of_json(value, op, right, fold, any_answer)
     if found is None:
         return any_answer()
     # What is no strict JSON is compared with nothing; with an empty list there is nothing to compare.
     odd = any_answer() if right == [] else MAYBE
-    return where(value.is_(Sort.READING), any_answer(), where(value.is_(Sort.ODD), odd, found))
+    reading = MAYBE if doubtful and right != [] else any_answer()
+    return where(value.is_(Sort.READING), reading, where(value.is_(Sort.ODD), odd, found))
 
 
 def _of_json(value: Value, op: Op, right: Any, fold: bool, any_answer: AnyAnswer) -> ModelAnswer | None:

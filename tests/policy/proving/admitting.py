@@ -115,7 +115,20 @@ _HEAD = [
     'known found = input.request or result of tool "t" at x',
     "known told = turns or input.request",
 ]
-_TEXTS = ["a", "ab", "b", "a@x.example", "https://x.example/p", "ls -l && rm a", "7", "", "2026-05-02", "A", "5 EUR"]
+_TEXTS = [
+    "a\u200bb",
+    "a",
+    "ab",
+    "b",
+    "a@x.example",
+    "https://x.example/p",
+    "ls -l && rm a",
+    "7",
+    "",
+    "2026-05-02",
+    "A",
+    "5 EUR",
+]
 _NUMBERS = [0, 1, -1, 2.5, 7, 10**20]
 _PAST = [
     'after tool "t"',
@@ -224,8 +237,8 @@ def _asked(draw: Random) -> str:
     if pick < 8:
         return f"{draw.choice(['in', 'not in'])} [{_text(draw)}, {draw.choice([_text(draw), '7'])}]"
     if pick < 10:
-        fold = draw.choice(["", " ignoring case"])
-        return f"{draw.choice(['in', 'not in'])} {draw.choice(['said', 'found', 'told'])}{fold}"
+        known = draw.choice(["said", "found", "told"])
+        return f"{draw.choice(['in', 'not in'])} {known}{draw.choice(['', ' ignoring case'])}"
     if pick == 10:
         return f"{draw.choice(['starts with', 'ends with', 'contains', 'not contains'])} {_text(draw)}"
     if pick == 11:
