@@ -6,8 +6,11 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from rebuno.policy import compile_policy, explain_decision, read_source, read_submission
+import rebuno
+from rebuno.policy import compile_policy, compile_text, explain_decision, read_source, read_submission
+from rebuno.testing import memory_kernel
 from tests.cases.playing import HERE
+from tests.embedded.support import in_loop
 
 CASES: Final = yaml.safe_load((HERE / "second.yaml").read_text(encoding="utf-8"))["cases"]
 # What a step says beside its submission.
@@ -32,3 +35,30 @@ def test_a_block_says_what_stands_beside_it(case: dict[str, Any], tmp_path: Path
             key: step[key] for key in EXPECTED if key in step
         }, name
         assert explain_decision(policy, submission.facts()).decision.rule_id == decision.rule_id, name
+
+
+@pytest.mark.parametrize(("query", "bought"), [("lamps", "bought"), ("desks", None)])
+@in_loop
+async def test_what_a_person_let_in_makes_nothing_known(query: str, bought: str | None) -> None:
+    """The block on who let it in, in a run: a person grants a harmless search, and buying what it found asks again."""
+    (block,) = (case for case in CASES if case["id"] == "who let it in")
+    search = rebuno.tool("search")(lambda query: [{"id": "I1"}])
+    show_basket = rebuno.tool("show_basket")(lambda: "shown")
+    buy = rebuno.tool("buy", idempotency="at_most_once")(lambda id: "bought")
+
+    async def handler(request: str) -> str:
+        await search(query=query)
+        await show_basket()
+        return str(await buy(id="I1"))
+
+    async with memory_kernel(compile_text(block["bundle"])) as kernel:
+        asked: list[str] = []
+        for _ in range(3):
+            ended = await kernel.run(handler, {"request": "find lamps"}, id="run")
+            if ended.status == "completed":
+                break
+            (question,) = ended.approvals
+            asked.append(question.target)
+            await kernel.operator.grant(question.id, decided_by="ana")
+        assert asked == (["show_basket"] if bought else ["search", "show_basket", "buy"])
+        assert ended.output == bought
