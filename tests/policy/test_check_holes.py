@@ -189,6 +189,7 @@ IN_TIME = [
     ('tool "pay"\n  when args.amount <= 100', 'tool "pay"'),
     ('tool "pay"\n  when args.amount <= 100', 'tool "pay"\n  when args.amount > 100'),
     ('tool "look"\n  when args.x == 1', 'tool "pay"\n  when args.amount > 100'),
+    ('tool "pay"\n  when args.to == "a" and args.amount <= 100', 'tool "pay"\n  when args.to == "a"'),
     ('tool "get_*", "list_*"', 'tool "*_event"'),
     ('tool "query"\n  when every statement of args.sql == "select"',
      'tool "query"\n  when any statement of args.sql in ["insert", "update"]'),

@@ -185,6 +185,8 @@ def _order(ruling: _ReachedRule, earlier: _RulesSoFar, formulas: Formulas, repor
                 return
             if _otherwise(ruling, one) or _exclusive(one, never, formulas.context):
                 continue
+            if asks and _narrower(one, ruling, formulas.context):
+                continue
             # A rule that asks without a condition is meant for the steps that the rules above leave, unless one of them
             # is wider.
             if asks and ruling.always and not any(_covers(outer, pattern) for outer in one.patterns):
@@ -207,6 +209,12 @@ def _order(ruling: _ReachedRule, earlier: _RulesSoFar, formulas: Formulas, repor
 def _otherwise(ruling: _ReachedRule, one: _ReachedRule) -> bool:
     # A deny rule for the steps that the rule above leaves is the `else` of that rule.
     return ruling.always and all(any(_covers(outer, inner) for outer in ruling.patterns) for inner in one.patterns)
+
+
+def _narrower(one: _ReachedRule, ruling: _ReachedRule, context: PathContext) -> bool:
+    # Wherever the upper rule allows, the condition of the asking rule holds too: the two say "in this case no question".
+    asks_always = one.always or ruling.always
+    return not asks_always and implied(one.asked, [ruling.asked], context) is not None
 
 
 def _exclusive(one: _ReachedRule, never: CountedCondition | None, context: PathContext) -> bool:
