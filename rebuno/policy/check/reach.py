@@ -212,7 +212,8 @@ def _otherwise(ruling: _ReachedRule, one: _ReachedRule) -> bool:
 
 
 def _narrower(one: _ReachedRule, ruling: _ReachedRule, context: PathContext) -> bool:
-    # Wherever the upper rule allows, the condition of the asking rule holds too: the two say "in this case no question".
+    # Wherever the upper rule allows, the condition of the asking rule holds too: the two say "in this case no
+    # question".
     asks_always = one.always or ruling.always
     return not asks_always and implied(one.asked, [ruling.asked], context) is not None
 
