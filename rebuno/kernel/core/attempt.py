@@ -31,7 +31,6 @@ from rebuno.kernel.core.origins import background
 from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, CallKey
-from rebuno.model.definition import Definition
 from rebuno.policy import Facts, History, HistoryDependencies, Policy
 
 if TYPE_CHECKING:
@@ -217,11 +216,6 @@ class Attempt:
             definition=None if step.definition is None else step.definition.facts,
         )
         return facts if self.background is NOTHING else self.background.tell(facts)
-
-    def undescribed(self, step: Identified) -> Definition | None:
-        """What the step says of its tool, if the store may not have the text of it."""
-        told = step.definition
-        return told if told is not None and told.digest not in self.described else None
 
     def facts(self, known: StepRow, past: History | None = None) -> Facts:
         """What the policy looks at where a step is recorded: its first submission, and what was known then (`past`)."""

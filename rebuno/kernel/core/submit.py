@@ -65,8 +65,8 @@ def route(attempt: Attempt, step: Identified) -> Routed | Need:
 
 def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Routed | Need:
     """`route` of a step whose row is at hand (None: the journal does not know it)."""
-    told = attempt.undescribed(step) if known is None else None
-    if told is not None and (need := definitions.unsaved(attempt, told)):
+    told = step.definition if known is None else None
+    if told is not None and told.digest not in attempt.described and (need := definitions.unsaved(attempt, told)):
         return need
     looked_at = facts_of(attempt, step, known)
     if isinstance(looked_at, Need):

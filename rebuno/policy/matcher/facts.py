@@ -1,7 +1,7 @@
 """The facts behind a decision: the submission, the input of the execution, and the evidence of earlier steps."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from rebuno.model.decision import Decision
 from rebuno.model.step import StepStatus
@@ -104,7 +104,42 @@ class History:
         self.evidence.append(evidence)
 
 
-class Facts:
+class ExecutionFacts(TypedDict, total=False):
+    """What may be told of the execution that a step belongs to; see `Facts`."""
+
+    parent: str | Marker | None
+    delegated: bool | None
+    turns: list[str] | None
+    turn_times: Sequence[float | None]
+    input_at: float | None
+    root_input: Any
+    root_input_at: float | None
+    root_turns: list[str] | None
+    root_turn_times: Sequence[float | None]
+    read_args: Any
+    workdir: str
+
+
+class _Untold:
+    """What is true of most submissions. A fact that differs takes the place of the default in one submission only, so
+    that facts that nothing is told of are made in less time."""
+
+    parent: str | Marker | None = None
+    delegated: bool = False
+    turns: list[str] | None = None
+    turn_times: Sequence[float | None] = ()
+    input_at: float | None = None
+    root_input: Any = None
+    root_input_at: float | None = None
+    root_turns: list[str] | None = None
+    root_turn_times: Sequence[float | None] = ()
+    read_args: Any = MISSING
+    workdir: str = ""
+    # The decisions of the layers whose rule fired on a maybe.
+    doubted: tuple[Decision, ...] = ()
+
+
+class Facts(_Untold):
     """One submission as a policy sees it.
 
     `kind` is a wire kind (`tool_call`, `llm_call`, `local`). `args` and `input` are JSON values as Python's `json`
@@ -129,26 +164,14 @@ class Facts:
         "args",
         "as_of",
         "definition",
-        "delegated",
-        "doubted",
         "history",
         "input",
-        "input_at",
         "it",
         "kind",
         "now",
-        "parent",
-        "read_args",
         "readings",
-        "root_input",
-        "root_input_at",
-        "root_turn_times",
-        "root_turns",
         "target",
         "tests",
-        "turn_times",
-        "turns",
-        "workdir",
     )
 
     def __init__(
@@ -162,59 +185,37 @@ class Facts:
         history: History | None = None,
         as_of: int | None = None,
         now: float | None = None,
-        parent: str | Marker | None = None,
-        delegated: bool | None = None,
-        turns: list[str] | None = None,
-        turn_times: Sequence[float | None] = (),
-        input_at: float | None = None,
-        root_input: Any = None,
-        root_input_at: float | None = None,
-        root_turns: list[str] | None = None,
-        root_turn_times: Sequence[float | None] = (),
-        read_args: Any = MISSING,
         definition: Any = None,
-        workdir: str = "",
+        **execution: Unpack[ExecutionFacts],
     ) -> None:
         self.kind = kind
         self.target = target
         self.args = args
         self.agent = agent
-        # Empty text would be a name.
-        self.parent = parent or None
-        self.delegated = bool(parent) if delegated is None else delegated
         self.input = input
         self.history = history
         self.as_of = as_of
         self.now = now
-        self.turns = turns or None
-        self.turn_times = turn_times
-        self.input_at = input_at
-        self.root_input = root_input
-        self.root_input_at = root_input_at
-        self.root_turns = root_turns
-        self.root_turn_times = root_turn_times
-        self.read_args = read_args
         self.definition = definition
-        self.workdir = workdir
         # The number of elements tested so far in this decision. `decide` resets it to 0.
         self.tests = 0
-        # The decisions of the layers whose rule fired on a maybe.
-        self.doubted: tuple[Decision, ...] = ()
         # The values that facets have read in this decision. `decide` clears them.
         self.readings: dict[int, list[Any]] | None = None
         # The current element of a block. The block sets it before a test reads it.
         self.it: Any
+        if execution:
+            self._tell(**execution)
+
+    def _tell(self, **execution: Unpack[ExecutionFacts]) -> None:
+        parent, delegated = execution.get("parent"), execution.get("delegated")
+        for name, value in execution.items():
+            setattr(self, name, value)
+        # Empty text would be a name.
+        self.parent = parent or None
+        self.delegated = bool(parent) if delegated is None else delegated
+        self.turns, self.root_turns = self.turns or None, execution.get("root_turns")
 
     def take_execution(self, facts: "Facts") -> None:
         """Takes over what the facts say of the execution: who began it and what was said to it."""
-        self.parent = facts.parent
-        self.delegated = facts.delegated
-        self.turns = facts.turns
-        self.turn_times = facts.turn_times
-        self.input_at = facts.input_at
-        self.root_input = facts.root_input
-        self.root_input_at = facts.root_input_at
-        self.root_turns = facts.root_turns
-        self.root_turn_times = facts.root_turn_times
-        self.read_args = facts.read_args
-        self.workdir = facts.workdir
+        if told := vars(facts):
+            vars(self).update(told)
