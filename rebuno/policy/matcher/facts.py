@@ -213,7 +213,7 @@ class Facts(_Untold):
         # Empty text would be a name.
         self.parent = parent or None
         self.delegated = bool(parent) if delegated is None else delegated
-        self.turns, self.root_turns = self.turns or None, execution.get("root_turns")
+        self.turns = self.turns or None
 
     def take_execution(self, facts: "Facts") -> None:
         """Takes over what the facts say of the execution: who began it and what was said to it."""
