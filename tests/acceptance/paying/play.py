@@ -137,7 +137,9 @@ async def _look_through(store: str, ledger: Path, became: list[str], count: Coun
     count.lost = count.payments - count.paid - count.declined - count.refused
     count.lost += abs(ran.count("paid") - count.paid) + abs(ran.count("declined") - count.declined)
     amount = sum((Decimal(repr(amount)) for _, amount, how in noted if how == "paid"), Decimal(0))
-    count.paid_amount, count.over = str(amount), str(max(amount - LIMIT, Decimal(0)))
+    count.paid_amount = str(amount)
+    # `max` would tell an amount that meets the limit as "0.00".
+    count.over = str(amount - LIMIT) if amount > LIMIT else "0"
     async with rebuno.open(store, policy=rebuno.PERMISSIVE) as kernel:
         count.taken = next(limit.taken for limit in await kernel.operator.limits() if limit.name == "daily")
     left = LIMIT - amount
