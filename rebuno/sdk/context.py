@@ -5,7 +5,7 @@ import contextvars
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -460,8 +460,19 @@ class ExecutionContext:
     async def _in_thread(self, function: Callable[[], Any]) -> Any:
         # A plain function must not stop the loop. Contextvars are copied in, and do not come out.
         run = contextvars.copy_context().run
-        value = await self._loop.run_in_executor(self._executor, run, guarded, function)
+        running = self._executor.submit(run, guarded, function)
+        try:
+            value = await asyncio.wrap_future(running)
+        except asyncio.CancelledError:
+            running.add_done_callback(_never_awaited)
+            raise
         return await value if inspect.isawaitable(value) else value
+
+
+def _never_awaited(running: Future[Any]) -> None:
+    """Closes the coroutine that a cancelled plain function returned to nobody."""
+    if not running.cancelled() and running.exception() is None and inspect.iscoroutine(value := running.result()):
+        value.close()
 
 
 def recordable(text: str) -> str:

@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import inspect
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -169,6 +171,33 @@ def test_a_run_cancelled_while_it_begins_can_be_resumed_at_once(turns: int) -> N
         assert ended.output == "fast"
 
     play(scenario)
+
+
+def test_a_coroutine_that_a_cancelled_plain_handler_returns_is_closed() -> None:
+    """Nobody can await it any more."""
+
+    unheard = slow()
+
+    async def scenario(kernel: rebuno.Kernel) -> None:
+        inside, go_on = asyncio.Event(), threading.Event()
+        loop = asyncio.get_running_loop()
+
+        def handler() -> Any:
+            loop.call_soon_threadsafe(inside.set)
+            go_on.wait()
+            return unheard
+
+        run = asyncio.create_task(kernel.run(handler, id="run", agent="agent"))
+        await inside.wait()
+        run.cancel()
+        await asyncio.wait({run})
+        assert run.cancelled()
+        go_on.set()
+
+    play(scenario)
+    while inspect.getcoroutinestate(unheard) != inspect.CORO_CLOSED:
+        # Its thread may outlive the kernel for a moment.
+        time.sleep(0.001)
 
 
 def test_a_cancelled_run_ends_after_its_bodies() -> None:
