@@ -10,8 +10,8 @@ from rebuno.policy.facets.path.placed import START, Placed, Places
 from rebuno.policy.facets.shell.builtins import effect, may_assign, steers
 from rebuno.policy.facets.shell.directories import HERE, Spots, moved, spots, text_of
 from rebuno.policy.facets.shell.directory_changes import move_of
-from rebuno.policy.facets.shell.walk import MAX_COMMANDS, MAX_DEPTH, ShellText, SimpleCommand, walk
-from rebuno.policy.facets.shell.words import UncertainShellError
+from rebuno.policy.facets.shell.walk import MAX_COMMANDS, MAX_DEPTH, Loops, Redirect, ShellText, SimpleCommand, walk
+from rebuno.policy.facets.shell.words import UncertainShellError, Word
 from rebuno.policy.facets.shell.wrappers import WrappedCommands, inside
 
 # Their pipes and their `cd` are not bash's: the last part of a pipe moves the shell itself.
@@ -25,12 +25,19 @@ class ShellCommands:
     `commands` have a known program each, none is empty. `targets` are the files that output goes to: as written where
     that is from `workdir`, None for one that is not known. `assigned` tells that a variable is given a value on the
     way, which counts for every command, and `hidden` that code may run which is not written there.
+
+    `opened` are the files of the redirects of compound commands, and of those without a command, as commands without
+    words. `unread` are the parts that hide what runs, as written. `variables` are the names that are given a value,
+    each as often as it is.
     """
 
     commands: tuple[SimpleCommand, ...]
     targets: tuple[str | Placed | None, ...]
     assigned: bool
     hidden: bool
+    opened: tuple[SimpleCommand, ...] = ()
+    unread: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=256)
@@ -53,14 +60,30 @@ class _CommandContext:
     spots: Spots = HERE
     home: bool = True
     strange: bool = False
+    redirects: tuple[Redirect, ...] = ()
 
     def inner(self, simple: SimpleCommand, run: WrappedCommands, spots: Spots) -> "_CommandContext":
         """How what the command, which stands at `spots`, runs stands."""
         where = None if run.moved else spots if run.directory is None else moved(spots, run.directory)
         assigned = (*simple.assigned, *run.assigned)
         return _CommandContext(
-            self.depth + 1, simple.redirected, assigned, where, self.home and not run.homeless, self.strange
+            self.depth + 1,
+            simple.redirected,
+            assigned,
+            where,
+            self.home and not run.homeless,
+            self.strange,
+            simple.redirects,
         )
+
+
+def written(words: tuple[Word, ...]) -> str:
+    """The words as they are written, but for the quotes of those that are known."""
+    return " ".join(word.start if word.known else word.raw or f"{word.start}…{word.end}" for word in words)
+
+
+def _opened(redirect: Redirect, loops: Loops, home: bool) -> SimpleCommand:
+    return SimpleCommand((), redirects=(redirect,), loops=loops, home=home)
 
 
 class _ShellReader:
@@ -69,6 +92,9 @@ class _ShellReader:
         self.texts: list[tuple[str, _CommandContext]] = [(text, _CommandContext())]
         self.commands: list[tuple[SimpleCommand, Spots]] = []
         self.targets: list[tuple[str | None, Spots]] = []
+        self.opened: list[tuple[SimpleCommand, Spots]] = []
+        self.unread: list[str] = []
+        self.variables: list[str] = []
         self.assigned = self.hidden = self.redirected = False
         # Whether a variable that `cd` looks at is given a value somewhere.
         self.rehomed = self.pathed = False
@@ -79,14 +105,24 @@ class _ShellReader:
         if not (self.commands or self.hidden):
             raise UncertainShellError
         places = self._places()
-        commands = [
-            SimpleCommand(one.words, one.redirected or self.redirected, one.assigned, one.at, places(where))
-            if self.redirected or where is not HERE
-            else one
-            for one, where in self.commands
-        ]
+        commands = [self._placed(one, places(where)) for one, where in self.commands]
+        opened = [self._placed(one, places(where)) for one, where in self.opened]
         targets = [self._target(target, places(where)) for target, where in self.targets]
-        return ShellCommands(tuple(commands), tuple(dict.fromkeys(targets)), self.assigned, self.hidden)
+        return ShellCommands(
+            tuple(commands),
+            tuple(dict.fromkeys(targets)),
+            self.assigned,
+            self.hidden,
+            tuple(opened),
+            tuple(self.unread),
+            tuple(self.variables),
+        )
+
+    def _placed(self, one: SimpleCommand, places: Places) -> SimpleCommand:
+        if places is START and not (self.redirected or self.rehomed):
+            return one
+        redirected, home = one.redirected or self.redirected, one.home and not self.rehomed
+        return replace(one, redirected=redirected, places=places, home=home)
 
     def _places(self) -> Callable[[Spots], Places]:
         known: dict[Spots, Places] = {HERE: START}
@@ -118,14 +154,22 @@ class _ShellReader:
         for target, at in script.targets:
             known = target if context.home or target is None or target[:1] != "~" else None
             self.targets.append((known, where(at)))
-        self.hidden = self.hidden or script.hidden
+        self._hides(script.hidden, text)
         self.redirected = self.redirected or script.opened
         self._assigns(script.assigned)
+        for redirect, at, loops in script.redirects:
+            self.opened.append((_opened(redirect, loops, context.home), where(at)))
         for simple in script.commands:
             one = simple
-            if context.redirected or context.assigned:
+            if context.redirected or context.assigned or not context.home:
                 redirected = context.redirected or simple.redirected
-                one = SimpleCommand(simple.words, redirected, (*context.assigned, *simple.assigned), simple.at)
+                one = replace(
+                    simple,
+                    redirected=redirected,
+                    assigned=(*context.assigned, *simple.assigned),
+                    redirects=(*context.redirects, *simple.redirects),
+                    home=context.home,
+                )
             self._command(one, context, where(simple.at))
 
     def _spots(self, script: ShellText, context: _CommandContext) -> Callable[[int], Spots]:
@@ -136,10 +180,16 @@ class _ShellReader:
             return lambda at: None
         return spots(script.root, moves, context.spots)
 
+    def _hides(self, hides: bool, part: str) -> None:
+        if hides:
+            self.hidden = True
+            self.unread.append(part)
+
     def _assigns(self, names: list[str] | tuple[str, ...], *, alone: bool = True) -> None:
         self.assigned = self.assigned or (alone and bool(names))
+        self.variables.extend(names)
         for name in names:
-            self.hidden = self.hidden or steers(name)
+            self._hides(steers(name), f"{name}=")
             self.rehomed = self.rehomed or name == "HOME"
             self.pathed = self.pathed or name == "CDPATH"
 
@@ -151,15 +201,16 @@ class _ShellReader:
                 raise UncertainShellError
             self._assigns(simple.assigned, alone=False)
             if not simple.words[0].known:
-                self.hidden = True
+                self._hides(True, written(simple.words))
                 continue
             self.commands.append((simple, spots))
             name = simple.words[0].start.rpartition("/")[2].casefold()
             done = effect(name, simple.words)
             run = inside(name, simple.words)
-            self.hidden = self.hidden or done.hidden or run.hidden
+            self._hides(done.hidden or run.hidden, written(simple.words))
             if done.assigns:
                 self.assigned = True
+                self.variables.extend(word.start.partition("=")[0] if word.known else "" for word in simple.words[1:])
                 self.rehomed = self.rehomed or may_assign("HOME", simple.words)
                 self.pathed = self.pathed or may_assign("CDPATH", simple.words)
             if name == "exec" and len(simple.words) == 1 and simple.redirected:
@@ -169,6 +220,14 @@ class _ShellReader:
                 continue
             inner = context.inner(simple, run, spots)
             for words in run.commands:
-                stack.append((SimpleCommand(words, simple.redirected, inner.assigned), inner, inner.spots))
+                ran = SimpleCommand(
+                    words,
+                    simple.redirected,
+                    inner.assigned,
+                    redirects=simple.redirects,
+                    loops=simple.loops,
+                    home=inner.home,
+                )
+                stack.append((ran, inner, inner.spots))
             for text in run.texts:
                 self.texts.append((text, replace(inner, strange=inner.strange or name in _STRANGE)))

@@ -47,15 +47,34 @@ _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
 
 @dataclass(frozen=True, slots=True)
+class Redirect:
+    """A file that a redirect opens: for writing if it `writes`, else for reading."""
+
+    writes: bool
+    file: Word
+
+
+Loops = tuple[tuple[str, tuple[Word, ...]], ...]
+"""The variables of the `for` loops around a command, each with the words that it stands for in turn."""
+
+
+@dataclass(frozen=True, slots=True)
 class SimpleCommand:
     """One simple command: its words (never none), whether its output is redirected to a file, the names that are
-    assigned just before it, where it begins in its text, and the directories that it may stand in."""
+    assigned just before it, where it begins in its text, and the directories that it may stand in.
+
+    `redirects` are the files that it, or a compound command around it, is redirected to and from. `loops` are those
+    around it, the innermost last. With `home`, `~` and `$HOME` in it are the user's home directory.
+    """
 
     words: tuple[Word, ...]
     redirected: bool = False
     assigned: tuple[str, ...] = ()
     at: int = 0
     places: Places = START
+    redirects: tuple[Redirect, ...] = ()
+    loops: Loops = ()
+    home: bool = True
 
 
 @dataclass(slots=True)
@@ -66,6 +85,7 @@ class ShellText:
     place of the redirect in the text. `assigned` are the names that are
     assigned on their own, to count for every command. `hidden` tells that code may run which is not written there,
     `opened` that output goes to a file without a simple command of its own: `> f`, `[[ a ]] > f`, `$(> f)`.
+    `redirects` are the files of all redirects, each with its place in the text and the loops around it.
     """
 
     root: Node
@@ -74,6 +94,7 @@ class ShellText:
     assigned: list[str] = field(default_factory=list)
     hidden: bool = False
     opened: bool = False
+    redirects: list[tuple[Redirect, int, Loops]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +102,12 @@ class _NodePlace:
     depth: int
     redirected: bool = False
     quoted: bool = False
+    redirects: tuple[Redirect, ...] = ()
+    loops: Loops = ()
+
+    def inside(self) -> "_NodePlace":
+        """One level deeper."""
+        return replace(self, depth=self.depth + 1, quoted=False)
 
 
 class _Walk:
@@ -122,7 +149,9 @@ class _Walk:
 
     def _push_expansions(self, found: Iterable[tuple[Node, bool]], place: _NodePlace) -> None:
         for node, quoted in found:
-            self.stack.append((node, _NodePlace(place.depth + 1, place.redirected, quoted or place.quoted)))
+            # What an expansion runs has the output of its own.
+            inner = _NodePlace(place.depth + 1, place.redirected, quoted or place.quoted, (), place.loops)
+            self.stack.append((node, inner))
 
     def _word(self, node: Node, place: _NodePlace) -> Word:
         word, found = self.source.word(node)
@@ -134,7 +163,7 @@ class _Walk:
     def _statement(self, node: Node, place: _NodePlace) -> None:
         source, children = self.source, node.children
         if node.type in _NESTING:
-            place = _NodePlace(place.depth + 1, place.redirected)
+            place = place.inside()
         if place.redirected and (node.type == "case_statement" or any(child.type == "((" for child in children)):
             # A choice may hold no command, and a sum is none.
             self.script.opened = True
@@ -150,23 +179,24 @@ class _Walk:
             source.no_sum(children[0])
         source.tile(children, start, end, lines=True)
         inner: list[Node] = []
+        chosen: list[Word] = []
+        variable = ""
         for child in children:
             if child.type == "comment":
                 source.comment(child)
             elif child.type in STATEMENTS:
                 inner.append(child)
+            elif child.type == "variable_name" and node.type == "for_statement":
+                variable = self._name(child)
+                self.script.assigned.append(variable)
             elif child.is_named and node.type in ("for_statement", "case_statement", "case_item"):
-                self._choice(node, child, place)
+                # The words of a loop, the value and the patterns of a `case`.
+                chosen.append(self._word(child, place))
             elif child.is_named or child.type not in _TOKENS:
                 raise UncertainShellError
+        if variable and chosen and children[0].type == "for":
+            place = replace(place, loops=(*place.loops, (variable, tuple(chosen))))
         self._push(inner, place)
-
-    def _choice(self, node: Node, child: Node, place: _NodePlace) -> None:
-        # The variable and the words of a loop, the value and the patterns of a `case`.
-        if child.type == "variable_name" and node.type == "for_statement":
-            self.script.assigned.append(self._name(child))
-        else:
-            self._word(child, place)
 
     def _name(self, node: Node) -> str:
         name = self.source.text(node)
@@ -182,11 +212,13 @@ class _Walk:
             self._command(node.children, place)
         else:
             self.source.tile(node.children, node.start_byte, node.end_byte, lines=False)
-            before = len(self.script.targets)
+            before, first = len(self.script.targets), len(self.script.redirects)
             extra, later = self._redirects(redirects, place)
             if extra:
                 raise UncertainShellError
-            self._push([body, *later], _NodePlace(place.depth, place.redirected or len(self.script.targets) > before))
+            opened = (*place.redirects, *(one for one, _, _ in self.script.redirects[first:]))
+            redirected = place.redirected or len(self.script.targets) > before
+            self._push([body, *later], replace(place, redirected=redirected, quoted=False, redirects=opened))
 
     # ------------------------------------------------------------ simple commands
 
@@ -195,7 +227,7 @@ class _Walk:
         words: list[Word] = []
         assigned: list[str] = []
         later: list[Node] = []
-        before = len(self.script.targets)
+        before, first = len(self.script.targets), len(self.script.redirects)
         self.both = False
         for child in children:
             if child.type.endswith("_redirect"):
@@ -214,8 +246,16 @@ class _Walk:
                     raise UncertainShellError
         redirected = place.redirected or len(self.script.targets) > before
         if words:
+            opened = (*place.redirects, *(one for one, _, _ in self.script.redirects[first:]))
             self.script.commands.append(
-                SimpleCommand(tuple(words), redirected, tuple(assigned), children[0].start_byte)
+                SimpleCommand(
+                    tuple(words),
+                    redirected,
+                    tuple(assigned),
+                    children[0].start_byte,
+                    redirects=opened,
+                    loops=place.loops,
+                )
             )
         else:
             self.script.assigned.extend(assigned)
@@ -255,7 +295,13 @@ class _Walk:
                 words.append(word)
             else:
                 words.append(self._word(child, place))
-        self.script.commands.append(SimpleCommand(tuple(words), place.redirected, at=node.start_byte))
+        self.script.commands.append(self._plain(words, node, place))
+
+    def _plain(self, words: list[Word], node: Node, place: _NodePlace) -> SimpleCommand:
+        # A command without redirects and assignments of its own.
+        return SimpleCommand(
+            tuple(words), place.redirected, at=node.start_byte, redirects=place.redirects, loops=place.loops
+        )
 
     def _test(self, node: Node, place: _NodePlace) -> None:
         source = self.source
@@ -283,7 +329,7 @@ class _Walk:
             else:
                 words.append(self._word(child, place))
         if not double:
-            self.script.commands.append(SimpleCommand(tuple(words), place.redirected, at=node.start_byte))
+            self.script.commands.append(self._plain(words, node, place))
         else:
             self.script.opened = self.script.opened or place.redirected
             if any(word.known and word.start in _ARITHMETIC_TESTS for word in words):
@@ -332,12 +378,12 @@ class _Walk:
             raise UncertainShellError
         self.both = self.both or operator.type in _BOTH
         if node.type == "file_redirect":
-            self._target(operator.type, words, read, node.start_byte)
+            self._target(operator.type, words, read, node.start_byte, place)
         elif node.type != "herestring_redirect":
             raise UncertainShellError
         return read[1:]
 
-    def _target(self, operator: str, nodes: list[Node], words: list[Word], at: int) -> None:
+    def _target(self, operator: str, nodes: list[Node], words: list[Word], at: int, place: _NodePlace) -> None:
         word, raw = words[0], self.source.text(nodes[0])
         # Bash expands what follows these twice, what is quoted too.
         if operator in (">&", "<&") and not _TWICE_THE_SAME.fullmatch(raw):
@@ -345,9 +391,14 @@ class _Walk:
         if operator in ("<", "<&"):
             if word.known and word.start.startswith(_SOCKETS):
                 self.script.targets.append((word.start, at))
+            if not (operator == "<&" and word.known and _DESCRIPTOR.fullmatch(word.start)):
+                self.script.redirects.append((Redirect(False, word), at, place.loops))
         elif operator == ">&" and word.known and _DESCRIPTOR.fullmatch(word.start):
             return
         elif operator in _OUTPUT:
+            self.script.redirects.append((Redirect(True, word), at, place.loops))
+            if operator == "<>":
+                self.script.redirects.append((Redirect(False, word), at, place.loops))
             if word.known:
                 if word.start != "/dev/null":
                     self.script.targets.append((None if word.start.startswith("~") else word.start, at))
@@ -376,7 +427,7 @@ class _Walk:
             # Bash takes backslashes, and in quotes the quotes too, away before it reads what stands in backticks.
             if text.startswith(b"`") and (b"\\" in text or (place.quoted and b'"' in text)):
                 raise UncertainShellError
-            self._substitution(node, _NodePlace(place.depth, place.redirected))
+            self._substitution(node, replace(place, quoted=False))
 
     def _substitution(self, node: Node, place: _NodePlace) -> None:
         children = node.children

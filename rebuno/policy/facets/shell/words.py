@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -25,7 +25,7 @@ class Word:
 
     A known one is `start`. In the place of any other stand words that each begin with `start` and end with `end`:
     exactly one where it is `single`, else any number. With `home` the path of the user's home directory, and nothing
-    else, stands before `end`.
+    else, stands before `end`. `raw` is how it is written, if it is not known.
     """
 
     start: str
@@ -33,6 +33,7 @@ class Word:
     kind: WordKind = WordKind.KNOWN
     single: bool = True
     home: bool = False
+    raw: str = field(default="", compare=False)
 
     @property
     def known(self) -> bool:
@@ -89,14 +90,16 @@ class _WordReader:
         text = b"".join(self.pieces).decode()
         if self.kind is WordKind.KNOWN:
             return Word(text)
+        raw = self.data[self.start : self.end].decode()
         if not self.shaped:
-            return Word("", "", self.kind, self.single)
+            return Word("", "", self.kind, self.single, raw=raw)
         return Word(
             b"".join(self.pieces[: self.head]).decode(),
             b"".join(self.pieces[self.tail :]).decode(),
             self.kind,
             self.single,
             self.home and self.unknown == 1,
+            raw,
         )
 
     def _unknown(self, kind: WordKind, *, single: bool, shaped: bool = True) -> None:
