@@ -1,5 +1,6 @@
 """Globs for paths, by segments: `*` stays inside one, `**` takes any number of them."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
@@ -22,7 +23,7 @@ def loose(text: str) -> str:
 class PathGlob:
     """A pattern taken apart: `absolute` where it begins at the root, `anywhere` where with `**`, else relative."""
 
-    __slots__ = ("_exact", "_folded", "_loose", "absolute", "anywhere")
+    __slots__ = ("_exact", "_folded", "_loose", "_names", "absolute", "anywhere", "takes_all")
 
     def __init__(self, segments: Sequence[str], *, absolute: bool) -> None:
         """`segments` are globs, each for one name, or `**`.
@@ -33,8 +34,11 @@ class PathGlob:
         self._exact = [None if segment == "**" else Glob(segment) for segment in segments]
         self._folded = [None if segment == "**" else Glob(segment, fold=True) for segment in segments]
         self._loose = [None if segment == "**" else Glob(loose(segment), fold=True) for segment in segments]
+        self._names = tuple(segments)
         self.absolute = absolute
         self.anywhere = not absolute and segments[:1] == ["**"]
+        # Whether it takes all that lies below what it takes.
+        self.takes_all = segments[-1:] == ["**"]
 
     def matches(self, segments: Sequence[str], fold: bool = False) -> Tri:
         """Whether the names fit from the first to the last, `fold` without regard to case; maybe where only the
@@ -51,6 +55,58 @@ class PathGlob:
         With `before` any names may stand before the first, else any names may stand before the pattern.
         """
         return _fits(self._loose, [loose(segment) for segment in segments], before=before, after=not before)
+
+    def names(self, name: str) -> Tri:
+        """Whether a name that lies in no known folder fits; maybe for all but patterns that begin with `**`."""
+        if not self.anywhere:
+            return None
+        found = self.matches([name])
+        return None if found else False
+
+    def may_match_below(self, segments: Sequence[str], only: Sequence[str], *, visible: bool) -> bool:
+        """Whether a name can fit that lies anywhere below the folder: one of the globs `only` fits its last segment if
+        there are any, and if it is `visible` no segment of it begins with a dot. It says yes too often, never no."""
+        if not (self.absolute or self.anywhere):
+            return True
+        places = _opened({0}, self._loose)
+        for segment in segments:
+            places = _step(places, self._loose, loose(segment))
+        return any(self._rest_fits(place, only, visible) for place in places)
+
+    def _rest_fits(self, place: int, only: Sequence[str], visible: bool) -> bool:
+        rest = self._names[place:]
+        if not rest:
+            return False
+        if visible and any(part[:1] == "." for part in rest):
+            return False
+        last = loose(rest[-1])
+        return not only or last == "**" or any(_share(last, loose(one)) for one in only)
+
+
+_SPECIAL: Final = re.compile(r"[*?\[]")
+
+
+def _share(one: str, other: str) -> bool:
+    # Whether a name can fit both globs. A suffix behind a `*` is compared, all other pairs may share one.
+    if not _SPECIAL.search(one):
+        return Glob(other, fold=True).matches(one)
+    tails = [glob.rpartition("*")[2] for glob in (one, other)]
+    if "*" not in one or "*" not in other or any(_SPECIAL.search(tail) for tail in tails):
+        return True
+    return tails[0].endswith(tails[1]) or tails[1].endswith(tails[0])
+
+
+def _step(places: set[int], parts: Sequence[Glob | None], segment: str) -> set[int]:
+    following = set()
+    for place in places:
+        if place == len(parts):
+            continue
+        part = parts[place]
+        if part is None:
+            following.add(place)
+        elif part.matches(segment):
+            following.add(place + 1)
+    return _opened(following, parts)
 
 
 def _fits(parts: Sequence[Glob | None], segments: Sequence[str], *, before: bool = False, after: bool = False) -> bool:

@@ -9,6 +9,7 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import START, Placed, Places
 from rebuno.policy.facets.predicates import Predicate, predicate
 from rebuno.policy.facets.reading import Reading
+from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word, WordKind
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.globs import GlobError, glob
@@ -94,12 +95,14 @@ class CommandPattern:
 @dataclass(frozen=True, slots=True)
 class Command(Reading):
     """A simple command; its first word is known. `redirected`: its output goes to a file; `assigned`: variables are
-    set before it; `places`: the directories that it may stand in."""
+    set before it; `places`: the directories that it may stand in. `simple` is the command in its text, None for one
+    that a rule names."""
 
     words: tuple[Word, ...]
     redirected: bool = False
     assigned: bool = False
     places: Places = START
+    simple: SimpleCommand | None = None
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same words and no more."""

@@ -25,7 +25,8 @@ def _reader(part: Callable[[ShellCommands, PathContext], list[Any]]) -> Callable
 
 def _commands(shell: ShellCommands, context: PathContext) -> list[Any]:
     return [
-        Command(one.words, one.redirected, shell.assigned or bool(one.assigned), one.places) for one in shell.commands
+        Command(one.words, one.redirected, shell.assigned or bool(one.assigned), one.places, one)
+        for one in shell.commands
     ]
 
 

@@ -1,0 +1,154 @@
+"""What the words of a command stand for: `~`, `$HOME`, `$PWD`, the variables of loops, lists in braces, and globs."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Final
+
+from rebuno.model.dataclass import dataclass
+from rebuno.policy.facets.shell.walk import Loops
+from rebuno.policy.facets.shell.words import Word
+
+# Stands for the home directory at the beginning of a text; a `~` that no shell has expanded is a name.
+HOME: Final = "\x01"
+_MAX_VALUES: Final = 64
+_TOKEN: Final = re.compile(
+    r"""'(?P<single>[^']*)'
+    |"(?P<double>(?:[^"\\`$]|\\[$`"\\]|\$\{?[A-Za-z_][A-Za-z0-9_]*\}?)*)"
+    |\$(?:(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\})
+    |\{(?P<list>[^{}'"`$\\*?\[\]~,]*(?:,[^{}'"`$\\*?\[\]~,]*)+)\}
+    |\\(?P<escaped>[^\n])
+    |(?P<glob>\*+|\?|\[[^\]/'"`$\\]+\])
+    |(?P<plain>[^\\'"`$*?\[\]{}~]+)
+    |(?P<tilde>~)""",
+    re.VERBOSE,
+)
+_INNER: Final = re.compile(r"\\(?P<escaped>.)|\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}?|(?P<plain>[^\\$]+)", re.DOTALL)
+_SPLITS: Final = re.compile(r"[\s*?\[\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class WordValue:
+    """One text that a word stands for. With `below` it is a folder, and the word stands for names in it; the empty text
+    is the folder in which the command stands, so that the names may begin with anything."""
+
+    text: str
+    below: bool = False
+
+
+Values = tuple[WordValue, ...]
+_Piece = tuple[str, bool]
+
+
+def values_of(word: Word, loops: Loops = (), *, home: bool = True) -> Values | None:
+    """The texts that a word stands for, at least one; None if they are not known. `HOME` begins a path in the home
+    directory, which is known if `home`."""
+    if word.known:
+        return (WordValue(word.start),)
+    if not word.raw:
+        return None
+    return _expanded(word.raw, loops, home)
+
+
+def _expanded(raw: str, loops: Loops, home: bool) -> Values | None:
+    pieces: list[Sequence[_Piece]] = []
+    at = 0
+    for found in _tokens(raw):
+        if found is None:
+            return None
+        options = _piece(found, at == 0, raw, loops, home)
+        if options is None:
+            return None
+        pieces.append(options)
+        at = found.end()
+    total = 1
+    for options in pieces:
+        total *= len(options)
+        if total > _MAX_VALUES:
+            return None
+    values = [_joined(parts) for parts in product(*pieces)]
+    return None if None in values else tuple(dict.fromkeys(value for value in values if value is not None))
+
+
+def _tokens(raw: str) -> Iterator[re.Match[str] | None]:
+    at = 0
+    while at < len(raw):
+        found = _TOKEN.match(raw, at)
+        yield found
+        if found is None:
+            return
+        at = found.end()
+
+
+def _piece(found: re.Match[str], first: bool, raw: str, loops: Loops, home: bool) -> Sequence[_Piece] | None:
+    # The texts in the place of one piece of a word, each with whether a glob begins there.
+    kind = found.lastgroup
+    if kind == "single" or kind == "plain" or kind == "escaped":
+        return [(found[kind], False)]
+    if kind == "glob":
+        return [("", True)]
+    if kind == "list":
+        return [(one, False) for one in found["list"].split(",")]
+    if kind == "tilde":
+        if not first:
+            return [("~", False)]
+        return [(HOME, False)] if home and raw[1:2] in ("", "/") else None
+    if kind == "double":
+        return _quoted(found["double"], first, loops, home)
+    return _variable(found["name"] or found["braced"], first, loops, home, quoted=False)
+
+
+def _quoted(text: str, first: bool, loops: Loops, home: bool) -> Sequence[_Piece] | None:
+    pieces: list[Sequence[_Piece]] = []
+    for found in _INNER.finditer(text):
+        if found["name"]:
+            options = _variable(found["name"], first and not found.start(), loops, home, quoted=True)
+            if options is None:
+                return None
+            pieces.append(options)
+        else:
+            pieces.append([(found["escaped"] or found["plain"], False)])
+    if sum(len(options) > 1 for options in pieces) > 1:
+        return None
+    return [("".join(text for text, _ in parts), any(glob for _, glob in parts)) for parts in product(*pieces)]
+
+
+def _variable(name: str, first: bool, loops: Loops, home: bool, *, quoted: bool) -> Sequence[_Piece] | None:
+    if name == "HOME":
+        return [(HOME, False)] if first and home else None
+    if name == "PWD":
+        return [(".", False)] if first else None
+    words = next((words for variable, words in reversed(loops) if variable == name), None)
+    if words is None or len(words) > _MAX_VALUES:
+        return None
+    found: list[_Piece] = []
+    for word in words:
+        values = values_of(word, home=home)
+        if values is None:
+            return None
+        for value in values:
+            if not quoted and (_SPLITS.search(value.text) or not (value.text or value.below)):
+                return None
+            # The folder of a glob is known to end where the names begin.
+            found.append((f"{value.text}/" if value.below and value.text not in ("", "/") else value.text, value.below))
+    return found
+
+
+def _joined(parts: Sequence[_Piece]) -> WordValue | None:
+    before: list[str] = []
+    for position, (text, glob) in enumerate(parts):
+        if glob:
+            before.append(text)
+            return _folder("".join(before), parts[position + 1 :])
+        before.append(text)
+    text = "".join(before)
+    # In the middle of a text these are no beginning of a path.
+    return None if HOME in text[1:] else WordValue(text)
+
+
+def _folder(start: str, rest: Sequence[_Piece]) -> WordValue | None:
+    # `src/a*` stands for names in `src`. `.*` may stand for `..`, and what follows a glob may go up again.
+    folder, _, name = start.rpartition("/")
+    if HOME in start[1:] or name in (".", "..") or ".." in "".join(text for text, _ in rest).split("/"):
+        return None
+    return WordValue(folder or ("/" if start[:1] == "/" else ""), below=True)

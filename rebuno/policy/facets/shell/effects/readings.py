@@ -1,0 +1,253 @@
+"""Effects as values of a rule: a folder with all that lies below it, and a program by its name."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from rebuno.model.dataclass import dataclass
+from rebuno.policy.facets.path import facets as paths
+from rebuno.policy.facets.path.facets import PathReading
+from rebuno.policy.facets.path.globs import PathGlob
+from rebuno.policy.facets.path.placed import Placed, either
+from rebuno.policy.facets.predicates import predicate
+from rebuno.policy.facets.reading import NO_CONTEXT, PathContext, Reading, UncertainReading
+from rebuno.policy.facets.shell.effects.effects import Effects
+from rebuno.policy.facets.shell.effects.expansion import HOME
+from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind
+from rebuno.policy.facets.url.hosts import host_literal
+from rebuno.policy.facets.url.parse import read_url
+from rebuno.policy.syntax.tree import Op
+from rebuno.policy.values.json_values import UNREADABLE, Tri
+
+_ALL: Final = "/**"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderReading(Reading):
+    """A folder that stands for all that lies below it: for names that fit one of the globs `only` if there are any,
+    and if it is `visible` for no name that begins with a dot. Its text ends with `/**`."""
+
+    folder: PathReading
+    only: tuple[str, ...] = ()
+    visible: bool = False
+
+    def equals(self, right: Any, fold: bool) -> Tri:
+        """The same folder; maybe for what lies below it."""
+        same = self.folder.equals(right, fold)
+        if same is False and type(right) is PathReading and right.under(self.folder) is not False:
+            return None
+        return same
+
+    def under(self, right: Any) -> Tri:
+        """As of a file. A folder above the one asked for holds it: maybe."""
+        found = self.folder.under(right)
+        if found is False and type(right) is PathReading and right.under(self.folder) is not False:
+            return None
+        return found
+
+    def contains(self, right: Any, fold: bool) -> Tri:
+        """The text holds `right`; else what lies below may."""
+        return True if self._text().contains(right, fold) else None
+
+    def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
+        """`like` is yes where all below fits, no where nothing below can, else maybe; the others look at the text."""
+        if op is Op.LIKE and type(right) is PathGlob:
+            return self._like(right, fold)
+        if op is Op.STARTS:
+            return self.folder.text_test(op, right, fold)
+        if op is Op.ENDS and right == _ALL:
+            return True
+        found = self._text().text_test(op, right, fold)
+        return found if found else None
+
+    def _like(self, pattern: PathGlob, fold: bool) -> Tri:
+        if pattern.takes_all and self.folder.text_test(Op.LIKE, pattern, fold):
+            return True
+        if not self.folder.absolute:
+            return None
+        below = pattern.may_match_below(self.folder.segments, self.only, visible=self.visible)
+        here = self.folder.text_test(Op.LIKE, pattern, fold)
+        return False if not below and here is False else None
+
+    def _text(self) -> PathReading:
+        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, "**"))
+
+    def json(self) -> Any:
+        """The folder, with `/**` behind it."""
+        return str(self)
+
+    def __str__(self) -> str:
+        names = f" ({', '.join(self.only)})" if self.only else ""
+        return f"{'' if str(self.folder) == '/' else self.folder}{_ALL}{names}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramName(Reading):
+    """A program that is found by its name. It lies in no folder that a rule can name."""
+
+    name: str
+
+    def equals(self, right: Any, fold: bool) -> Tri:
+        """The same name; maybe where only case differs, or for a path that ends with the name."""
+        name = _name(right)
+        if right == self or (fold and name is not None and name.casefold() == self.name.casefold()):
+            return True
+        return None if name is not None and name.casefold() == self.name.casefold() else False
+
+    def under(self, right: Any) -> Tri:
+        """No: it is found by its name, wherever it lies."""
+        return False
+
+    def contains(self, right: Any, fold: bool) -> Tri:
+        """The name holds the text."""
+        return predicate(Op.CONTAINS, fold)(self.name, right) if isinstance(right, str) else None
+
+    def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
+        """The usual tests of a text; a pattern for paths of one segment is one for names."""
+        if type(right) is PathGlob:
+            return right.names(self.name)
+        return predicate(op, fold)(self.name, right) if isinstance(right, str) else None
+
+    def json(self) -> Any:
+        """The name."""
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _name(right: Any) -> str | None:
+    if isinstance(right, ProgramName):
+        return right.name
+    return right.segments[-1] if isinstance(right, PathReading) and right.segments else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptReading(Reading):
+    """A program or script by its path, as a value of `executed of`: a rule may ask for its name alone too."""
+
+    path: PathReading
+
+    def equals(self, right: Any, fold: bool) -> Tri:
+        """The same path; maybe for a name that the path ends with."""
+        if isinstance(right, ProgramName):
+            return None if _name(self.path) == right.name else False
+        return self.path.equals(right, fold)
+
+    def under(self, right: Any) -> Tri:
+        """As of a path."""
+        return self.path.under(right)
+
+    def index_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+        """As of a path."""
+        return self.path.index_keys(fold)
+
+    def lookup_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
+        """As of a path."""
+        return self.path.lookup_keys(fold)
+
+    def contains(self, right: Any, fold: bool) -> Tri:
+        """As of a path."""
+        return self.path.contains(right, fold)
+
+    def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
+        """As of a path."""
+        return self.path.text_test(op, right, fold)
+
+    def json(self) -> Any:
+        """The path."""
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+class UnknownEffect(Reading):
+    """An effect that is not known: every answer about it is maybe."""
+
+    __slots__ = ()
+
+    def json(self) -> Any:
+        """A sentence instead of a value."""
+        return "something that the text does not show"
+
+
+UNKNOWN: Final = UnknownEffect()
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedEffects:
+    """The effects of one kind of a command that stands in known directories: values of a rule, each with the effect
+    that it comes from, and the effects of all kinds whose place is not known, as written."""
+
+    values: tuple[tuple[Any, Effect], ...]
+    unread: tuple[str, ...]
+
+
+def placed(effects: Effects, context: PathContext) -> PlacedEffects:
+    """The effects as values, read from the directories of the context."""
+    values: list[tuple[Any, Effect]] = []
+    unread: list[str] = list(effects.unread)
+    for one in effects.found:
+        for value in _values(one, context):
+            if value is UNREADABLE:
+                unread.append(one.text.replace(HOME, "~"))
+            else:
+                values.append((value, one))
+    return PlacedEffects(tuple(values), tuple(dict.fromkeys(unread)))
+
+
+def _values(effect: Effect, context: PathContext) -> list[Any]:
+    if effect.kind is EffectKind.CONTACTED:
+        return [_host(effect)]
+    if effect.name:
+        return [ProgramName(effect.text)]
+    path = _project(effect, context) if effect.project else _path(effect, context)
+    if effect.outside and _inside(path, context):
+        return []
+    if path is UNREADABLE:
+        return [UNREADABLE]
+    readings = path.readings if type(path) is UncertainReading else (path,)
+    made = [_made(one, effect) for one in readings]
+    return [either(made)]
+
+
+def _made(path: PathReading, effect: Effect) -> Any:
+    if effect.below:
+        return FolderReading(path, effect.only, effect.visible)
+    return ScriptReading(path) if effect.kind is EffectKind.EXECUTED else path
+
+
+def _path(effect: Effect, context: PathContext) -> Any:
+    text = effect.text or "."
+    if text[0] == HOME:
+        return paths.read(f"~{text[1:]}", context)
+    if text[0] == "/":
+        return paths.read(text, context)
+    return paths.read(Placed(text, effect.places), context)
+
+
+def _project(effect: Effect, context: PathContext) -> Any:
+    # The file of a project is looked for upwards, so that what stands anywhere in `workdir` runs what is in it.
+    here = _path(effect, context)
+    if context.workdir is not None and _inside(here, context):
+        return paths.read(context.workdir, context)
+    return here
+
+
+def _inside(path: Any, context: PathContext) -> bool:
+    if context.workdir is None:
+        return bool(path == paths.read(Placed(".", ("",)), NO_CONTEXT))
+    root = paths.read(context.workdir, context)
+    return isinstance(path, Reading) and path.under(root) is True
+
+
+def _host(effect: Effect) -> Any:
+    if effect.name:
+        return effect.text
+    if effect.url:
+        url = read_url(effect.text)
+        return UNREADABLE if url is None or url.host is None else url.host.text
+    try:
+        return host_literal(effect.text.strip("[]"))
+    except ValueError:
+        return UNREADABLE

@@ -1,0 +1,69 @@
+"""Each table of a program is read, and its own cases hold."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rebuno.policy.facets.reading import PathContext
+from rebuno.policy.facets.shell.effects.facets import effects_of
+from rebuno.policy.facets.shell.effects.table import builtin_programs, builtin_table, load_yaml, table_files
+
+CONTEXT = PathContext("/proj", "/home/dev")
+KEYS = {
+    "read_path": "read",
+    "written_path": "written",
+    "removed_path": "removed",
+    "contacted_host": "contacted",
+    "executed": "executed",
+}
+
+
+def shown(text: str) -> str:
+    """A path as a case has it: relative to the project, or to the home."""
+    if text == "/proj":
+        return "."
+    if text == "/proj/**" or text.startswith("/proj/** ("):
+        return "." + text.removeprefix("/proj")
+    return text.replace("/home/dev/", "~/", 1) if text.startswith("/home/dev/") else text.removeprefix("/proj/")
+
+
+def told(command: str) -> dict[str, set[str]]:
+    """All effects of a command, by their keys, without empty ones."""
+    found = effects_of(command, CONTEXT)
+    if found is None:
+        return {"unread": {command}}
+    sets: dict[str, set[str]] = {}
+    for value, effect in found.values:
+        sets.setdefault(KEYS[effect.kind.value], set()).add(shown(str(getattr(value, "json", lambda v=value: v)())))
+    return sets | ({"unread": set(found.unread)} if found.unread else {})
+
+
+def wanted(case: Any) -> dict[str, set[str]]:
+    """The effects that a case says."""
+    return {key: set(value.split() if isinstance(value, str) else value) for key, value in case.items()}
+
+
+def cases() -> Iterator[Any]:
+    """All cases of all tables."""
+    for name, one in table_files().items():
+        value = load_yaml(one.read_text("utf-8"))
+        for command, case in (value.get("cases") or {}).items():
+            yield pytest.param(command, case, id=f"{name}: {command[:60]}")
+
+
+@pytest.mark.parametrize(("command", "case"), list(cases()))
+def test_the_cases_of_a_table_hold(command: str, case: Any) -> None:
+    """All that a command does, and no more."""
+    assert told(command) == wanted(case)
+
+
+@pytest.mark.parametrize("program", builtin_programs())
+def test_a_table_is_read_and_has_cases(program: str) -> None:
+    """It names its program, and at least one of its cases is about something that is unread or has an effect."""
+    table = builtin_table(program)
+    assert table is not None
+    assert table.name == program
+    value = load_yaml(table_files()[program].read_text("utf-8"))
+    assert program.split(".")[0] in value["program"]
+    assert value.get("cases"), "a table has cases"
