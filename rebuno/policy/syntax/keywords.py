@@ -20,13 +20,14 @@ FACET_MODULES: Final = {
     "host": "url.facets", "scheme": "url.facets", "port": "url.facets", "address": "url.facets", "link": "url.facets",
     "domain": "mail", "email": "mail", "mailbox": "mail",
     "command": "shell.facets", "program": "shell.facets", "redirect": "shell.facets",
+    "option": "shell.options",
     "statement": "sql.facets", "table": "sql.facets", "written_table": "sql.facets", "function": "sql.facets",
     "date": "date.facets",
     "number": "number", "amount": "amount",
     "text": "text", "size": "text", "word": "words", "key": "keys",
 }  # fmt: skip
 # Facets of the second edition. Their names are no reserved words: a bundle may define a name of its own alike.
-SOFT_FACETS: Final = frozenset({"mailbox", "amount", "word", "key"})
+SOFT_FACETS: Final = frozenset({"mailbox", "amount", "word", "key", "option"})
 
 _REST: Final = (
     "version", "file", "require", "approval", "for", "step", "per", "execution", "tokens", "each", "all", "agents",
