@@ -11,7 +11,7 @@ from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.effects.effects import Effects, command_effects, text_effects
 from rebuno.policy.facets.shell.effects.kinds import EffectKind
-from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, placed
+from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, both, placed
 from rebuno.policy.facets.shell.script import read_shell
 from rebuno.policy.facets.url.hosts import host_literal, under_domain
 from rebuno.policy.values.json_values import UNREADABLE, Tri, shown
@@ -39,8 +39,10 @@ def _reader(kind: EffectKind) -> Callable[[Any, PathContext], Any]:
         found = effects_of(value, context)
         if found is None:
             return UNREADABLE
-        values = list(dict.fromkeys(one for one, effect in found.values if effect.kind is kind))
-        return [*values, UNKNOWN] if found.unread else values
+        values = dict.fromkeys(
+            each for one, effect in found.values if effect.kind is kind for each in both(one, effect)
+        )
+        return [*values, UNKNOWN] if found.unread else [*values]
 
     return read
 

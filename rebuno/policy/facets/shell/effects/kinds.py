@@ -31,8 +31,8 @@ class Effect:
 
     With `below` it stands for all that lies below the folder too; then only for names that fit one of the globs `only`
     if there are any, and if it is `visible` for no name that begins with a dot. With `outside` it counts only if it is
-    not in `workdir`. `project` stands for the project in which the command stands. `why` names the table and the word
-    or option that gave it.
+    not in `workdir`; with `glob` it is names in the folder and not the folder itself. `project` stands for the project
+    in which the command stands. `why` names the table and the word or option that gave it.
     """
 
     kind: EffectKind
@@ -46,6 +46,7 @@ class Effect:
     project: bool = False
     url: bool = False
     name: bool = False
+    glob: bool = False
 
 
 @dataclass(slots=True)
@@ -75,10 +76,15 @@ class Found:
         project: bool = False,
         url: bool = False,
         name: bool = False,
+        names: str = "",
     ) -> None:
-        """Adds an effect."""
+        """Adds an effect. `names` is a glob for names directly in the folder."""
         only = self.only if below and kind is EffectKind.READ else ()
-        self.effects.append(Effect(kind, text, places, why, below, only, visible, outside, project, url, name))
+        if names:
+            # The shell leaves names out that begin with a dot, unless the glob does.
+            only, visible = () if names == "*" else (names,), names[:1] != "."
+        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names))
+        self.effects.append(effect)
 
     def why(self, option: str, raw: str) -> str:
         """How a word came to have its effect."""
@@ -126,6 +132,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             found.why(argument.option, argument.raw),
             below=below or value.below,
             visible=kind == "visible",
+            names="" if below else value.names,
         )
 
 
