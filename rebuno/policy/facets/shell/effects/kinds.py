@@ -81,7 +81,7 @@ class Found:
         names: str = "",
     ) -> None:
         """Adds an effect. `names` is a glob for names directly in the folder."""
-        only = ()
+        only: tuple[str, ...] = ()
         if below and kind in (EffectKind.READ, EffectKind.WRITTEN):
             only = (self.read_only if kind is EffectKind.READ else ()) or self.only
         if names:
