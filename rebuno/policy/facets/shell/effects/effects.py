@@ -104,7 +104,7 @@ class _EffectReader:
             value.text for each in arguments.values if "only" in each.slot.kinds for value in each.values or ()
         )
         found = self.found
-        found.begin(table.name, only)
+        found.begin(table.name, only, form.only)
         for each in arguments.values:
             self._argument(each)
         command = next((slot for slot in form.operands if slot.kinds == ("command",)), None)

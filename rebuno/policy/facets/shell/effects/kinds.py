@@ -57,11 +57,13 @@ class Found:
     effects: list[Effect] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     table: str = ""
+    read_only: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
 
-    def begin(self, table: str, only: tuple[str, ...]) -> None:
-        """What follows is said by this table; folders are read for names that fit `only`."""
-        self.table, self.only = table, only
+    def begin(self, table: str, read_only: tuple[str, ...], only: tuple[str, ...]) -> None:
+        """What follows is said by this table. Folders are read for names that fit one of `read_only`, or else read and
+        written for names that fit one of `only`."""
+        self.table, self.read_only, self.only = table, read_only, only
 
     def add(
         self,
@@ -79,7 +81,9 @@ class Found:
         names: str = "",
     ) -> None:
         """Adds an effect. `names` is a glob for names directly in the folder."""
-        only = self.only if below and kind is EffectKind.READ else ()
+        only: tuple[str, ...] = ()
+        if below and kind in (EffectKind.READ, EffectKind.WRITTEN):
+            only = (self.read_only if kind is EffectKind.READ else ()) or self.only
         if names:
             # The shell leaves names out that begin with a dot, unless the glob does.
             only, visible = () if names == "*" else (names,), names[:1] != "."
