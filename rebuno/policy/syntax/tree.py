@@ -43,6 +43,7 @@ from rebuno.policy.syntax.expressions import Sum as Sum
 from rebuno.policy.syntax.expressions import Test as Test
 from rebuno.policy.syntax.expressions import Values as Values
 from rebuno.policy.syntax.expressions import facet_called as facet_called
+from rebuno.policy.syntax.expressions import named_alone as named_alone
 from rebuno.policy.syntax.expressions import place as _place
 from rebuno.policy.values.spans import Comment as Comment
 from rebuno.policy.values.spans import Span as Span
