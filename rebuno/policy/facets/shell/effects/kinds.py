@@ -24,6 +24,10 @@ class EffectKind(StrEnum):
     EXECUTED = "executed"
 
 
+# The facets that look effects up in tables.
+EFFECT_FACETS: Final = frozenset({*(kind.value for kind in EffectKind), "unread"})
+
+
 @dataclass(frozen=True, slots=True)
 class Effect:
     """One effect. `text` is a path as written (`HOME` begins one in the home directory), a host, a URL or the name of a

@@ -314,6 +314,56 @@ def builtin_table(program: str, flavour: str = GNU) -> Table | None:
     return None if one is None else read_table(program, load_yaml(one.read_text("utf-8")))
 
 
+FLAVOURS: Final = (GNU, BSD)
+
+
+def read_tables(text: str) -> Mapping[str, Table]:
+    """The tables of a user's file, a mapping of programs (`deploy`, or `deploy,deployctl` for two names).
+
+    Raises:
+        TableError: it is no YAML, or holds something else than tables.
+    """
+    import yaml
+
+    try:
+        value = load_yaml(text)
+    except yaml.YAMLError as error:
+        raise _fail("the file", " ".join(str(error).split())) from None
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise _fail("the file", "write a mapping of programs, each with its table")
+    found: dict[str, Table] = {}
+    for key, each in value.items():
+        for name in key.split(","):
+            found[name.strip()] = read_table(name.strip(), each)
+    return found
+
+
+@cache
+def _known_tables(text: str) -> Mapping[str, Table]:
+    return read_tables(text)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSet:
+    """The tables that a bundle reads commands by: those of its files, given as their `texts`, a later one before an
+    earlier one; then those that come along, of the flavour."""
+
+    flavour: str = GNU
+    texts: tuple[str, ...] = ()
+
+    def table(self, program: str) -> Table | None:
+        """The table of a program; None where there is none.
+
+        Raises:
+            TableError: a file holds something else than tables; `policy check` has reported it.
+        """
+        for text in reversed(self.texts):
+            found = _known_tables(text).get(program)
+            if found is not None:
+                return found
+        return builtin_table(program, self.flavour)
+
+
 def builtin_programs() -> tuple[str, ...]:
     """The names of all programs that have a table, sorted."""
     return tuple(sorted(table_files()))
