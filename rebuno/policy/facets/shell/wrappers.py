@@ -18,7 +18,8 @@ class WrappedCommands:
 
     `commands` are lists of words (never empty), `texts` are shell texts. `hidden` tells that it may run something that
     is not written there, `assigned` names are set for what it runs. `moved` tells that it runs in a directory that is
-    not known, `directory` in which one, and `homeless` that its home directory is not known.
+    not known, `directory` in which one, and `homeless` that its home directory is not known. `script` tells that all
+    that it hides is what stands in a file that its words name.
     """
 
     commands: tuple[tuple[Word, ...], ...] = ()
@@ -28,6 +29,7 @@ class WrappedCommands:
     moved: bool = False
     directory: str | None = None
     homeless: bool = False
+    script: bool = False
 
 
 NOTHING: Final = WrappedCommands()
@@ -70,6 +72,9 @@ def read_options(words: Words, options: Options, at: int = 1) -> ReadOptions | N
         word = words[at]
         text = word.start
         if not word.known:
+            if word.home and word.single:
+                # A path in the home directory is no option.
+                break
             if not text or text.startswith("-") or not word.single:
                 return None
             break
@@ -183,7 +188,9 @@ def _shell(words: Words) -> WrappedCommands:
     if words[at : at + 1] == (Word("-"),) and words[at - 1] != Word("--"):
         at += 1
     # Without `-c` it reads a script or its input, which are not written here; `-i` and `-l` run other files first.
-    if not read.has(frozenset({"-c"})) or at == len(words) or not words[at].known:
+    if not read.has(frozenset({"-c"})):
+        return HIDDEN if read.has(frozenset({"-s"})) or at == len(words) else replace(HIDDEN, script=True)
+    if at == len(words) or not words[at].known:
         return HIDDEN
     text = words[at].start
     # What begins with `+` is one more option.

@@ -13,6 +13,8 @@ from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
+# With these begin options of a few programs: commands of pagers and editors, files of more arguments.
+_SPECIAL: Final = ("+", "@")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
@@ -100,9 +102,12 @@ class _ArgumentReader:
     def _is_option(self, text: str) -> bool:
         if self.table.style == "primaries":
             return text[:1] in _OPENS and text != "-"
-        if text[:1] == "+":
-            return "+NUMBER" in self.table.options and _NUMBER.fullmatch(text) is not None
+        if text[:1] in _SPECIAL:
+            return any(name[0] == text[0] for name in self.table.options)
         return text[:1] == "-" and text != "-" and self.table.style != "assignments"
+
+    def _may_be_option(self, text: str) -> bool:
+        return text[:1] == "-" or (text[:1] in _SPECIAL and self._is_option(text))
 
     def _unknown(self, word: Word, values: Values | None) -> None:
         if self.table.subcommands or self.table.otherwise:
@@ -111,7 +116,7 @@ class _ArgumentReader:
             return
         start = word.start if values is None else min((value.text for value in values), default="")
         # A name in the place of a glob may begin with `-`.
-        options = start[:1] in ("-", "") if values is None else any(value.text[:1] == "-" for value in values)
+        options = start[:1] in ("-", "") if values is None else any(self._may_be_option(value.text) for value in values)
         if values is not None and not self.table.names:
             options = options or any(value.below and not value.text for value in values)
         if options or (values is None and not word.single):
@@ -172,7 +177,10 @@ class _ArgumentReader:
 
     def _option(self, text: str, word: Word) -> None:
         style = self.table.style
-        if style == "primaries":
+        if text[:1] in _SPECIAL:
+            kind = "+NUMBER" if _NUMBER.fullmatch(text) else f"{text[0]}TEXT"
+            self._named(kind if kind in self.table.options else text, None, word)
+        elif style == "primaries":
             self._named(text, None, word)
         elif style == "single-dash":
             name, equals, value = text.partition("=")

@@ -11,19 +11,20 @@ from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, gi
 from rebuno.policy.facets.shell.effects.expansion import values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
+from rebuno.policy.facets.shell.effects.targets import read_targets
 from rebuno.policy.facets.shell.script import ShellCommands, written
+from rebuno.policy.facets.shell.variables import (
+    ENVIRONMENT,
+    EXPORTED,
+    HARMLESS_VARIABLES,
+    is_own,
+    may_be_inherited,
+    variables_in,
+)
 from rebuno.policy.facets.shell.walk import Redirect, SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.facets.shell.wrappers import WRAPPERS, inside
 
-# Variables that change no program: how it looks, in which language, and that nobody watches.
-HARMLESS_VARIABLES: Final = frozenset(
-    {
-        "CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TERM", "TZ", "LANG",
-        "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME",
-        "DEBIAN_FRONTEND", "SOURCE_DATE_EPOCH",
-    }
-)  # fmt: skip
 _SYSTEM: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 _QUIET: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
@@ -85,10 +86,24 @@ class _EffectReader:
         self._form(arguments, self._form_of(arguments))
 
     def _variables(self, harmless: Iterable[str]) -> None:
-        for name in self.simple.assigned:
+        # Those before it, and those that are set elsewhere in the text and may be in its environment.
+        inherited = (one.removeprefix(EXPORTED) for one in self.simple.variables if not is_own(one))
+        for name in (*self.simple.assigned, *inherited):
             known = name in HARMLESS_VARIABLES or any(fnmatchcase(name, one) for one in harmless)
             if steers(name) or not known:
                 self.found.unread.append(f"{name}=")
+
+    def _prints(self) -> None:
+        # A variable that it prints may be one of the environment, itself or by way of one of the text.
+        for word in self.simple.words[1:]:
+            for name in variables_in("" if word.known else word.raw):
+                loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
+                names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
+                if loop is None and name in self.simple.variables:
+                    names += self.simple.drawn
+                for one in names:
+                    if may_be_inherited(one):
+                        self.found.add(EffectKind.READ, ENVIRONMENT, (), f"{self.found.table}: ${one}")
 
     # ------------------------------------------------------------ by the table
 
@@ -99,6 +114,9 @@ class _EffectReader:
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
         if table.style == "text":
+            if any("printed" in slot.kinds for slot in form.operands):
+                self.found.begin(table.name, (), ())
+                self._prints()
             return
         only = tuple(
             value.text for each in arguments.values if "only" in each.slot.kinds for value in each.values or ()
@@ -111,16 +129,17 @@ class _EffectReader:
         if command is not None:
             self._command(arguments, form)
             return
-        self._operands(arguments.operands, form.operands, arguments)
+        given = self._operands(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
             slots = form.operands if form.after is None else form.after
-            self._operands(arguments.rest, slots, arguments)
+            given += self._operands(arguments.rest, slots, arguments)
+        read_targets(given, arguments.values, found)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
         for rule in form.effects:
             self._rule(rule, arguments, "")
 
-    def _operands(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> None:
+    def _operands(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> list[Argument]:
         open_ = tuple(slot for slot in slots if _applies(slot, arguments.given))
         given, left = given_slots(operands, open_)
         self.found.unread.extend(left)
@@ -131,6 +150,7 @@ class _EffectReader:
             if slot.default is not None and id(slot) in missing:
                 word = Word(slot.default)
                 self._argument(Argument(slot, values_of(word), slot.default, "", arguments.places, word))
+        return given
 
     def _argument(self, argument: Argument) -> None:
         for kind in argument.slot.kinds:

@@ -10,7 +10,7 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
 from rebuno.policy.facets.shell.effects import code
 from rebuno.policy.facets.shell.effects.arguments import Argument
-from rebuno.policy.facets.shell.effects.expansion import HOME
+from rebuno.policy.facets.shell.effects.expansion import HOME, PIPE
 from rebuno.policy.facets.shell.effects.table import EffectRule
 
 
@@ -120,7 +120,9 @@ _VERBS: Final = {
     "run": (EffectKind.EXECUTED, False),
     "run-deep": (EffectKind.EXECUTED, True),
 }
-_QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero"})
+_QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", PIPE})
+_INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+_SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
 _REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
@@ -232,12 +234,25 @@ def _code(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.WRITTEN, path, argument.places, why)
 
 
+def _prefix(kind: str, argument: Argument, found: Found) -> None:
+    # The beginning of the names of new files.
+    for value in argument.values or ():
+        folder, slash, _ = value.text.rpartition("/")
+        why = found.why(argument.option, argument.raw)
+        text = value.text if value.below else folder or slash or "."
+        found.add(EffectKind.WRITTEN, text, argument.places, why, below=True)
+
+
 def _script(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
-        if value.text == "-" or value.below:
+        if value.text == "-" or value.below or value.text.startswith(_INPUTS):
             found.unread.append(argument.raw)
         elif kind == "program":
             executed(value.text, argument.places, found)
+        elif kind == "shell-script" and "/" not in value.text and not value.text.endswith(_SHELL_SUFFIXES):
+            # A shell looks for it among the programs too, if it is not here.
+            executed(value.text, argument.places, found)
+            found.add(EffectKind.EXECUTED, value.text, argument.places, found.why(argument.option, argument.raw))
         else:
             found.add(EffectKind.EXECUTED, value.text, argument.places, found.why(argument.option, argument.raw))
 
@@ -267,13 +282,17 @@ _READERS: Final[dict[str, _Reader]] = {
     "revision": _revision,
     **dict.fromkeys(("sed", "awk", "jq", "code"), _code),
     "program": _script,
+    "shell-script": _script,
+    "printed": _text,
+    "prefix": _prefix,
+    **dict.fromkeys(("into", "into-deep", "linked"), _text),
     "script": _script,
 }
 
 
 def read_kind(kind: str, argument: Argument, found: Found) -> None:
     """Adds what a word of this kind makes the command do."""
-    if argument.values is None and kind not in ("text", "command"):
+    if argument.values is None and kind not in ("text", "command", "printed"):
         # Where it is not known what a word is, neither is its effect.
         found.unread.append(argument.raw)
         return

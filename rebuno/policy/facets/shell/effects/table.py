@@ -24,6 +24,7 @@ KINDS: Final = frozenset(
     {
         *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
         "host-new", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script", "dir", "only",
+        "shell-script", "printed", "into", "into-deep", "linked", "prefix",
     }
 )  # fmt: skip
 _SLOT: Final = re.compile(
@@ -280,6 +281,8 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
 
 
 _FOLDER: Final = files("rebuno.policy.facets.shell.effects") / "tables"
+# Names that no file can have everywhere.
+_ALIASES: Final = {":": "true", "[": "test"}
 GNU: Final = "gnu"
 BSD: Final = "bsd"
 
@@ -309,7 +312,7 @@ def load_yaml(text: str) -> Any:
 @cache
 def builtin_table(program: str, flavour: str = GNU) -> Table | None:
     """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
-    known = table_files()
+    known, program = table_files(), _ALIASES.get(program, program)
     one = known.get(f"{program}.{flavour}") or known.get(program)
     return None if one is None else read_table(program, load_yaml(one.read_text("utf-8")))
 
