@@ -79,10 +79,10 @@ class Found:
         url: bool = False,
         name: bool = False,
         names: str = "",
+        only: tuple[str, ...] = (),
     ) -> None:
-        """Adds an effect. `names` is a glob for names directly in the folder."""
-        only: tuple[str, ...] = ()
-        if below and kind in (EffectKind.READ, EffectKind.WRITTEN):
+        """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it."""
+        if below and not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
             only = (self.read_only if kind is EffectKind.READ else ()) or self.only
         if names:
             # The shell leaves names out that begin with a dot, unless the glob does.
@@ -137,6 +137,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             below=below or value.below,
             visible=kind == "visible",
             names="" if below else value.names,
+            only=() if below else value.only,
         )
 
 
