@@ -13,6 +13,12 @@ from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
+_GLOB_OPTION: Final = re.compile(
+    r"(?P<name>--[a-z-]+)=(?P<before>[\w.*?-]*)(?P<list>\{[\w.*?-]*(?:,[\w.*?-]*)+\})?(?P<after>[\w.*?-]*)"
+)
+# Kinds of words of which it does not matter what they are, but for what the glob says.
+_FREE: Final = frozenset({"text", "only", "all"})
+_EXTENSION: Final = re.compile(r"[\w.*?]*\.[A-Za-z]+")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
@@ -33,7 +39,8 @@ class Argument:
 class Arguments:
     """A command, taken apart. `table` is that of its last subcommand. `operands` are not yet given to slots; `rest` are
     those behind `--`, if the table tells them apart. `given` are the names of the options that are there. `unread` are
-    the words that the table does not name. `tail` is where the words begin that are no options any more."""
+    the words that the table does not name. `tail` is where the words begin that are no options any more. `wandered`
+    tells that an option has changed the directory twice, or behind an operand."""
 
     table: Table
     values: list[Argument] = field(default_factory=list)
@@ -44,6 +51,7 @@ class Arguments:
     unread: list[str] = field(default_factory=list)
     places: Places = None
     tail: int = 0
+    wandered: bool = False
 
 
 _OPERAND: Final = Slot(("text",))
@@ -83,7 +91,8 @@ class _ArgumentReader:
             values = self._values(word)
             text = values[0].text if values and len(values) == 1 and not values[0].below else None
             if text is None:
-                self._unknown(word, values)
+                if not self._glob_option(word):
+                    self._unknown(word, values)
             elif text == "--" and self.table.style != "primaries":
                 self.at += 1
                 self._after()
@@ -124,6 +133,18 @@ class _ArgumentReader:
         if options or (values is None and not word.single):
             self._unread(word)
         self._operand(word, values)
+
+    def _glob_option(self, word: Word) -> bool:
+        # A glob in the value of a long option, `--include=*.py`: what takes its place begins so too, and fits it.
+        found = _GLOB_OPTION.fullmatch(word.raw)
+        option = self.table.options.get(found["name"]) if found and self.table.style == "getopt" else None
+        if found is None or option is None or not (option.values and _FREE.issuperset(option.values[0].kinds)):
+            return False
+        self.at += 1
+        one = found["list"] or ""
+        for each in one[1:-1].split(",") if one else [""]:
+            self._met(option, f"{found['before']}{each}{found['after']}", word)
+        return True
 
     def _unread(self, word: Word) -> None:
         self.found.unread.append(raw_of(word))
@@ -241,10 +262,14 @@ class _ArgumentReader:
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if several(given, values):
+            if several(given, values) and not self._ends_in_vain(slot, given):
                 # Only the first of them is the value, the others are operands.
                 self._unread(given)
             self._given(slot, given, values, option.name)
+
+    def _ends_in_vain(self, slot: Slot, word: Word) -> bool:
+        # `find -name *.py` does nothing where the glob gives a second word: none that ends so is a primary.
+        return self.table.style == "primaries" and slot.kinds == ("text",) and _EXTENSION.fullmatch(word.raw) is not None
 
     def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None
@@ -256,6 +281,8 @@ class _ArgumentReader:
 
     def _moved(self, to: str | None, word: Word) -> None:
         found = self.found
+        if self.table.directory:
+            found.wandered = found.wandered or found.places is not self.start or bool(found.operands)
         if to is None or to[:1] == "~":
             self._unread(word)
             found.places = None
