@@ -15,6 +15,12 @@ from rebuno.policy.facets.shell.words import Word
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
 # With these begin options of a few programs: commands of pagers and editors, files of more arguments.
 _SPECIAL: Final = ("+", "@")
+_GLOB_OPTION: Final = re.compile(
+    r"(?P<name>--[a-z-]+)=(?P<before>[\w.*?-]*)(?P<list>\{[\w.*?-]*(?:,[\w.*?-]*)+\})?(?P<after>[\w.*?-]*)"
+)
+# Kinds of words of which it does not matter what they are, but for what the glob says.
+_FREE: Final = frozenset({"text", "only", "all"})
+_EXTENSION: Final = re.compile(r"[\w.*?]*\.[A-Za-z]+")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
@@ -35,7 +41,8 @@ class Argument:
 class Arguments:
     """A command, taken apart. `table` is that of its last subcommand. `operands` are not yet given to slots; `rest` are
     those behind `--`, if the table tells them apart. `given` are the names of the options that are there. `unread` are
-    the words that the table does not name. `tail` is where the words begin that are no options any more."""
+    the words that the table does not name. `tail` is where the words begin that are no options any more. `wandered`
+    tells that an option has changed the directory twice, or behind an operand."""
 
     table: Table
     values: list[Argument] = field(default_factory=list)
@@ -46,6 +53,7 @@ class Arguments:
     unread: list[str] = field(default_factory=list)
     places: Places = None
     tail: int = 0
+    wandered: bool = False
 
 
 _OPERAND: Final = Slot(("text",))
@@ -54,6 +62,13 @@ _OPERAND: Final = Slot(("text",))
 def raw_of(word: Word) -> str:
     """The word as it is written, but for the quotes of a known one."""
     return word.start if word.known else word.raw or f"{word.start}…{word.end}"
+
+
+def several(word: Word, values: Values | None) -> bool:
+    """Whether more than one word may stand in the place of this one."""
+    if word.single:
+        return False
+    return values is None or "{" in word.raw or any(value.below for value in values)
 
 
 class _ArgumentReader:
@@ -78,7 +93,8 @@ class _ArgumentReader:
             values = self._values(word)
             text = values[0].text if values and len(values) == 1 and not values[0].below else None
             if text is None:
-                self._unknown(word, values)
+                if not self._glob_option(word):
+                    self._unknown(word, values)
             elif text == "--" and self.table.style != "primaries":
                 self.at += 1
                 self._after()
@@ -122,6 +138,18 @@ class _ArgumentReader:
         if options or (values is None and not word.single):
             self._unread(word)
         self._operand(word, values)
+
+    def _glob_option(self, word: Word) -> bool:
+        # A glob in the value of a long option, `--include=*.py`: what takes its place begins so too, and fits it.
+        found = _GLOB_OPTION.fullmatch(word.raw)
+        option = self.table.options.get(found["name"]) if found and self.table.style == "getopt" else None
+        if found is None or option is None or not (option.values and _FREE.issuperset(option.values[0].kinds)):
+            return False
+        self.at += 1
+        one = found["list"] or ""
+        for each in one[1:-1].split(",") if one else [""]:
+            self._met(option, f"{found['before']}{each}{found['after']}", word)
+        return True
 
     def _unread(self, word: Word) -> None:
         self.found.unread.append(raw_of(word))
@@ -242,9 +270,16 @@ class _ArgumentReader:
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if values is None and not given.single:
+            if several(given, values) and not self._ends_in_vain(slot, given):
+                # Only the first of them is the value, the others are operands.
                 self._unread(given)
             self._given(slot, given, values, option.name)
+
+    def _ends_in_vain(self, slot: Slot, word: Word) -> bool:
+        # `find -name *.py` does nothing where the glob gives a second word: none that ends so is a primary.
+        return (
+            self.table.style == "primaries" and slot.kinds == ("text",) and _EXTENSION.fullmatch(word.raw) is not None
+        )
 
     def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None
@@ -256,6 +291,8 @@ class _ArgumentReader:
 
     def _moved(self, to: str | None, word: Word) -> None:
         found = self.found
+        if self.table.directory:
+            found.wandered = found.wandered or found.places is not self.start or bool(found.operands)
         if to is None or to[:1] == "~":
             self._unread(word)
             found.places = None
@@ -304,7 +341,8 @@ def read_arguments(simple: SimpleCommand, table: Table) -> Arguments:
 def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[list[Argument], list[str]]:
     """The operands, each with the slot that it falls to, and those for which there is none, as written.
 
-    Slots before the one for any number take the first words, those behind it the last.
+    Slots before the one for any number take the first words, those behind it the last. Where several words may stand
+    in the place of one for a single slot, it is not known which of them fall to which, so that it is left over too.
     """
     many = next((at for at, slot in enumerate(slots) if slot.many), None)
     if many is None:
@@ -317,7 +355,14 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
         taken += [(slots[many], each) for each in operands[many:middle]]
         taken += [*zip(tail, operands[middle:], strict=False)]
         left = ()
-    return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in left]
+    # Words of the same kinds may change places.
+    same = () if many is None else slots[many].kinds
+    shifted = [
+        each
+        for slot, each in taken
+        if not (slot.many or (slot.kinds == same and slot in slots[:many])) and several(each.word, each.values)
+    ]
+    return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in (*left, *shifted)]
 
 
 def _in_slot(argument: Argument, slot: Slot) -> Argument:

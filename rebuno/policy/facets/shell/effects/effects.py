@@ -115,16 +115,14 @@ class _EffectReader:
         table = arguments.table
         if table.style == "text":
             if any("printed" in slot.kinds for slot in form.operands):
-                self.found.begin(table.name, (), ())
+                self.found.begin(table.name, (), (), "")
                 self._prints()
             return
-        only = tuple(
-            value.text for each in arguments.values if "only" in each.slot.kinds for value in each.values or ()
-        )
         found = self.found
-        found.begin(table.name, only, form.only)
+        found.begin(table.name, kinds.only_of(arguments.values), form.only, kinds.suffix_of(arguments.values))
         for each in arguments.values:
-            self._argument(each)
+            self._argument(each, arguments.given)
+        self._inner(arguments)
         command = next((slot for slot in form.operands if slot.kinds == ("command",)), None)
         if command is not None:
             self._command(arguments, form)
@@ -144,17 +142,31 @@ class _EffectReader:
         given, left = given_slots(operands, open_)
         self.found.unread.extend(left)
         for each in given:
-            self._argument(each)
+            self._argument(each, arguments.given)
         missing = {id(slot) for slot in open_} - {id(each.slot) for each in given}
         for slot in open_:
             if slot.default is not None and id(slot) in missing:
                 word = Word(slot.default)
-                self._argument(Argument(slot, values_of(word), slot.default, "", arguments.places, word))
+                argument = Argument(slot, values_of(word), slot.default, "", arguments.places, word)
+                self._argument(argument, arguments.given)
         return given
 
-    def _argument(self, argument: Argument) -> None:
-        for kind in argument.slot.kinds:
-            kinds.read_kind(kind, argument, self.found)
+    def _argument(self, argument: Argument, given: set[str]) -> None:
+        slot = argument.slot
+        chosen = [one for one in slot.choices if _applies(one, given)]
+        if slot.choices and not chosen:
+            self.found.unread.append(argument.raw)
+        for one in chosen or (slot,):
+            for kind in one.kinds:
+                kinds.read_kind(kind, argument, self.found)
+
+    def _inner(self, arguments: Arguments) -> None:
+        # What stands behind an option such as `-exec` runs too.
+        if any(each.slot.kinds == ("command",) for each in arguments.values):
+            run = inside(self.simple.words[0].start.rpartition("/")[2], self.simple.words)
+            if run.hidden or not run.commands:
+                self.found.unread.append(written(self.simple.words))
+            self._ran(run.commands)
 
     def _command(self, arguments: Arguments, form: Form) -> None:
         # Its options are the table's, what it runs is what the reader of wrappers found.
@@ -179,6 +191,9 @@ class _EffectReader:
 
     def _rule(self, rule: EffectRule, arguments: Arguments, option: str) -> None:
         if _met(rule.needs, rule.without, arguments):
+            if arguments.wandered and rule.target[:1] not in ("/", "~"):
+                # It is done in each of the directories.
+                self.found.unread.append(option or arguments.table.name)
             kinds.apply(rule, arguments.places, option, self.found)
 
 

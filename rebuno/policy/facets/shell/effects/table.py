@@ -23,12 +23,15 @@ _PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone",
 KINDS: Final = frozenset(
     {
         *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
-        "host-new", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script", "dir", "only",
+        "host-new", "remote", "revision", "sed", "awk", "jq", "yq", "code", "command", "program", "script", "dir", "only",
         "shell-script", "printed", "into", "into-deep", "linked", "prefix",
+        "all", "suffix", "local", "awk-input", "packed", "unpacked", "path-zip", "new-zip",
     }
 )  # fmt: skip
+BESIDE: Final = re.compile(r"new(\.[a-z0-9]+)")
+"""The kinds of words that name a file with a suffix behind the word, such as `new.gz`."""
 _SLOT: Final = re.compile(
-    r"(?P<kinds>[a-z+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
+    r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
 _RULE: Final = re.compile(
@@ -57,7 +60,8 @@ class Slot:
     """A place for operands, or for the value of an option: all `kinds` hold of each word in it.
 
     `many` takes any number of words, `optional` none or one. `default` is the word that stands there if none is given.
-    With `needs` it is there only beside one of these options, with `without` only without all of them.
+    With `needs` it is there only beside one of these options, with `without` only without all of them. Of `choices`,
+    all whose conditions hold count; where none does, the word is unread.
     """
 
     kinds: tuple[str, ...]
@@ -66,6 +70,7 @@ class Slot:
     default: str | None = None
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    choices: tuple["Slot", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,7 @@ def _words(where: str, value: Any) -> tuple[str, ...]:
 def _slot(where: str, text: Any) -> Slot:
     found = _SLOT.fullmatch(text) if isinstance(text, str) else None
     kinds = tuple(found["kinds"].split("+")) if found else ()
-    unknown = [kind for kind in kinds if kind not in KINDS]
+    unknown = [kind for kind in kinds if kind not in KINDS and not BESIDE.fullmatch(kind)]
     if found is None or unknown:
         raise _fail(where, f"`{text}` is no kind of words" + (f": `{unknown[0]}` is unknown" if unknown else ""))
     return Slot(
@@ -188,6 +193,8 @@ def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
         values: tuple[Slot, ...] = ()
     elif isinstance(value, str):
         values = tuple(_slot(where, one) for one in value.split())
+    elif isinstance(value, list) and value:
+        values = (Slot((), choices=tuple(_slot(where, one) for one in value)),)
     else:
         raise _fail(where, "write the kind of its value, or `~` where it has none")
     attached = len(values) == 1 and values[0].optional
