@@ -94,7 +94,7 @@ class _EffectReader:
 
     def _form_of(self, arguments: Arguments) -> Form:
         forms = arguments.table.forms
-        return next((form for form in forms if _holds(form, arguments)), Form(effects=(EffectRule("unread", "."),)))
+        return next((form for form in forms if _holds(form, arguments)), _UNREAD)
 
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
@@ -113,10 +113,18 @@ class _EffectReader:
             return
         self._operands(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
-            slots = form.operands if form.after is None else form.after
-            self._operands(arguments.rest, slots, arguments)
+            if table.behind is not None:
+                self._behind(arguments.rest, table.behind, arguments)
+            else:
+                self._operands(arguments.rest, form.operands if form.after is None else form.after, arguments)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
+        for rule in form.effects:
+            self._rule(rule, arguments, "")
+
+    def _behind(self, operands: list[Argument], table: Table, arguments: Arguments) -> None:
+        form = next((one for one in table.forms if _holds(one, arguments)), _UNREAD)
+        self._operands(operands, form.operands, arguments)
         for rule in form.effects:
             self._rule(rule, arguments, "")
 
@@ -162,6 +170,7 @@ class _EffectReader:
             kinds.apply(rule, arguments.places, option, self.found)
 
 
+_UNREAD: Final = Form(effects=(EffectRule("unread", "."),))
 _SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
 
 

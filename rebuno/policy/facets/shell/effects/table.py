@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from rebuno.model.dataclass import dataclass
+from rebuno.policy.facets.shell.effects.parts import READERS as PARTS
 
 STYLES: Final = frozenset({"getopt", "single-dash", "primaries", "first-cluster", "assignments", "text"})
 VERBS: Final = frozenset(
@@ -22,16 +23,19 @@ VERBS: Final = frozenset(
 _PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone", "gone-deep", "run", "run-deep"})
 KINDS: Final = frozenset(
     {
-        *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
-        "host-new", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script", "dir", "only",
+        *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "host-path",
+        "host-new", "host-gone", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script",
+        "dir", "only", *PARTS,
     }
 )  # fmt: skip
 _SLOT: Final = re.compile(
-    r"(?P<kinds>[a-z+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
+    r"(?P<kinds>[a-z+-]+)(?P<many>[*?]?)(?: in (?P<among>\S+))?(?: only (?P<only>\S+))?(?: = (?P<default>\S+))?"
+    r"(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
 _RULE: Final = re.compile(
-    r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
+    r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: only (?P<only>\S+))?"
+    r"(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
     r"(?: unless (?P<unless>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
 )
 _KEYS: Final = frozenset(
@@ -56,7 +60,8 @@ class Slot:
     """A place for operands, or for the value of an option: all `kinds` hold of each word in it.
 
     `many` takes any number of words, `optional` none or one. `default` is the word that stands there if none is given.
-    With `needs` it is there only beside one of these options, with `without` only without all of them.
+    With `needs` it is there only beside one of these options, with `without` only without all of them. A word that is
+    not `among` these texts, if there are any, is unread. `only` are globs of the names that are meant below a folder.
     """
 
     kinds: tuple[str, ...]
@@ -65,17 +70,20 @@ class Slot:
     default: str | None = None
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    among: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class EffectRule:
-    """An effect that does not come from a word: `verb` and the path or host `target`. The conditions name options,
-    `none` (there is no operand) or `operands` (there is one)."""
+    """An effect that does not come from a word: `verb` and the path or host `target`, below which names are meant that
+    fit one of `only`. The conditions name options, `none` (there is no operand) or `operands` (there is one)."""
 
     verb: str
     target: str
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +113,11 @@ class Form:
 class Table:
     """What a program, or one of its subcommands, does. `name` is the program's and the subcommands' names.
 
-    `options` are found by each of their names. `environment` holds globs of variables that may be set before it without
-    changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
-    operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
-    operands only. `otherwise` is the table of unknown words in the place of a subcommand.
+    `behind` is the table of the words behind `--`, where they are for another program. `options` are found by each of
+    their names. `environment` holds globs of variables that may be set before it without changing what it does, `own`
+    globs of files that it uses for itself. With `names` a file name in the place of an operand does no harm, though it
+    may begin with `-`. With `directory` an option that changes the directory counts for operands only. `otherwise` is
+    the table of unknown words in the place of a subcommand.
     """
 
     name: str
@@ -124,6 +133,7 @@ class Table:
     subcommands: Mapping[str, "Table"]
     assignments: Mapping[str, Slot]
     otherwise: "Table | None"
+    behind: "Table | None" = None
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -153,7 +163,13 @@ def _slot(where: str, text: Any) -> Slot:
         found["default"],
         frozenset((found["if"] or "").split()),
         frozenset((found["unless"] or "").split()),
+        frozenset(_list_of(found["among"])),
+        _list_of(found["only"]),
     )
+
+
+def _list_of(text: str | None) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
 
 
 def _rule(where: str, text: Any) -> EffectRule:
@@ -161,7 +177,7 @@ def _rule(where: str, text: Any) -> EffectRule:
     if found is None or found["verb"] not in VERBS:
         raise _fail(where, f"`{text}` is no effect; write one as `write build/ if -o`")
     needs, without = frozenset((found["if"] or "").split()), frozenset((found["unless"] or "").split())
-    return EffectRule(found["verb"], found["target"], needs, without)
+    return EffectRule(found["verb"], found["target"], needs, without, _list_of(found["only"]))
 
 
 def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
@@ -211,6 +227,7 @@ def _form(where: str, value: Mapping[str, Any]) -> Form:
     if sum(slot.many for slot in operands) > 1:
         raise _fail(where, "only one place of the operands can take any number of words")
     after = value.get("after")
+    after = None if isinstance(after, dict) else after
     return Form(
         operands,
         None if after is None else tuple(_slot(f"{where}: after", one) for one in _list(where, after)),
@@ -247,6 +264,8 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         raise _fail(name, f"`{style}` is no style; there are {', '.join(sorted(STYLES))}")
     forms = _list(f"{name}: forms", value.get("forms"))
     plain = {key: value[key] for key in ("operands", "after", "effects") if key in value}
+    if isinstance(value.get("after"), dict):
+        del plain["after"]
     if forms and plain:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
     made = Table(
@@ -263,6 +282,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         {},
         {key: _slot(f"{name}: assignments: {key}", one) for key, one in (value.get("assignments") or {}).items()},
         None,
+        read_table(f"{name} --", value["after"]) if isinstance(value.get("after"), dict) else None,
     )
     subcommands: dict[str, Table] = {}
     for key, each in (value.get("subcommands") or {}).items():
