@@ -121,6 +121,9 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
     effect, below = _PATHS[kind]
     for value in argument.values or ():
         if value.text in _QUIET and not value.below:
+            if effect is EffectKind.EXECUTED and value.text != "/dev/null":
+                # Code that is not written there.
+                found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
             continue
         found.add(
             effect,

@@ -33,6 +33,7 @@ _SLOT: Final = re.compile(
     r"(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
+_VALUE: Final = re.compile(r"\S+(?: (?:in|only) \S+)*")
 _RULE: Final = re.compile(
     r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: only (?P<only>\S+))?"
     r"(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
@@ -200,7 +201,7 @@ def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
     if value is None:
         values: tuple[Slot, ...] = ()
     elif isinstance(value, str):
-        values = tuple(_slot(where, one) for one in value.split())
+        values = tuple(_slot(where, one) for one in _VALUE.findall(value))
     else:
         raise _fail(where, "write the kind of its value, or `~` where it has none")
     attached = len(values) == 1 and values[0].optional
@@ -227,7 +228,6 @@ def _form(where: str, value: Mapping[str, Any]) -> Form:
     if sum(slot.many for slot in operands) > 1:
         raise _fail(where, "only one place of the operands can take any number of words")
     after = value.get("after")
-    after = None if isinstance(after, dict) else after
     return Form(
         operands,
         None if after is None else tuple(_slot(f"{where}: after", one) for one in _list(where, after)),
@@ -265,6 +265,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
     forms = _list(f"{name}: forms", value.get("forms"))
     plain = {key: value[key] for key in ("operands", "after", "effects") if key in value}
     if isinstance(value.get("after"), dict):
+        # That is a table of its own, for all forms.
         del plain["after"]
     if forms and plain:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
