@@ -22,6 +22,7 @@ _GLOB_OPTION: Final = re.compile(
 # Kinds of words of which it does not matter what they are, but for what the glob says.
 _FREE: Final = frozenset({"text", "only", "all"})
 _EXTENSION: Final = re.compile(r"[\w.*?]*\.[A-Za-z]+")
+_VARIABLE: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
@@ -178,9 +179,15 @@ class _ArgumentReader:
     def _operand(self, word: Word, values: Values | None) -> None:
         text = values[0].text if values and len(values) == 1 else ""
         name, equals, value = text.partition("=")
-        if equals and self.table.assignments:
+        if self.table.assignments and (
+            values is None or any(one.below or (not text and "=" in one.text) for one in values)
+        ):
+            # Perhaps an assignment.
+            self._unread(word)
+        elif equals and self.table.assignments:
             slot = self.table.assignments.get(name) or self.table.assignments.get("*")
-            if slot is None:
+            # `X!=id` and `X:=y` of make are more than an assignment.
+            if slot is None or not _VARIABLE.fullmatch(name):
                 self._unread(word)
             else:
                 self.found.given.add(name)
@@ -197,7 +204,17 @@ class _ArgumentReader:
         while self.at < len(self.words):
             self._operand(self.words[self.at], self._values(self.words[self.at]))
 
+    def _behind(self, table: Table) -> None:
+        # The words behind `--` are for another program, with options of its own.
+        before, self.table = self.found.operands, table
+        self.found.operands = []
+        self.read()
+        self.found.rest, self.found.operands = self.found.operands, before
+
     def _after(self) -> None:
+        if self.table.behind is not None:
+            self._behind(self.table.behind)
+            return
         if any(form.after is not None for form in self.table.forms):
             self.found.rest = []
             before, self.found.operands = self.found.operands, self.found.rest

@@ -116,7 +116,7 @@ class _EffectReader:
 
     def _form_of(self, arguments: Arguments) -> Form:
         forms = arguments.table.forms
-        return next((form for form in forms if _holds(form, arguments)), Form(effects=(EffectRule("unread", "."),)))
+        return next((form for form in forms if _holds(form, arguments)), _UNREAD)
 
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
@@ -142,11 +142,20 @@ class _EffectReader:
         else:
             given += self._operands(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
-            slots = form.operands if form.after is None else form.after
-            given += self._operands(arguments.rest, slots, arguments)
+            if table.behind is not None:
+                self._behind(arguments.rest, table.behind, arguments)
+            else:
+                slots = form.operands if form.after is None else form.after
+                given += self._operands(arguments.rest, slots, arguments)
         read_targets(given, arguments.values, found)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
+        for rule in form.effects:
+            self._rule(rule, arguments, "")
+
+    def _behind(self, operands: list[Argument], table: Table, arguments: Arguments) -> None:
+        form = next((one for one in table.forms if _holds(one, arguments)), _UNREAD)
+        self._operands(operands, form.operands, arguments)
         for rule in form.effects:
             self._rule(rule, arguments, "")
 
@@ -257,6 +266,7 @@ class _EffectReader:
             kinds.apply(rule, arguments.places, option, self.found)
 
 
+_UNREAD: Final = Form(effects=(EffectRule("unread", "."),))
 _SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects import code
+from rebuno.policy.facets.shell.effects import code, parts
 from rebuno.policy.facets.shell.effects.arguments import Argument
 from rebuno.policy.facets.shell.effects.expansion import HOME, PIPE, WordValue
 from rebuno.policy.facets.shell.effects.table import CHOICE, EffectRule, GlobChoice
@@ -87,7 +87,9 @@ class Found:
         only: tuple[str, ...] = (),
     ) -> None:
         """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it."""
-        if below and not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
+        if not below:
+            only = ()
+        elif not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
             only = (self.read_only if kind is EffectKind.READ else ()) or self.only
         if names:
             # The shell leaves names out that begin with a dot, unless the glob does.
@@ -121,6 +123,8 @@ _VERBS: Final = {
     "run": (EffectKind.EXECUTED, False),
     "run-deep": (EffectKind.EXECUTED, True),
 }
+_FOLDERS: Final = {"go-run": "run-deep", "go-read": "read-deep", "go-new": "write-deep", "file": "read-deep"}
+_HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
 _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", PIPE})
 _INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
@@ -140,6 +144,9 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
     effect, below = _PATHS[kind]
     for value in argument.values or ():
         if value.text in _QUIET and not value.below:
+            if effect is EffectKind.EXECUTED and value.text != "/dev/null":
+                # Code that is not written there.
+                found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
             continue
         found.add(
             effect,
@@ -147,9 +154,9 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             argument.places,
             found.why(argument.option, argument.raw),
             below=below or value.below,
+            only=argument.slot.only if below else value.only,
             visible=kind == "visible",
             names="" if below else value.names,
-            only=() if below else value.only,
         )
 
     if kind == "new" and found.suffix and not argument.option:
@@ -352,15 +359,24 @@ def _host(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.CONTACTED, host["host"], (), found.why(argument.option, argument.raw))
 
 
-def _url(kind: str, argument: Argument, found: Found) -> None:
+def _parts(kind: str, argument: Argument, found: Found) -> None:
+    # What a part of the word does. A name in the place of a glob is in its folder, whatever it is.
     for value in argument.values or ():
-        text = value.text if _SCHEME.match(value.text) else f"http://{value.text}"
-        if value.below or re.search(r"[{}\[\]*?]", value.text):
-            found.unread.append(argument.raw)
-        elif text.casefold().startswith("file:"):
-            found.add(EffectKind.READ, re.sub("^file://[^/]*", "", text, flags=re.IGNORECASE), (), "a URL")
-        else:
-            found.add(EffectKind.CONTACTED, text, (), found.why(argument.option, argument.raw), url=True)
+        told = parts.READERS[kind](value.text)
+        if value.below and kind in _FOLDERS:
+            told = ((_FOLDERS[kind], value.text),)
+        elif value.below:
+            told = None
+        if told is None:
+            found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
+            continue
+        why = found.why(argument.option, argument.raw)
+        for verb, text in told:
+            if verb == "url":
+                found.add(EffectKind.CONTACTED, text, (), why, url=True)
+            else:
+                effect, below = _VERBS[verb]
+                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -371,8 +387,11 @@ def _host_path(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.CONTACTED, value.text, (), found.why(argument.option, argument.raw), url=True)
         elif there is not None and not value.below:
             found.add(EffectKind.CONTACTED, there["host"], (), found.why(argument.option, argument.raw))
+        elif ":" in value.text.partition("/")[0]:
+            # Some host, by a name that is not usual.
+            found.unread.append(argument.raw)
         else:
-            effect = EffectKind.WRITTEN if kind == "host-new" else EffectKind.READ
+            effect = _HOST_KINDS.get(kind, EffectKind.READ)
             why = found.why(argument.option, argument.raw)
             found.add(effect, value.text, argument.places, why, below=True)
 
@@ -454,9 +473,10 @@ _READERS: Final[dict[str, _Reader]] = {
     "command": _text,
     "unread": _unread,
     "host": _host,
-    "url": _url,
     "host-path": _host_path,
     "host-new": _host_path,
+    "host-gone": _host_path,
+    **dict.fromkeys(parts.READERS, _parts),
     "remote": _remote,
     **dict.fromkeys((f"pattern-{kind}" for kind in _PATHS), _pattern),
     "pattern": _pattern,
@@ -476,9 +496,13 @@ _READERS: Final[dict[str, _Reader]] = {
 
 def read_kind(kind: str, argument: Argument, found: Found) -> None:
     """Adds what a word of this kind makes the command do."""
-    if argument.values is None and kind not in ("text", "command", "printed", "all"):
+    among = argument.slot.among
+    if argument.values is None and (among or kind not in ("text", "command", "printed", "all")):
         # Where it is not known what a word is, neither is its effect.
         found.unread.append(argument.raw)
+        return
+    if among and not all(value.text in among and not value.below for value in argument.values or ()):
+        found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
         return
     _READERS.get(kind, _beside)(kind, argument, found)
 
@@ -491,6 +515,9 @@ def executed(program: str, places: Places, found: Found) -> None:
         found.add(EffectKind.EXECUTED, program, (), f"{found.table}: {program}", name=True)
 
 
+_PLACES: Final = ("project", "elsewhere")
+
+
 def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
     """Adds the effect of a rule."""
     why = found.why(option, "the program itself")
@@ -498,10 +525,16 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
         found.unread.append(option or found.table)
     elif rule.verb == "contact":
         found.add(EffectKind.CONTACTED, rule.target, (), why, name=rule.target.startswith("remote:"))
+    elif rule.verb == "run" and re.fullmatch("[A-Za-z0-9_-]+", rule.target) and rule.target not in _PLACES:
+        executed(rule.target, places, found)
     else:
         kind, below = _VERBS[rule.verb]
         target = rule.target
-        text = f"{HOME}{target[1:]}" if target[:1] == "~" else target
-        project, outside = target == "project", target == "elsewhere"
-        text = "." if project or outside else text
-        found.add(kind, text, places, why, below=below or project, project=project, outside=outside)
+        project, outside = target.partition("/")[0] == "project", target == "elsewhere"
+        if target[:1] == "~":
+            target = f"{HOME}{target[1:]}"
+        elif project or outside:
+            target = target.partition("/")[2] or "."
+        # The folder of the project is meant with all that it holds.
+        below = below or (project and target == ".")
+        found.add(kind, target, places, why, below=below, only=rule.only, project=project, outside=outside)

@@ -222,17 +222,18 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
     if effect.name:
         return [ProgramName(effect.text)]
     path = _project(effect, context) if effect.project else _path(effect, context)
+    wide = effect.project and effect.text != "." and path != _path(effect, context)
     if effect.outside and _inside(path, context):
         return []
     if path is UNREADABLE:
         return [UNREADABLE]
     readings = path.readings if type(path) is UncertainReading else (path,)
-    made = [_made(one, effect) for one in readings]
+    made = [_made(one, effect, below=effect.below or wide) for one in readings]
     return [either(made)]
 
 
-def _made(path: PathReading, effect: Effect) -> Any:
-    if effect.below:
+def _made(path: PathReading, effect: Effect, *, below: bool) -> Any:
+    if below:
         return FolderReading(path, effect.only, effect.visible)
     return ScriptReading(path) if effect.kind is EffectKind.EXECUTED else path
 
@@ -248,10 +249,11 @@ def _path(effect: Effect, context: PathContext) -> Any:
 
 def _project(effect: Effect, context: PathContext) -> Any:
     # The file of a project is looked for upwards, so that what stands anywhere in `workdir` runs what is in it.
-    here = _path(effect, context)
-    if context.workdir is not None and _inside(here, context):
-        return paths.read(context.workdir, context)
-    return here
+    here = paths.read(Placed(".", effect.places), context)
+    if context.workdir is None or not _inside(here, context):
+        return _path(effect, context)
+    root = paths.read(context.workdir, context)
+    return _path(effect, context) if here == root else root
 
 
 def _inside(path: Any, context: PathContext) -> bool:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from rebuno.model.dataclass import dataclass
+from rebuno.policy.facets.shell.effects.parts import READERS as PARTS
 
 STYLES: Final = frozenset({"getopt", "single-dash", "primaries", "first-cluster", "assignments", "text"})
 VERBS: Final = frozenset(
@@ -23,22 +24,25 @@ VERBS: Final = frozenset(
 _PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone", "gone-deep", "run", "run-deep"})
 KINDS: Final = frozenset(
     {
-        *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
-        "host-new", "remote", "revision", "sed", "awk", "jq", "yq", "code", "command", "program", "script", "dir",
-        "only", "shell-script", "printed", "into", "into-deep", "linked", "prefix", "all", "suffix", "local",
-        "awk-input", "packed", "unpacked", "path-zip", "new-zip", "pattern", *(f"pattern-{kind}" for kind in _PATHS),
-        "module", "tool",
+        *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "host-path",
+        "host-new", "host-gone", "remote", "revision", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
+        "dir", "only", "shell-script", "printed", "into", "into-deep", "linked", "prefix", "all", "suffix",
+        "local", "awk-input", "packed", "unpacked", "path-zip", "new-zip", "module", "tool", "pattern",
+        *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
     }
 )  # fmt: skip
 BESIDE: Final = re.compile(r"new(\.[a-z0-9]+)")
 """The kinds of words that name a file with a suffix behind the word, such as `new.gz`."""
 CHOICE: Final = "choice"
 _SLOT: Final = re.compile(
-    r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
+    r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: in (?P<among>\S+))?(?: only (?P<only>\S+))?(?: = (?P<default>\S+))?"
+    r"(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
+_VALUE: Final = re.compile(r"\S+(?: (?:in|only) \S+)*")
 _RULE: Final = re.compile(
-    r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
+    r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: only (?P<only>\S+))?"
+    r"(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
     r"(?: unless (?P<unless>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
 )
 _KEYS: Final = frozenset(
@@ -66,7 +70,8 @@ class Slot:
     `many` takes any number of words, `optional` none or one. `default` is the word that stands there if none is given.
     With `needs` it is there only beside one of these options, with `without` only without all of them. Of `choices`,
     all whose conditions hold count; where none does, the word is unread. `globs` are those of a kind that the table
-    makes itself.
+    makes itself. A word that is not `among` these texts, if there are any, is unread. `only` are globs of the names that
+    are meant below a folder.
     """
 
     kinds: tuple[str, ...]
@@ -75,6 +80,8 @@ class Slot:
     default: str | None = None
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    among: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
     choices: tuple["Slot", ...] = ()
     globs: tuple["GlobChoice", ...] = ()
 
@@ -102,13 +109,14 @@ def _words_of(glob: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class EffectRule:
-    """An effect that does not come from a word: `verb` and the path or host `target`. The conditions name options,
-    `none` (there is no operand) or `operands` (there is one)."""
+    """An effect that does not come from a word: `verb` and the path or host `target`, below which names are meant that
+    fit one of `only`. The conditions name options, `none` (there is no operand) or `operands` (there is one)."""
 
     verb: str
     target: str
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +148,8 @@ class Form:
 class Table:
     """What a program, or one of its subcommands, does. `name` is the program's and the subcommands' names.
 
-    `options` are found by each of their names. `environment` holds globs of variables that may be set before it without
+    `behind` is the table of the words behind `--`, where they are for another program. `options` are found by each of
+    their names. `environment` holds globs of variables that may be set before it without
     changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
     operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
     operands only. `otherwise` is the table of unknown words in the place of a subcommand. `kinds` are kinds of words of
@@ -166,6 +175,7 @@ class Table:
     modules: Mapping[str, "str | Table"] = field(default_factory=dict)
     modules_of: str = ""
     unread: tuple[str, ...] = ()
+    behind: "Table | None" = None
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -201,6 +211,8 @@ def _slot(where: str, text: Any, own: _Kinds) -> Slot:
         found["default"],
         frozenset((found["if"] or "").split()),
         frozenset((found["unless"] or "").split()),
+        frozenset(_list_of(found["among"])),
+        _list_of(found["only"]),
         globs=globs,
     )
 
@@ -222,12 +234,16 @@ def _own_kinds(where: str, value: Any, outer: _Kinds) -> _Kinds:
     return {**outer, **made}
 
 
+def _list_of(text: str | None) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
+
+
 def _rule(where: str, text: Any) -> EffectRule:
     found = _RULE.fullmatch(text) if isinstance(text, str) else None
     if found is None or found["verb"] not in VERBS:
         raise _fail(where, f"`{text}` is no effect; write one as `write build/ if -o`")
     needs, without = frozenset((found["if"] or "").split()), frozenset((found["unless"] or "").split())
-    return EffectRule(found["verb"], found["target"], needs, without)
+    return EffectRule(found["verb"], found["target"], needs, without, _list_of(found["only"]))
 
 
 def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
@@ -250,7 +266,7 @@ def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str
     if value is None:
         values: tuple[Slot, ...] = ()
     elif isinstance(value, str):
-        values = tuple(_slot(where, one, own) for one in value.split())
+        values = tuple(_slot(where, one, own) for one in _VALUE.findall(value))
     elif isinstance(value, list) and value:
         values = (Slot((), choices=tuple(_slot(where, one, own) for one in value)),)
     else:
@@ -316,6 +332,9 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         raise _fail(name, f"`{style}` is no style; there are {', '.join(sorted(STYLES))}")
     forms = _list(f"{name}: forms", value.get("forms"))
     plain = {key: value[key] for key in ("operands", "after", "effects", "only") if key in value}
+    if isinstance(value.get("after"), dict):
+        # That is a table of its own, for all forms.
+        del plain["after"]
     if forms and plain:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
     assignments = value.get("assignments") or {}
@@ -338,6 +357,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         outer.modules,
         outer.modules_of,
         (*outer.unread, *_words(f"{name}: unread", value.get("unread"))),
+        read_table(f"{name} --", value["after"]) if isinstance(value.get("after"), dict) else None,
     )
     made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, Table] = {}
