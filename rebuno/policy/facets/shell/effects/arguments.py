@@ -12,6 +12,8 @@ from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, T
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
+Harmless = tuple[re.Pattern[str], ...]
+
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
@@ -138,8 +140,8 @@ class _ArgumentReader:
             self.found.operands.append(self._argument(_OPERAND, word, values))
         self.at += 1
 
-    def _value(self, slot: Slot, word: Word, text: str, option: str) -> None:
-        self._given(slot, Word(text), values_of(Word(text)), option)
+    def _value(self, slot: Slot, word: Word, text: str, option: str, harmless: Harmless = ()) -> None:
+        self._given(slot, Word(text), values_of(Word(text)), option, harmless)
 
     def _all_operands(self) -> None:
         self.found.tail = self.at
@@ -166,6 +168,8 @@ class _ArgumentReader:
             self.found.tail = self.at
             self.at = len(self.words)
             return
+        if self.table.apart:
+            self.found.given.clear()
         self.table = self.found.table = table
 
     # ------------------------------------------------------------ options
@@ -220,7 +224,7 @@ class _ArgumentReader:
         if not option.values:
             return
         if value is not None:
-            self._value(option.values[0], word, value, option.name)
+            self._value(option.values[0], word, value, option.name, option.harmless)
             return
         if option.attached:
             return
@@ -229,17 +233,20 @@ class _ArgumentReader:
                 self._until(word)
                 return
             if self.at >= len(self.words):
-                found.unread.append(raw_of(word))
+                if not option.last:
+                    found.unread.append(raw_of(word))
                 return
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
             if values is None and not given.single:
                 self._unread(given)
-            self._given(slot, given, values, option.name)
+            self._given(slot, given, values, option.name, option.harmless)
 
-    def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
+    def _given(self, slot: Slot, word: Word, values: Values | None, option: str, harmless: Harmless = ()) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None
+        if known is not None and any(glob.fullmatch(known) for glob in harmless):
+            return
         if slot.kinds == ("dir",):
             self._moved(known, word)
         else:

@@ -1,7 +1,7 @@
 """The kinds of words in a table: what a word of each kind makes a command do."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import StrEnum
 from typing import Final
@@ -31,8 +31,8 @@ class Effect:
 
     With `below` it stands for all that lies below the folder too; then only for names that fit one of the globs `only`
     if there are any, and if it is `visible` for no name that begins with a dot. With `outside` it counts only if it is
-    not in `workdir`; with `glob` it is names in the folder and not the folder itself. `project` stands for the project
-    in which the command stands. `why` names the table and the word or option that gave it.
+    not in `workdir`; with `glob` it is names in the folder and not the folder itself. With `project` the path is read
+    from the root of the project in which the command stands. `why` names the table and the word or option that gave it.
     """
 
     kind: EffectKind
@@ -79,14 +79,17 @@ class Found:
         url: bool = False,
         name: bool = False,
         names: str = "",
+        below_names: str = "",
     ) -> None:
-        """Adds an effect. `names` is a glob for names directly in the folder."""
+        """Adds an effect. `names` is a glob for names in the folder, `below_names` one for names at any depth."""
         only: tuple[str, ...] = ()
         if below and kind in (EffectKind.READ, EffectKind.WRITTEN):
             only = (self.read_only if kind is EffectKind.READ else ()) or self.only
         if names:
             # The shell leaves names out that begin with a dot, unless the glob does.
             only, visible = () if names == "*" else (names,), names[:1] != "."
+        if below_names:
+            only = (below_names,)
         effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names))
         self.effects.append(effect)
 
@@ -117,11 +120,9 @@ _VERBS: Final = {
     "run-deep": (EffectKind.EXECUTED, True),
 }
 _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero"})
-_REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_REVISION: Final = re.compile(r"[A-Za-z0-9_./@{}~^+=#,-]+")
 
 
 def _path(kind: str, argument: Argument, found: Found) -> None:
@@ -138,33 +139,6 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             visible=kind == "visible",
             names="" if below else value.names,
         )
-
-
-def _pathspec(kind: str, argument: Argument, found: Found) -> None:
-    # A pathspec of git: a file, a folder and all below it, or a glob that looks below its folder too.
-    effect, _ = _PATHS[kind.removeprefix("pathspec-")] if kind != "pathspec" else _PATHS["deep"]
-    for value in argument.values or ():
-        text = value.text
-        if text[:2] in (":!", ":^"):
-            continue
-        if text[:1] == ":":
-            found.unread.append(argument.raw)
-            continue
-        glob = re.search(r"[*?\[]", text)
-        if glob:
-            text = text[: glob.start()].rpartition("/")[0] or "."
-        found.add(effect, text, argument.places, found.why(argument.option, argument.raw), below=True)
-
-
-def _revision(kind: str, argument: Argument, found: Found) -> None:
-    # A commit, a range of them, or a file in one (`HEAD:src/x`).
-    for value in argument.values or ():
-        before, colon, path = value.text.partition(":")
-        if value.below or not _REVISION.fullmatch(before or "HEAD") or (colon and not before and path[:1] in "/!^("):
-            found.unread.append(argument.raw)
-        elif colon:
-            path = re.sub(r"^[0-3]:", "", path) if not before else path
-            found.add(EffectKind.READ, path or ".", argument.places, found.why("", argument.raw), below=True)
 
 
 def _host(kind: str, argument: Argument, found: Found) -> None:
@@ -201,19 +175,6 @@ def _host_path(kind: str, argument: Argument, found: Found) -> None:
             found.add(effect, value.text, argument.places, why, below=True)
 
 
-def _remote(kind: str, argument: Argument, found: Found) -> None:
-    # The name of a remote in a configuration file, or where it is.
-    for value in argument.values or ():
-        if _REMOTE_NAME.fullmatch(value.text) and not value.below:
-            found.add(
-                EffectKind.CONTACTED, f"remote:{value.text}", (), found.why(argument.option, argument.raw), name=True
-            )
-        elif "::" in value.text:
-            found.unread.append(argument.raw)
-        else:
-            _host_path("host-path", argument, found)
-
-
 def _code(kind: str, argument: Argument, found: Found) -> None:
     reader = code.READERS.get(kind)
     for value in argument.values or ():
@@ -246,11 +207,9 @@ def _unread(kind: str, argument: Argument, found: Found) -> None:
     found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
 
 
-_Reader = Callable[[str, Argument, Found], None]
-_READERS: Final[dict[str, _Reader]] = {
+Reader = Callable[[str, Argument, Found], None]
+_READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(_PATHS, _path),
-    **dict.fromkeys((f"pathspec-{kind}" for kind in _PATHS), _pathspec),
-    "pathspec": _pathspec,
     "text": _text,
     "only": _text,
     "command": _text,
@@ -259,21 +218,19 @@ _READERS: Final[dict[str, _Reader]] = {
     "url": _url,
     "host-path": _host_path,
     "host-new": _host_path,
-    "remote": _remote,
-    "revision": _revision,
     **dict.fromkeys(("sed", "awk", "jq", "code"), _code),
     "program": _script,
     "script": _script,
 }
 
 
-def read_kind(kind: str, argument: Argument, found: Found) -> None:
-    """Adds what a word of this kind makes the command do."""
+def read_kind(kind: str, argument: Argument, found: Found, more: Mapping[str, Reader]) -> None:
+    """Adds what a word of this kind makes the command do. `more` are the readers of kinds beside the common ones."""
     if argument.values is None and kind not in ("text", "command"):
         # Where it is not known what a word is, neither is its effect.
         found.unread.append(argument.raw)
         return
-    _READERS[kind](kind, argument, found)
+    (_READERS.get(kind) or more[kind])(kind, argument, found)
 
 
 def executed(program: str, places: Places, found: Found) -> None:
@@ -290,11 +247,12 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
     if rule.verb == "unread":
         found.unread.append(option or found.table)
     elif rule.verb == "contact":
-        found.add(EffectKind.CONTACTED, rule.target, (), why, name=rule.target.startswith("remote:"))
+        found.add(EffectKind.CONTACTED, rule.target, (), why, name=rule.target.endswith(":"))
     else:
         kind, below = _VERBS[rule.verb]
         target = rule.target
         text = f"{HOME}{target[1:]}" if target[:1] == "~" else target
         project, outside = target == "project", target == "elsewhere"
-        text = "." if project or outside else text
-        found.add(kind, text, places, why, below=below or project, project=project, outside=outside)
+        root = target == "root" or target.startswith("root/")
+        text = target[5:] or "." if root else "." if project or outside else text
+        found.add(kind, text, places, why, below=below or project, project=project or root, outside=outside)

@@ -7,7 +7,7 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path import facets as paths
 from rebuno.policy.facets.path.facets import PathReading
 from rebuno.policy.facets.path.globs import PathGlob
-from rebuno.policy.facets.path.placed import Placed, either
+from rebuno.policy.facets.path.placed import START, Placed, either
 from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, PathContext, Reading, UncertainReading
 from rebuno.policy.facets.shell.effects.effects import Effects
@@ -237,10 +237,10 @@ def _path(effect: Effect, context: PathContext) -> Any:
 
 def _project(effect: Effect, context: PathContext) -> Any:
     # The file of a project is looked for upwards, so that what stands anywhere in `workdir` runs what is in it.
-    here = _path(effect, context)
+    here = paths.read(Placed(".", effect.places), context)
     if context.workdir is not None and _inside(here, context):
-        return paths.read(context.workdir, context)
-    return here
+        return paths.read(Placed(effect.text, START), context)
+    return _path(effect, context)
 
 
 def _inside(path: Any, context: PathContext) -> bool:

@@ -22,22 +22,25 @@ VERBS: Final = frozenset(
 _PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone", "gone-deep", "run", "run-deep"})
 KINDS: Final = frozenset(
     {
-        *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
-        "host-new", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script", "dir", "only",
+        *_PATHS, "text", "unread", "host", "url", "host-path", "host-new", "sed", "awk", "jq", "code", "command",
+        "program", "script", "dir", "only",
+        "revision", "revision-path", "revision-gone", "pathspec", "pathspec-gone", "pathspec-new", "remote",
+        "remote-new", "repository", "refspec", "format", "lines", "slug", "endpoint",
     }
 )  # fmt: skip
 _SLOT: Final = re.compile(
     r"(?P<kinds>[a-z+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
+_CONDITIONS: Final = r"(?:-\S+|none|operands|after|outside)(?: (?:-\S+|none|operands|after|outside))*"
 _RULE: Final = re.compile(
-    r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
-    r"(?: unless (?P<unless>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
+    rf"(?P<verb>[a-z-]+) (?P<target>\S+)(?: if (?P<if>{_CONDITIONS}))?(?: unless (?P<unless>{_CONDITIONS}))?"
 )
 _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
-        "options", "operands", "after", "effects", "only", "forms", "subcommands", "otherwise", "assignments", "cases",
+        "options", "operands", "after", "effects", "only", "always", "apart", "forms", "subcommands",
+        "otherwise", "assignments", "cases",
     }
 )  # fmt: skip
 
@@ -70,7 +73,8 @@ class Slot:
 @dataclass(frozen=True, slots=True)
 class EffectRule:
     """An effect that does not come from a word: `verb` and the path or host `target`. The conditions name options,
-    `none` (there is no operand) or `operands` (there is one)."""
+    `none` (there is no operand), `operands` (there is one), `after` (one behind `--`) or `outside` (of two one leads
+    out of the folder, or is surely a folder)."""
 
     verb: str
     target: str
@@ -81,12 +85,15 @@ class EffectRule:
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option: the slots of its values, one word each. With `attached` its one value is optional, and only given
-    after `=` or directly behind a letter."""
+    after `=` or directly behind a letter. A value that fits one of the globs `harmless` has no effect. With
+    `last` the value may be missing where the option is the last word."""
 
     name: str
     values: tuple[Slot, ...] = ()
     attached: bool = False
     effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[re.Pattern[str], ...] = ()
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,8 @@ class Table:
     `options` are found by each of their names. `environment` holds globs of variables that may be set before it without
     changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
     operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
-    operands only. `otherwise` is the table of unknown words in the place of a subcommand.
+    operands only. `otherwise` is the table of unknown words in the place of a subcommand. The effects `always` hold for
+    all forms and subcommands. `apart`: an option before the subcommand is none of its own, though it has the same name.
     """
 
     name: str
@@ -126,6 +134,8 @@ class Table:
     subcommands: Mapping[str, "Table"]
     assignments: Mapping[str, Slot]
     otherwise: "Table | None"
+    always: tuple[EffectRule, ...] = ()
+    apart: bool = False
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -179,10 +189,14 @@ def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
     if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
         raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
     effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[str, ...] = ()
+    last = False
     if isinstance(value, dict):
-        if value.keys() - {"value", "effects"}:
-            raise _fail(where, "an option has `value` and `effects`")
-        effects, value = _rules(where, value.get("effects")), value.get("value")
+        if value.keys() - {"value", "effects", "harmless", "last"}:
+            raise _fail(where, "an option has `value`, `effects`, `harmless` and `last`")
+        effects, harmless = _rules(where, value.get("effects")), _words(where, value.get("harmless"))
+        last = value.get("last") == "optional"
+        value = value.get("value")
     if value is None:
         values: tuple[Slot, ...] = ()
     elif isinstance(value, str):
@@ -190,8 +204,15 @@ def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
     else:
         raise _fail(where, "write the kind of its value, or `~` where it has none")
     attached = len(values) == 1 and values[0].optional
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects)
+    patterns = tuple(_harmless(one) for one in harmless)
+    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects, patterns, last)
     return [(name, option) for name in names]
+
+
+def _harmless(glob: str) -> re.Pattern[str]:
+    # `*` takes no `/`, `**` does.
+    parts = (".*" if one == "**" else "[^/]*" if one == "*" else re.escape(one) for one in re.split(r"(\*+)", glob))
+    return re.compile("".join(parts), re.DOTALL)
 
 
 def _options(where: str, value: Any) -> dict[str, Option]:
@@ -266,6 +287,8 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         {},
         {key: _slot(f"{name}: assignments: {key}", one) for key, one in (value.get("assignments") or {}).items()},
         None,
+        (*outer.always, *_rules(f"{name}: always", value.get("always"))),
+        bool(value.get("apart")),
     )
     subcommands: dict[str, Table] = {}
     for key, each in (value.get("subcommands") or {}).items():
