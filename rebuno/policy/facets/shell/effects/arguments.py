@@ -13,6 +13,8 @@ from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, T
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
+Harmless = tuple[re.Pattern[str], ...]
+
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
 # With these begin options of a few programs: commands of pagers and editors, files of more arguments.
 _SPECIAL: Final = ("+", "@")
@@ -196,8 +198,8 @@ class _ArgumentReader:
             self.found.operands.append(self._argument(_OPERAND, word, values))
         self.at += 1
 
-    def _value(self, slot: Slot, word: Word, text: str, option: str) -> None:
-        self._given(slot, Word(text), values_of(Word(text)), option)
+    def _value(self, slot: Slot, word: Word, text: str, option: str, harmless: Harmless = ()) -> None:
+        self._given(slot, Word(text), values_of(Word(text)), option, harmless)
 
     def _all_operands(self) -> None:
         self.found.tail = self.at
@@ -234,6 +236,8 @@ class _ArgumentReader:
             self.found.tail = self.at
             self.at = len(self.words)
             return
+        if self.table.apart:
+            self.found.given.clear()
         self.table = self.found.table = table
 
     # ------------------------------------------------------------ options
@@ -299,7 +303,7 @@ class _ArgumentReader:
                 found.unread.append(raw_of(word))
             return
         if value is not None:
-            self._value(option.values[0], word, value, option.name)
+            self._value(option.values[0], word, value, option.name, option.harmless)
             return
         if option.attached:
             return
@@ -308,7 +312,8 @@ class _ArgumentReader:
                 self._until(word)
                 return
             if self.at >= len(self.words):
-                found.unread.append(raw_of(word))
+                if not option.last:
+                    found.unread.append(raw_of(word))
                 return
             given = self.words[self.at]
             self.at += 1
@@ -316,7 +321,7 @@ class _ArgumentReader:
             if several(given, values) and not self._ends_in_vain(slot, given):
                 # Only the first of them is the value, the others are operands.
                 self._unread(given)
-            self._given(slot, given, values, option.name)
+            self._given(slot, given, values, option.name, option.harmless)
 
     def _ends_in_vain(self, slot: Slot, word: Word) -> bool:
         # `find -name *.py` does nothing where the glob gives a second word: none that ends so is a primary.
@@ -324,8 +329,10 @@ class _ArgumentReader:
             self.table.style == "primaries" and slot.kinds == ("text",) and _EXTENSION.fullmatch(word.raw) is not None
         )
 
-    def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
+    def _given(self, slot: Slot, word: Word, values: Values | None, option: str, harmless: Harmless = ()) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None
+        if known is not None and any(glob.fullmatch(known) for glob in harmless):
+            return
         if slot.kinds == ("dir",):
             self._moved(known, word)
         else:

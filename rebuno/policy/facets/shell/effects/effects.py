@@ -8,9 +8,9 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import steers
-from rebuno.policy.facets.shell.effects import kinds
+from rebuno.policy.facets.shell.effects import git, kinds
 from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
-from rebuno.policy.facets.shell.effects.expansion import values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
 from rebuno.policy.facets.shell.effects.targets import read_targets
@@ -49,7 +49,7 @@ class _EffectReader:
     def __init__(self, simple: SimpleCommand, tables: Tables) -> None:
         self.simple = simple
         self.tables = tables
-        self.found = Found(simple.home)
+        self.found = Found(simple.home, git.READERS)
 
     def read(self) -> Effects:
         for redirect in self.simple.redirects:
@@ -150,7 +150,7 @@ class _EffectReader:
         read_targets(given, arguments.values, found)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
-        for rule in form.effects:
+        for rule in (*form.effects, *table.always):
             self._rule(rule, arguments, "")
 
     def _behind(self, operands: list[Argument], table: Table, arguments: Arguments) -> None:
@@ -203,7 +203,7 @@ class _EffectReader:
             arguments.operands.clear()
         else:
             arguments.operands[:] = arguments.operands or [_SOMETHING]
-        for rule in form.effects:
+        for rule in (*form.effects, *arguments.table.always):
             self._rule(rule, arguments, "")
 
     def _tool(self, arguments: Arguments) -> None:
@@ -271,7 +271,22 @@ _SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
 
 
 def _conditions(arguments: Arguments) -> set[str]:
-    return {*arguments.given, "operands" if arguments.operands or arguments.rest else "none"}
+    there = {*arguments.given, "operands" if arguments.operands or arguments.rest else "none"}
+    if arguments.rest:
+        there.add("after")
+    if _outside(arguments):
+        there.add("outside")
+    return there
+
+
+def _outside(arguments: Arguments) -> bool:
+    # Of two operands one leads out of the folder in which the command stands, or is surely a folder.
+    words = arguments.operands if not arguments.rest else () if arguments.operands else arguments.rest
+    return len(words) == 2 and any(_leads_out(value.text) for each in words for value in each.values or ())
+
+
+def _leads_out(text: str) -> bool:
+    return text[:1] in ("/", HOME) or text in ("", ".") or text[-1] == "/" or ".." in text.split("/")
 
 
 def _met(needs: frozenset[str], without: frozenset[str], arguments: Arguments) -> bool:

@@ -1,7 +1,7 @@
 """The kinds of words in a table: what a word of each kind makes a command do."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
@@ -35,8 +35,8 @@ class Effect:
 
     With `below` it stands for all that lies below the folder too; then only for names that fit one of the globs `only`
     if there are any, and if it is `visible` for no name that begins with a dot. With `outside` it counts only if it is
-    not in `workdir`; with `glob` it is names in the folder and not the folder itself. `project` stands for the project
-    in which the command stands. `why` names the table and the word or option that gave it.
+    not in `workdir`; with `glob` it is names in the folder and not the folder itself. With `project` the path is read
+    from the root of the project in which the command stands. `why` names the table and the word or option that gave it.
     """
 
     kind: EffectKind
@@ -55,9 +55,10 @@ class Effect:
 
 @dataclass(slots=True)
 class Found:
-    """What has been found of a command so far."""
+    """What has been found of a command so far. `more` are the readers of kinds of words beside the common ones."""
 
     home: bool
+    more: Mapping[str, "Reader"]
     effects: list[Effect] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     table: str = ""
@@ -85,8 +86,10 @@ class Found:
         name: bool = False,
         names: str = "",
         only: tuple[str, ...] = (),
+        below_names: str = "",
     ) -> None:
-        """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it."""
+        """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it, and
+        `below_names` is one for names at any depth."""
         if not below:
             only = ()
         elif not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
@@ -94,6 +97,8 @@ class Found:
         if names:
             # The shell leaves names out that begin with a dot, unless the glob does.
             only, visible = () if names == "*" else (names,), names[:1] != "."
+        if below_names:
+            only = (below_names,)
         effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names))
         self.effects.append(effect)
 
@@ -133,11 +138,9 @@ _TAR_SUFFIXES: Final = frozenset({"tgz", "taz", "tbz", "tbz2", "txz", "tlz", "tz
 _AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _NAME_GLOB: Final = re.compile(r"[\w.*?+@-]+")
 _LIST: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
-_REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_REVISION: Final = re.compile(r"[A-Za-z0-9_./@{}~^+=#,-]+")
 
 
 def _path(kind: str, argument: Argument, found: Found) -> None:
@@ -271,22 +274,6 @@ def _globs(text: str) -> list[str] | None:
     return one if all(_NAME_GLOB.fullmatch(each) and "**" not in each for each in one) else None
 
 
-def _pathspec(kind: str, argument: Argument, found: Found) -> None:
-    # A pathspec of git: a file, a folder and all below it, or a glob that looks below its folder too.
-    effect, _ = _PATHS[kind.removeprefix("pathspec-")] if kind != "pathspec" else _PATHS["deep"]
-    for value in argument.values or ():
-        text = value.text
-        if text[:2] in (":!", ":^"):
-            continue
-        if text[:1] == ":":
-            found.unread.append(argument.raw)
-            continue
-        glob = re.search(r"[*?\[]", text)
-        if glob:
-            text = text[: glob.start()].rpartition("/")[0] or "."
-        found.add(effect, text, argument.places, found.why(argument.option, argument.raw), below=True)
-
-
 _SIGNS: Final = re.compile(r"[*?\[{(\\]")
 _LEADS_OUT: Final = re.compile(r"\\|\.\.|[{(,|]\.*[,|)}]")
 
@@ -339,17 +326,6 @@ def _choice(kind: str, argument: Argument, found: Found) -> None:
             read_kind(each, one, found)
 
 
-def _revision(kind: str, argument: Argument, found: Found) -> None:
-    # A commit, a range of them, or a file in one (`HEAD:src/x`).
-    for value in argument.values or ():
-        before, colon, path = value.text.partition(":")
-        if value.below or not _REVISION.fullmatch(before or "HEAD") or (colon and not before and path[:1] in "/!^("):
-            found.unread.append(argument.raw)
-        elif colon:
-            path = re.sub(r"^[0-3]:", "", path) if not before else path
-            found.add(EffectKind.READ, path or ".", argument.places, found.why("", argument.raw), below=True)
-
-
 def _host(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
         host = _HOST.fullmatch(value.text)
@@ -394,19 +370,6 @@ def _host_path(kind: str, argument: Argument, found: Found) -> None:
             effect = _HOST_KINDS.get(kind, EffectKind.READ)
             why = found.why(argument.option, argument.raw)
             found.add(effect, value.text, argument.places, why, below=True)
-
-
-def _remote(kind: str, argument: Argument, found: Found) -> None:
-    # The name of a remote in a configuration file, or where it is.
-    for value in argument.values or ():
-        if _REMOTE_NAME.fullmatch(value.text) and not value.below:
-            found.add(
-                EffectKind.CONTACTED, f"remote:{value.text}", (), found.why(argument.option, argument.raw), name=True
-            )
-        elif "::" in value.text:
-            found.unread.append(argument.raw)
-        else:
-            _host_path("host-path", argument, found)
 
 
 def _code(kind: str, argument: Argument, found: Found) -> None:
@@ -455,11 +418,9 @@ def _unread(kind: str, argument: Argument, found: Found) -> None:
     found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
 
 
-_Reader = Callable[[str, Argument, Found], None]
-_READERS: Final[dict[str, _Reader]] = {
+Reader = Callable[[str, Argument, Found], None]
+_READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(_PATHS, _path),
-    **dict.fromkeys((f"pathspec-{kind}" for kind in _PATHS), _pathspec),
-    "pathspec": _pathspec,
     "text": _text,
     "only": _text,
     "all": _text,
@@ -477,13 +438,11 @@ _READERS: Final[dict[str, _Reader]] = {
     "host-new": _host_path,
     "host-gone": _host_path,
     **dict.fromkeys(parts.READERS, _parts),
-    "remote": _remote,
     **dict.fromkeys((f"pattern-{kind}" for kind in _PATHS), _pattern),
     "pattern": _pattern,
     CHOICE: _choice,
     "tool": _unread,
     "module": _unread,
-    "revision": _revision,
     **dict.fromkeys(("sed", "awk", "jq", "yq", "code"), _code),
     "program": _script,
     "shell-script": _script,
@@ -504,7 +463,7 @@ def read_kind(kind: str, argument: Argument, found: Found) -> None:
     if among and not all(value.text in among and not value.below for value in argument.values or ()):
         found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
         return
-    _READERS.get(kind, _beside)(kind, argument, found)
+    (_READERS.get(kind) or found.more.get(kind, _beside))(kind, argument, found)
 
 
 def executed(program: str, places: Places, found: Found) -> None:
@@ -524,17 +483,17 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
     if rule.verb == "unread":
         found.unread.append(option or found.table)
     elif rule.verb == "contact":
-        found.add(EffectKind.CONTACTED, rule.target, (), why, name=rule.target.startswith("remote:"))
+        found.add(EffectKind.CONTACTED, rule.target, (), why, name=rule.target.endswith(":"))
     elif rule.verb == "run" and re.fullmatch("[A-Za-z0-9_-]+", rule.target) and rule.target not in _PLACES:
         executed(rule.target, places, found)
     else:
         kind, below = _VERBS[rule.verb]
         target = rule.target
-        project, outside = target.partition("/")[0] == "project", target == "elsewhere"
+        project, outside = target.partition("/")[0] in ("project", "root"), target == "elsewhere"
         if target[:1] == "~":
             target = f"{HOME}{target[1:]}"
         elif project or outside:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
-        below = below or (project and target == ".")
+        below = below or rule.target == "project"
         found.add(kind, target, places, why, below=below, only=rule.only, project=project, outside=outside)

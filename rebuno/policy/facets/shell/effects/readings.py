@@ -8,7 +8,7 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path import facets as paths
 from rebuno.policy.facets.path.facets import PathReading
 from rebuno.policy.facets.path.globs import PathGlob
-from rebuno.policy.facets.path.placed import Placed, either
+from rebuno.policy.facets.path.placed import START, Placed, either
 from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, PathContext, Reading, UncertainReading
 from rebuno.policy.facets.shell.effects.effects import Effects
@@ -253,7 +253,10 @@ def _project(effect: Effect, context: PathContext) -> Any:
     if context.workdir is None or not _inside(here, context):
         return _path(effect, context)
     root = paths.read(context.workdir, context)
-    return _path(effect, context) if here == root else root
+    if effect.below and here != root:
+        # Which folder of the project it is that is written into is not known.
+        return root
+    return paths.read(Placed(effect.text, START), context)
 
 
 def _inside(path: Any, context: PathContext) -> bool:

@@ -24,11 +24,13 @@ VERBS: Final = frozenset(
 _PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone", "gone-deep", "run", "run-deep"})
 KINDS: Final = frozenset(
     {
-        *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "host-path",
-        "host-new", "host-gone", "remote", "revision", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
+        *_PATHS, "text", "unread", "host", "host-path",
+        "host-new", "host-gone", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
         "dir", "only", "shell-script", "printed", "into", "into-deep", "linked", "prefix", "all", "suffix",
         "local", "awk-input", "packed", "unpacked", "path-zip", "new-zip", "module", "tool", "pattern",
         *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
+        "revision", "revision-path", "revision-gone", "pathspec", "pathspec-gone", "pathspec-new", "remote",
+        "remote-new", "repository", "refspec", "format", "lines", "slug", "endpoint",
     }
 )  # fmt: skip
 BESIDE: Final = re.compile(r"new(\.[a-z0-9]+)")
@@ -40,16 +42,16 @@ _SLOT: Final = re.compile(
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
 _VALUE: Final = re.compile(r"\S+(?: (?:in|only) \S+)*")
+_CONDITIONS: Final = r"(?:-\S+|none|operands|after|outside)(?: (?:-\S+|none|operands|after|outside))*"
 _RULE: Final = re.compile(
     r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: only (?P<only>\S+))?"
-    r"(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
-    r"(?: unless (?P<unless>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
+    rf"(?: if (?P<if>{_CONDITIONS}))?(?: unless (?P<unless>{_CONDITIONS}))?"
 )
 _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
-        "options", "operands", "after", "effects", "only", "forms", "subcommands", "otherwise", "assignments", "cases",
-        "kinds", "modules", "unread",
+        "options", "operands", "after", "effects", "only", "always", "apart", "forms", "subcommands", "otherwise",
+        "assignments", "cases", "kinds", "modules", "unread",
     }
 )  # fmt: skip
 
@@ -70,8 +72,8 @@ class Slot:
     `many` takes any number of words, `optional` none or one. `default` is the word that stands there if none is given.
     With `needs` it is there only beside one of these options, with `without` only without all of them. Of `choices`,
     all whose conditions hold count; where none does, the word is unread. `globs` are those of a kind that the table
-    makes itself. A word that is not `among` these texts, if there are any, is unread. `only` are globs of the names that
-    are meant below a folder.
+    makes itself. A word that is not `among` these texts, if there are any, is unread. `only` are globs of the names
+    that are meant below a folder.
     """
 
     kinds: tuple[str, ...]
@@ -110,7 +112,8 @@ def _words_of(glob: str) -> re.Pattern[str]:
 @dataclass(frozen=True, slots=True)
 class EffectRule:
     """An effect that does not come from a word: `verb` and the path or host `target`, below which names are meant that
-    fit one of `only`. The conditions name options, `none` (there is no operand) or `operands` (there is one)."""
+    fit one of `only`. The conditions name options, `none` (there is no operand), `operands` (there is one), `after`
+    (one of them stands behind `--`) or `outside` (of two one leads out of the folder, or is surely a folder)."""
 
     verb: str
     target: str
@@ -122,12 +125,15 @@ class EffectRule:
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option: the slots of its values, one word each. With `attached` its one value is optional, and only given
-    after `=` or directly behind a letter."""
+    after `=` or directly behind a letter. A value that fits one of the globs `harmless` has no effect. With
+    `last` the value may be missing where the option is the last word."""
 
     name: str
     values: tuple[Slot, ...] = ()
     attached: bool = False
     effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[re.Pattern[str], ...] = ()
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +161,8 @@ class Table:
     operands only. `otherwise` is the table of unknown words in the place of a subcommand. `kinds` are kinds of words of
     its own. `modules` tells how the words behind a module are read: by the table of a program, or by one that stands
     there; as those of the program `modules_of` if that is named. Words that fit one of the globs `unread` are unread in
-    every place.
+    every place. The effects `always` hold for all forms and subcommands. `apart`: an option before the subcommand is
+    none of its own, though it has the same name.
     """
 
     name: str
@@ -176,6 +183,8 @@ class Table:
     modules_of: str = ""
     unread: tuple[str, ...] = ()
     behind: "Table | None" = None
+    always: tuple[EffectRule, ...] = ()
+    apart: bool = False
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -259,10 +268,14 @@ def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str
     if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
         raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
     effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[str, ...] = ()
+    last = False
     if isinstance(value, dict):
-        if value.keys() - {"value", "effects"}:
-            raise _fail(where, "an option has `value` and `effects`")
-        effects, value = _rules(where, value.get("effects")), value.get("value")
+        if value.keys() - {"value", "effects", "harmless", "last"}:
+            raise _fail(where, "an option has `value`, `effects`, `harmless` and `last`")
+        effects, harmless = _rules(where, value.get("effects")), _words(where, value.get("harmless"))
+        last = value.get("last") == "optional"
+        value = value.get("value")
     if value is None:
         values: tuple[Slot, ...] = ()
     elif isinstance(value, str):
@@ -272,8 +285,15 @@ def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str
     else:
         raise _fail(where, "write the kind of its value, or `~` where it has none")
     attached = len(values) == 1 and values[0].optional
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects)
+    patterns = tuple(_harmless(one) for one in harmless)
+    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects, patterns, last)
     return [(name, option) for name in names]
+
+
+def _harmless(glob: str) -> re.Pattern[str]:
+    # `*` takes no `/`, `**` does.
+    parts = (".*" if one == "**" else "[^/]*" if one == "*" else re.escape(one) for one in re.split(r"(\*+)", glob))
+    return re.compile("".join(parts), re.DOTALL)
 
 
 def _options(where: str, value: Any, own: _Kinds) -> dict[str, Option]:
@@ -358,6 +378,8 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         outer.modules_of,
         (*outer.unread, *_words(f"{name}: unread", value.get("unread"))),
         read_table(f"{name} --", value["after"]) if isinstance(value.get("after"), dict) else None,
+        (*outer.always, *_rules(f"{name}: always", value.get("always"))),
+        bool(value.get("apart")),
     )
     made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, Table] = {}
