@@ -340,6 +340,8 @@ class Comparison:
                 return
         if host == "127.0.0.1" and port == "53":
             return
+        if self._own(host, actor) or host in self.read.own.get(actor, ()):
+            return
         host = next((name for name, known in self.trace.names.items() if known == host), host)
         self._effect(actor, "contact", host, call)
         told = set(self.read.contacted)

@@ -38,7 +38,7 @@ PROJECT = {
     "a.py": _PYTHON,
     "b.py": _PYTHON,
     "script.py": "",
-    "script.sh": "true\n",
+    "script.sh": "#!/bin/sh\ntrue\n",
     "script.js": "",
     "app.js": "",
     "index.ts": "",
@@ -68,7 +68,7 @@ PROJECT = {
     "tests/test_a.py": _TEST,
     "tests/test_b.py": _TEST,
     "docs/index.md": "# Docs\n",
-    "scripts/run.sh": "true\n",
+    "scripts/run.sh": "#!/bin/sh\ntrue\n",
     "build/out.o": "o\n",
     "build/sub/x.o": "o\n",
     "dist/app.js": "",
@@ -109,7 +109,7 @@ def write_files(root: Path, files: dict[str, str]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        if text.endswith("true\n") and name.endswith(".sh"):
+        if name.endswith(".sh"):
             path.chmod(0o755)
 
 
