@@ -9,6 +9,7 @@ Only lines of which all is read are run: of the others nothing is said.
 import argparse
 import json
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -26,6 +27,10 @@ from tests.policy.effects.tracing.generate import LineMaker, programs_with_table
 from tests.policy.effects.tracing.tracer import CannotTraceError, Tracer
 
 _TRIES = 8
+# Parts of names that differ from run to run.
+_HASH = re.compile(
+    r"(?<=[/.-])(?:[0-9a-f]{2}/)?[0-9a-f]{12,}|(?<=objects/)[0-9a-f]{2}\b|[0-9]{4}-[0-9T_-]{8,}Z?|(?<=[-_.])[A-Za-z0-9_]{6}$|[0-9]{4,}"
+)
 
 
 @dataclass(slots=True)
@@ -103,7 +108,7 @@ def _distinct(faults: Sequence[Fault]) -> list[tuple[Fault, int]]:
     first: dict[tuple[str, str, str], Fault] = {}
     count: Counter[tuple[str, str, str]] = Counter()
     for one in faults:
-        key = (one.program, one.kind, one.what)
+        key = (one.program, one.kind, _HASH.sub("…", one.what))
         count[key] += 1
         known = first.setdefault(key, one)
         if len(one.line) < len(known.line):

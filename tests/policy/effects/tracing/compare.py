@@ -21,6 +21,7 @@ from tests.policy.effects.tracing.tracer import Trace
 
 Tables = Callable[[str], Table | None]
 _SHELL: Final = "the shell"
+_HOME: Final = os.path.expanduser("~")
 # What any program may read for itself: libraries, the locale, names of users and hosts, what the system is.
 _LIBRARIES: Final = tuple(
     dict.fromkeys(
@@ -178,6 +179,8 @@ class Comparison:
         # The program that each process acts for; None for what acts for itself.
         self.actors: dict[int, str | None] = {trace.first: _SHELL}
         self.interpreters: dict[int, str] = {}
+        # The program that asked for the addresses of names.
+        self.resolver = ""
         self.begun = False
         self.made: set[str] = set()
         self.found: dict[tuple[str, str, str], Fault] = {}
@@ -187,12 +190,9 @@ class Comparison:
         """All that is not read from the line, each once."""
         for event in self.trace.events:
             self._event(event)
-        for name in self.trace.asked:
-            self._contact(name, "DNS", self._single())
+        for name in self.trace.asked if self.resolver else ():
+            self._contact(name, "DNS", self.resolver)
         return list(self.found.values())
-
-    def _single(self) -> str:
-        return next((actor for actor in self.actors.values() if actor not in (None, _SHELL)), None) or _SHELL
 
     def _event(self, event: Event) -> None:
         process, kind = event.process, event.kind
@@ -339,6 +339,7 @@ class Comparison:
             if "/nscd/" in address or self._own(address[5:], actor):
                 return
         if host == "127.0.0.1" and port == "53":
+            self.resolver = actor
             return
         if self._own(host, actor) or host in self.read.own.get(actor, ()):
             return
@@ -391,7 +392,8 @@ class Comparison:
 
     def _fits(self, path: str, glob: str) -> bool:
         if glob[:1] == "~":
-            glob = self.home + glob[1:]
+            # `env -i` leaves no home but that of the user's entry in the system.
+            return any(self._fits(path, home + glob[1:]) for home in (self.home, _HOME))
         if glob[:1] != "/":
             glob = f"*/{glob}"
         if glob.endswith("/**"):

@@ -7,7 +7,7 @@ from typing import Final
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import steers
 from rebuno.policy.facets.shell.effects import kinds
-from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
+from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, raw_of, read_arguments
 from rebuno.policy.facets.shell.effects.expansion import values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
@@ -99,6 +99,7 @@ class _EffectReader:
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
         if table.style == "text":
+            self._texts(table)
             return
         only = tuple(
             value.text for each in arguments.values if "only" in each.slot.kinds for value in each.values or ()
@@ -119,6 +120,12 @@ class _EffectReader:
             self._rule(rule, arguments, option)
         for rule in form.effects:
             self._rule(rule, arguments, "")
+
+    def _texts(self, table: Table) -> None:
+        self.found.begin(table.name, ())
+        for word in self.simple.words[1:]:
+            values = values_of(word, self.simple.loops, home=self.simple.home)
+            kinds.read_kind("text", Argument(_TEXT, values, raw_of(word), "", self.simple.places, word), self.found)
 
     def _operands(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> None:
         open_ = tuple(slot for slot in slots if _applies(slot, arguments.given))
@@ -162,7 +169,8 @@ class _EffectReader:
             kinds.apply(rule, arguments.places, option, self.found)
 
 
-_SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
+_TEXT: Final = Slot(("text",))
+_SOMETHING: Final = Argument(_TEXT, None, "", "", None, Word(""))
 
 
 def _conditions(arguments: Arguments) -> set[str]:

@@ -75,9 +75,10 @@ class Found:
         project: bool = False,
         url: bool = False,
         name: bool = False,
+        filtered: bool = True,
     ) -> None:
-        """Adds an effect."""
-        only = self.only if below and kind is EffectKind.READ else ()
+        """Adds an effect. A folder that is read `below` is `filtered`: for the names that fit `only`."""
+        only = self.only if below and filtered and kind is EffectKind.READ else ()
         self.effects.append(Effect(kind, text, places, why, below, only, visible, outside, project, url, name))
 
     def why(self, option: str, raw: str) -> str:
@@ -125,7 +126,9 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             argument.places,
             found.why(argument.option, argument.raw),
             below=below or value.below,
-            visible=kind == "visible",
+            # The names in the place of a glob are given, and are read whatever they are.
+            visible=kind == "visible" and not value.below,
+            filtered=not value.below,
         )
 
 
@@ -228,7 +231,10 @@ def _script(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _text(kind: str, argument: Argument, found: Found) -> None:
-    """Says nothing about files, hosts and programs."""
+    # Says nothing about files, hosts and programs; but the shell lists the folder of a glob.
+    for value in argument.values or ():
+        if value.below:
+            found.add(EffectKind.READ, value.text, argument.places, found.why(argument.option, argument.raw))
 
 
 def _unread(kind: str, argument: Argument, found: Found) -> None:
