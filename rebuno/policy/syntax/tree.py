@@ -13,6 +13,8 @@ from rebuno.policy.syntax.expressions import Duration as Duration
 from rebuno.policy.syntax.expressions import During as During
 from rebuno.policy.syntax.expressions import Each as Each
 from rebuno.policy.syntax.expressions import Expr as Expr
+from rebuno.policy.syntax.expressions import FacetName as FacetName
+from rebuno.policy.syntax.expressions import FacetWithText as FacetWithText
 from rebuno.policy.syntax.expressions import FileValue as FileValue
 from rebuno.policy.syntax.expressions import Index as Index
 from rebuno.policy.syntax.expressions import InputSource as InputSource
@@ -40,6 +42,7 @@ from rebuno.policy.syntax.expressions import Subject as Subject
 from rebuno.policy.syntax.expressions import Sum as Sum
 from rebuno.policy.syntax.expressions import Test as Test
 from rebuno.policy.syntax.expressions import Values as Values
+from rebuno.policy.syntax.expressions import facet_called as facet_called
 from rebuno.policy.syntax.expressions import place as _place
 from rebuno.policy.values.spans import Comment as Comment
 from rebuno.policy.values.spans import Span as Span

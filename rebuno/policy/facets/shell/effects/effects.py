@@ -65,7 +65,7 @@ class _EffectReader:
                 self.found.add(EffectKind.CONTACTED, host, (), "a redirect")
             elif value.text not in _QUIET or value.below:
                 kind = EffectKind.WRITTEN if redirect.writes else EffectKind.READ
-                self.found.add(kind, value.text, self.simple.places, "a redirect", below=value.below)
+                self.found.add(kind, value.text, self.simple.places, "a redirect", below=value.below, names=value.names)
 
     def _program(self) -> None:
         given = self.simple.words[0].start
@@ -105,7 +105,7 @@ class _EffectReader:
             value.text for each in arguments.values if "only" in each.slot.kinds for value in each.values or ()
         )
         found = self.found
-        found.begin(table.name, only)
+        found.begin(table.name, only, form.only)
         for each in arguments.values:
             self._argument(each)
         command = next((slot for slot in form.operands if slot.kinds == ("command",)), None)

@@ -24,16 +24,20 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _INNER: Final = re.compile(r"\\(?P<escaped>.)|\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}?|(?P<plain>[^\\$]+)", re.DOTALL)
+# A glob that reads alike everywhere: no quotes, lists or variables.
+_PLAIN_GLOB: Final = re.compile(r"[\w.*?+@=-]+")
 _SPLITS: Final = re.compile(r"[\s*?\[\\]")
 
 
 @dataclass(frozen=True, slots=True)
 class WordValue:
     """One text that a word stands for. With `below` it is a folder, and the word stands for names in it; the empty text
-    is the folder in which the command stands, so that the names may begin with anything."""
+    is the folder in which the command stands, so that the names may begin with anything. `names` is the glob that they
+    fit, if they lie directly in it, else empty."""
 
     text: str
     below: bool = False
+    names: str = ""
 
 
 Values = tuple[WordValue, ...]
@@ -66,7 +70,7 @@ def _expanded(raw: str, loops: Loops, home: bool) -> Values | None:
         total *= len(options)
         if total > _MAX_VALUES:
             return None
-    values = [_joined(parts) for parts in product(*pieces)]
+    values = [_joined(parts, raw) for parts in product(*pieces)]
     return None if None in values else tuple(dict.fromkeys(value for value in values if value is not None))
 
 
@@ -134,21 +138,23 @@ def _variable(name: str, first: bool, loops: Loops, home: bool, *, quoted: bool)
     return found
 
 
-def _joined(parts: Sequence[_Piece]) -> WordValue | None:
+def _joined(parts: Sequence[_Piece], raw: str) -> WordValue | None:
     before: list[str] = []
     for position, (text, glob) in enumerate(parts):
         if glob:
             before.append(text)
-            return _folder("".join(before), parts[position + 1 :])
+            return _folder("".join(before), parts[position + 1 :], raw)
         before.append(text)
     text = "".join(before)
     # In the middle of a text these are no beginning of a path.
     return None if HOME in text[1:] else WordValue(text)
 
 
-def _folder(start: str, rest: Sequence[_Piece]) -> WordValue | None:
+def _folder(start: str, rest: Sequence[_Piece], raw: str) -> WordValue | None:
     # `src/a*` stands for names in `src`. `.*` may stand for `..`, and what follows a glob may go up again.
     folder, _, name = start.rpartition("/")
     if HOME in start[1:] or name in (".", "..") or ".." in "".join(text for text, _ in rest).split("/"):
         return None
-    return WordValue(folder or ("/" if start[:1] == "/" else ""), below=True)
+    names = raw.rpartition("/")[2] if "/" not in "".join(text for text, _ in rest) else ""
+    plain = names if names and _PLAIN_GLOB.fullmatch(names) else ""
+    return WordValue(folder or ("/" if start[:1] == "/" else ""), True, plain)

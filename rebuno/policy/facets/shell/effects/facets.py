@@ -11,7 +11,7 @@ from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.effects.effects import Effects, command_effects, text_effects
 from rebuno.policy.facets.shell.effects.kinds import EffectKind
-from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, placed
+from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, both, placed
 from rebuno.policy.facets.shell.script import read_shell
 from rebuno.policy.facets.url.hosts import host_literal, under_domain
 from rebuno.policy.values.json_values import UNREADABLE, Tri, shown
@@ -39,8 +39,10 @@ def _reader(kind: EffectKind) -> Callable[[Any, PathContext], Any]:
         found = effects_of(value, context)
         if found is None:
             return UNREADABLE
-        values = list(dict.fromkeys(one for one, effect in found.values if effect.kind is kind))
-        return [*values, UNKNOWN] if found.unread else values
+        values = dict.fromkeys(
+            each for one, effect in found.values if effect.kind is kind for each in both(one, effect)
+        )
+        return [*values, UNKNOWN] if found.unread else [*values]
 
     return read
 
@@ -88,6 +90,7 @@ def _path_facet(kind: EffectKind, gives: str) -> Facet:
         read=_reader(kind),
         literal=paths.literal,
         many=True,
+        commands=True,
         ahead=_of_text,
         pattern=paths.pattern,
         network=paths.literal,
@@ -106,6 +109,7 @@ FACETS: Final = (
         read=_reader(EffectKind.CONTACTED),
         literal=_host_literal,
         many=True,
+        commands=True,
         lower=True,
         ahead=_of_text,
         network=_host_literal,
@@ -119,6 +123,7 @@ FACETS: Final = (
         read=_reader(EffectKind.EXECUTED),
         literal=_executed_literal,
         many=True,
+        commands=True,
         ahead=_of_text,
         pattern=_executed_pattern,
         network=paths.literal,
@@ -131,6 +136,7 @@ FACETS: Final = (
         read=_unread,
         literal=_text_literal,
         many=True,
+        commands=True,
         ahead=_of_text,
     ),
 )

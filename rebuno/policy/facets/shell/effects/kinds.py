@@ -31,8 +31,8 @@ class Effect:
 
     With `below` it stands for all that lies below the folder too; then only for names that fit one of the globs `only`
     if there are any, and if it is `visible` for no name that begins with a dot. With `outside` it counts only if it is
-    not in `workdir`. `project` stands for the project in which the command stands. `why` names the table and the word
-    or option that gave it.
+    not in `workdir`; with `glob` it is names in the folder and not the folder itself. `project` stands for the project
+    in which the command stands. `why` names the table and the word or option that gave it.
     """
 
     kind: EffectKind
@@ -46,6 +46,7 @@ class Effect:
     project: bool = False
     url: bool = False
     name: bool = False
+    glob: bool = False
 
 
 @dataclass(slots=True)
@@ -56,11 +57,13 @@ class Found:
     effects: list[Effect] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     table: str = ""
+    read_only: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
 
-    def begin(self, table: str, only: tuple[str, ...]) -> None:
-        """What follows is said by this table; folders are read for names that fit `only`."""
-        self.table, self.only = table, only
+    def begin(self, table: str, read_only: tuple[str, ...], only: tuple[str, ...]) -> None:
+        """What follows is said by this table. Folders are read for names that fit one of `read_only`, or else read and
+        written for names that fit one of `only`."""
+        self.table, self.read_only, self.only = table, read_only, only
 
     def add(
         self,
@@ -75,11 +78,19 @@ class Found:
         project: bool = False,
         url: bool = False,
         name: bool = False,
+        names: str = "",
         filtered: bool = True,
     ) -> None:
-        """Adds an effect. A folder that is read `below` is `filtered`: for the names that fit `only`."""
-        only = self.only if below and filtered and kind is EffectKind.READ else ()
-        self.effects.append(Effect(kind, text, places, why, below, only, visible, outside, project, url, name))
+        """Adds an effect. `names` is a glob for names directly in the folder. A folder is `filtered` if it is read or
+        written for the names alone that the options tell."""
+        only: tuple[str, ...] = ()
+        if below and filtered and kind in (EffectKind.READ, EffectKind.WRITTEN):
+            only = (self.read_only if kind is EffectKind.READ else ()) or self.only
+        if names:
+            # The shell leaves names out that begin with a dot, unless the glob does.
+            only, visible = () if names == "*" else (names,), names[:1] != "."
+        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names))
+        self.effects.append(effect)
 
     def why(self, option: str, raw: str) -> str:
         """How a word came to have its effect."""
@@ -129,6 +140,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             # The names in the place of a glob are given, and are read whatever they are.
             visible=kind == "visible" and not value.below,
             filtered=not value.below,
+            names="" if below else value.names,
         )
 
 

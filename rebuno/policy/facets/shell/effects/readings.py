@@ -196,6 +196,15 @@ def placed(effects: Effects, context: PathContext) -> PlacedEffects:
     return PlacedEffects(tuple(values), tuple(dict.fromkeys(unread)))
 
 
+def both(value: Any, effect: Effect) -> tuple[Any, ...]:
+    """The values of an effect for a rule: what all is done to below a path is done to the path itself too, which may be
+    a file."""
+    if not effect.below or effect.glob or effect.project or effect.outside:
+        return (value,)
+    readings = value.readings if type(value) is UncertainReading else (value,)
+    return (either(one.folder for one in readings), value)
+
+
 def _values(effect: Effect, context: PathContext) -> list[Any]:
     if effect.kind is EffectKind.CONTACTED:
         return [_host(effect)]

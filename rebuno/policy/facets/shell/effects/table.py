@@ -37,7 +37,7 @@ _RULE: Final = re.compile(
 _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
-        "options", "operands", "after", "effects", "forms", "subcommands", "otherwise", "assignments", "cases",
+        "options", "operands", "after", "effects", "only", "forms", "subcommands", "otherwise", "assignments", "cases",
     }
 )  # fmt: skip
 
@@ -92,13 +92,15 @@ class Option:
 @dataclass(frozen=True, slots=True)
 class Form:
     """How a program is used: the first form whose condition holds counts. `operands` are its words, `after` those
-    behind `--` where they are told apart (None where they are not)."""
+    behind `--` where they are told apart (None where they are not). Of what it reads and writes below a folder, only
+    names that fit one of the globs `only` count, if there are any."""
 
     operands: tuple[Slot, ...] = ()
     after: tuple[Slot, ...] | None = None
     effects: tuple[EffectRule, ...] = ()
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,7 @@ def _form(where: str, value: Mapping[str, Any]) -> Form:
         _rules(f"{where}: effects", value.get("effects")),
         frozenset(_words(f"{where}: if", value.get("if"))),
         frozenset(_words(f"{where}: unless", value.get("unless"))),
+        _words(f"{where}: only", value.get("only")),
     )
 
 
@@ -246,7 +249,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
     if style not in STYLES:
         raise _fail(name, f"`{style}` is no style; there are {', '.join(sorted(STYLES))}")
     forms = _list(f"{name}: forms", value.get("forms"))
-    plain = {key: value[key] for key in ("operands", "after", "effects") if key in value}
+    plain = {key: value[key] for key in ("operands", "after", "effects", "only") if key in value}
     if forms and plain:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
     made = Table(
