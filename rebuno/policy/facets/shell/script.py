@@ -219,13 +219,14 @@ class _ShellReader:
             if not (run.commands or run.texts):
                 continue
             inner = context.inner(simple, run, spots)
-            for words in run.commands:
+            for number, words in enumerate(run.commands):
+                loops = run.loops[number] if run.loops else ()
                 ran = SimpleCommand(
                     words,
                     simple.redirected,
                     inner.assigned,
                     redirects=simple.redirects,
-                    loops=simple.loops,
+                    loops=(*simple.loops, *loops),
                     home=inner.home,
                 )
                 stack.append((ran, inner, inner.spots))

@@ -54,6 +54,13 @@ def raw_of(word: Word) -> str:
     return word.start if word.known else word.raw or f"{word.start}…{word.end}"
 
 
+def several(word: Word, values: Values | None) -> bool:
+    """Whether more than one word may stand in the place of this one."""
+    if word.single:
+        return False
+    return values is None or "{" in word.raw or any(value.below for value in values)
+
+
 class _ArgumentReader:
     def __init__(self, simple: SimpleCommand, table: Table) -> None:
         self.words = simple.words
@@ -234,7 +241,8 @@ class _ArgumentReader:
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if values is None and not given.single:
+            if several(given, values):
+                # Only the first of them is the value, the others are operands.
                 self._unread(given)
             self._given(slot, given, values, option.name)
 
@@ -296,7 +304,8 @@ def read_arguments(simple: SimpleCommand, table: Table) -> Arguments:
 def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[list[Argument], list[str]]:
     """The operands, each with the slot that it falls to, and those for which there is none, as written.
 
-    Slots before the one for any number take the first words, those behind it the last.
+    Slots before the one for any number take the first words, those behind it the last. Where several words may stand
+    in the place of one for a single slot, it is not known which of them fall to which, so that it is left over too.
     """
     many = next((at for at, slot in enumerate(slots) if slot.many), None)
     if many is None:
@@ -309,7 +318,8 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
         taken += [(slots[many], each) for each in operands[many:middle]]
         taken += [*zip(tail, operands[middle:], strict=False)]
         left = ()
-    return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in left]
+    shifted = [each for slot, each in taken if not slot.many and several(each.word, each.values)]
+    return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in (*left, *shifted)]
 
 
 def _in_slot(argument: Argument, slot: Slot) -> Argument:

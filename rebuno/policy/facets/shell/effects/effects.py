@@ -122,7 +122,7 @@ class _EffectReader:
             self._rule(rule, arguments, "")
 
     def _texts(self, table: Table) -> None:
-        self.found.begin(table.name, ())
+        self.found.begin(table.name, (), ())
         for word in self.simple.words[1:]:
             values = values_of(word, self.simple.loops, home=self.simple.home)
             kinds.read_kind("text", Argument(_TEXT, values, raw_of(word), "", self.simple.places, word), self.found)

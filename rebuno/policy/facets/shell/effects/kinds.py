@@ -79,12 +79,12 @@ class Found:
         url: bool = False,
         name: bool = False,
         names: str = "",
+        only: tuple[str, ...] = (),
         filtered: bool = True,
     ) -> None:
-        """Adds an effect. `names` is a glob for names directly in the folder. A folder is `filtered` if it is read or
-        written for the names alone that the options tell."""
-        only: tuple[str, ...] = ()
-        if below and filtered and kind in (EffectKind.READ, EffectKind.WRITTEN):
+        """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it. A
+        folder is `filtered` if it is read or written for the names alone that the options tell."""
+        if below and filtered and not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
             only = (self.read_only if kind is EffectKind.READ else ()) or self.only
         if names:
             # The shell leaves names out that begin with a dot, unless the glob does.
@@ -141,6 +141,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             visible=kind == "visible" and not value.below,
             filtered=not value.below,
             names="" if below else value.names,
+            only=() if below else value.only,
         )
 
 
