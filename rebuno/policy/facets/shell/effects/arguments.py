@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import field
+from fnmatch import fnmatchcase
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
@@ -33,7 +34,8 @@ class Argument:
 class Arguments:
     """A command, taken apart. `table` is that of its last subcommand. `operands` are not yet given to slots; `rest` are
     those behind `--`, if the table tells them apart. `given` are the names of the options that are there. `unread` are
-    the words that the table does not name. `tail` is where the words begin that are no options any more."""
+    the words that the table does not name. `tail` is where the words begin that are no options any more. `module` are
+    the words of a module: its name, and all that follow."""
 
     table: Table
     values: list[Argument] = field(default_factory=list)
@@ -44,6 +46,7 @@ class Arguments:
     unread: list[str] = field(default_factory=list)
     places: Places = None
     tail: int = 0
+    module: tuple[Word, ...] = ()
 
 
 _OPERAND: Final = Slot(("text",))
@@ -72,6 +75,21 @@ class _ArgumentReader:
         self.found = Arguments(table, places=simple.places)
 
     def read(self) -> Arguments:
+        found = self._read()
+        if found.table.unread:
+            for word in self.words[1:]:
+                if self._never(word, found.table.unread):
+                    self._unread(word)
+        return found
+
+    def _never(self, word: Word, globs: Sequence[str]) -> bool:
+        # Such as `@file`, which a program replaces by what stands in the file before it looks at its words.
+        values = self._values(word)
+        if values is None:
+            return not word.start or any(fnmatchcase(word.start, glob) for glob in globs)
+        return any(not one.text if one.below else fnmatchcase(one.text, glob) for one in values for glob in globs)
+
+    def _read(self) -> Arguments:
         found = self.found
         if self.table.style == "text":
             found.tail = len(self.words)
@@ -225,6 +243,14 @@ class _ArgumentReader:
         found.given.update(name for name, one in self.table.options.items() if one is option)
         found.effects.extend((rule, option.name) for rule in option.effects)
         if not option.values:
+            return
+        if option.values[0].kinds == ("module",):
+            first = (Word(value),) if value is not None else ()
+            found.module = (*first, *self.words[self.at :])
+            found.tail = self.at
+            self.at = len(self.words)
+            if not found.module:
+                found.unread.append(raw_of(word))
             return
         if value is not None:
             self._value(option.values[0], word, value, option.name)

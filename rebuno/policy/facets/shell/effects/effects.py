@@ -1,6 +1,8 @@
 """What a command line does to files, hosts and programs, read by the tables of its programs."""
 
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -26,6 +28,8 @@ HARMLESS_VARIABLES: Final = frozenset(
 )  # fmt: skip
 _SYSTEM: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 _QUIET: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
+_MODULE: Final = re.compile(r"\w+(?:\.\w+)*")
+_PYTHON: Final = "python"
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
 Tables = Callable[[str], Table | None]
@@ -79,6 +83,9 @@ class _EffectReader:
         if table is None:
             self.found.unread.append(written(self.simple.words))
             return
+        self._table(table)
+
+    def _table(self, table: Table) -> None:
         arguments = read_arguments(self.simple, table)
         self.found.unread.extend(arguments.unread)
         self._variables(arguments.table.environment)
@@ -112,7 +119,12 @@ class _EffectReader:
         if command is not None:
             self._command(arguments, form)
             return
-        self._operands(arguments.operands, form.operands, arguments)
+        if arguments.module:
+            self._module(arguments)
+        if form.operands and form.operands[0].kinds == ("tool",):
+            self._tool(arguments)
+        else:
+            self._operands(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
             slots = form.operands if form.after is None else form.after
             self._operands(arguments.rest, slots, arguments)
@@ -158,6 +170,48 @@ class _EffectReader:
             arguments.operands[:] = arguments.operands or [_SOMETHING]
         for rule in form.effects:
             self._rule(rule, arguments, "")
+
+    def _tool(self, arguments: Arguments) -> None:
+        # All operands are a command that it runs, and what that does counts as done here.
+        words = tuple(each.word for each in arguments.operands)
+        if words and words[0].known:
+            kinds.executed(words[0].start, arguments.places, self.found)
+            self._hand(words, arguments)
+        elif words:
+            self.found.unread.append(written(words))
+
+    def _module(self, arguments: Arguments) -> None:
+        # A module of Python, and the words that it is given.
+        words = arguments.module
+        table = self.tables(arguments.table.modules_of) if arguments.table.modules_of else arguments.table
+        name = words[0].start
+        if table is None or not words[0].known or not _MODULE.fullmatch(name):
+            self.found.unread.append(written(words))
+            return
+        known = table.modules.get(name)
+        if isinstance(known, str):
+            self._hand((Word(known), *words[1:]), arguments)
+        elif known is not None:
+            self._hand(words, arguments, known)
+        else:
+            # It acts for itself, wherever it is found.
+            why = self.found.why("-m", name)
+            self.found.add(EffectKind.EXECUTED, f"{_PYTHON} -m {name}", (), why, name=True)
+
+    def _hand(self, words: tuple[Word, ...], arguments: Arguments, table: Table | None = None) -> None:
+        name = words[0].start.rpartition("/")[2]
+        if name in WRAPPERS and table is None:
+            # What it runs is told only where a command of its own begins.
+            self.found.unread.append(written(words))
+            return
+        inner = replace(self.simple, words=words, assigned=(), redirects=(), places=arguments.places)
+        reader = _EffectReader(inner, self.tables)
+        if table is None:
+            reader._program()
+        else:
+            reader._table(table)
+        self.found.effects += reader.found.effects
+        self.found.unread += reader.found.unread
 
     def _ran(self, commands: Iterable[tuple[Word, ...]]) -> None:
         for words in commands:

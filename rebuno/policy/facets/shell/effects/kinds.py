@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -10,8 +10,8 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
 from rebuno.policy.facets.shell.effects import code
 from rebuno.policy.facets.shell.effects.arguments import Argument
-from rebuno.policy.facets.shell.effects.expansion import HOME
-from rebuno.policy.facets.shell.effects.table import EffectRule
+from rebuno.policy.facets.shell.effects.expansion import HOME, WordValue
+from rebuno.policy.facets.shell.effects.table import CHOICE, Choice, EffectRule
 
 
 class EffectKind(StrEnum):
@@ -161,6 +161,58 @@ def _pathspec(kind: str, argument: Argument, found: Found) -> None:
         found.add(effect, text, argument.places, found.why(argument.option, argument.raw), below=True)
 
 
+_SIGNS: Final = re.compile(r"[*?\[{(\\]")
+_LEADS_OUT: Final = re.compile(r"\\|\.\.|[{(,|]\.*[,|)}]")
+
+
+def _pattern(kind: str, argument: Argument, found: Found) -> None:
+    # A path, or a glob that the program expands itself: all below the folder in which the names begin.
+    plain = kind.removeprefix("pattern-") if kind != "pattern" else "path"
+    effect, below = _PATHS[plain]
+    for value in argument.values or ():
+        text = value.text
+        sign = _SIGNS.search(text)
+        if text[:1] == "!" and text[1:2] != "(":
+            continue
+        start, slash, name = text[: sign.start()].rpartition("/") if sign else (text, "", "")
+        if sign and (name.strip(".") != name or _leads_out(text[sign.start() :])):
+            found.unread.append(argument.raw)
+            continue
+        folder = start or slash or "." if sign else text
+        why = found.why(argument.option, argument.raw)
+        found.add(effect, folder, argument.places, why, below=bool(below or sign or value.below))
+
+
+def _leads_out(glob: str) -> bool:
+    # Whether what follows the first sign of a glob may lead up again, or to the root.
+    depth = 0
+    for letter in glob:
+        depth = max(0, depth + (letter in "{(") - (letter in "})"))
+        if letter == "/" and depth:
+            return True
+    return _LEADS_OUT.search(glob) is not None
+
+
+def _choice(kind: str, argument: Argument, found: Found) -> None:
+    # A kind that the table makes itself: the first glob that the word fits says what it is.
+    choices = argument.slot.choices
+    for value in argument.values or ():
+        chosen: tuple[Choice, str] | None = None
+        if not value.below:
+            fitting = ((each, each.part(value.text)) for each in choices)
+            chosen = next(((each, part) for each, part in fitting if part is not None), None)
+        elif choices[-1].glob == "*" and all(each.glob[:1] == "*" or each.glob[:4] == "PATH" for each in choices):
+            # The names in the place of a glob may end with anything, but lie where their word begins.
+            chosen = (choices[-1], value.text)
+        if chosen is None:
+            found.unread.append(argument.raw)
+            continue
+        slot, text = chosen[0].slot, chosen[0].slot.default or chosen[1]
+        one = replace(argument, slot=slot, values=(WordValue(text, value.below),))
+        for each in slot.kinds:
+            read_kind(each, one, found)
+
+
 def _revision(kind: str, argument: Argument, found: Found) -> None:
     # A commit, a range of them, or a file in one (`HEAD:src/x`).
     for value in argument.values or ():
@@ -268,6 +320,11 @@ _READERS: Final[dict[str, _Reader]] = {
     "host-path": _host_path,
     "host-new": _host_path,
     "remote": _remote,
+    **dict.fromkeys((f"pattern-{kind}" for kind in _PATHS), _pattern),
+    "pattern": _pattern,
+    CHOICE: _choice,
+    "tool": _unread,
+    "module": _unread,
     "revision": _revision,
     **dict.fromkeys(("sed", "awk", "jq", "code"), _code),
     "program": _script,

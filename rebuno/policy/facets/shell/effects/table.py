@@ -5,7 +5,8 @@ The format is described in `tables/README.md`. A table is loaded when a command 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
+from fnmatch import translate
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -24,8 +25,10 @@ KINDS: Final = frozenset(
     {
         *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
         "host-new", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script", "dir", "only",
+        "pattern", *(f"pattern-{kind}" for kind in _PATHS), "module", "tool",
     }
 )  # fmt: skip
+CHOICE: Final = "choice"
 _SLOT: Final = re.compile(
     r"(?P<kinds>[a-z+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
@@ -38,6 +41,7 @@ _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
         "options", "operands", "after", "effects", "only", "forms", "subcommands", "otherwise", "assignments", "cases",
+        "kinds", "modules", "unread",
     }
 )  # fmt: skip
 
@@ -56,7 +60,8 @@ class Slot:
     """A place for operands, or for the value of an option: all `kinds` hold of each word in it.
 
     `many` takes any number of words, `optional` none or one. `default` is the word that stands there if none is given.
-    With `needs` it is there only beside one of these options, with `without` only without all of them.
+    With `needs` it is there only beside one of these options, with `without` only without all of them. `choices` are
+    those of a kind that the table makes itself.
     """
 
     kinds: tuple[str, ...]
@@ -65,6 +70,28 @@ class Slot:
     default: str | None = None
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    choices: tuple["Choice", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A glob for the words of a table's own kind, and the slot of those that fit it. `PATH` in the glob stands for the
+    part of the word that counts."""
+
+    glob: str
+    slot: Slot
+
+    def part(self, text: str) -> str | None:
+        """What counts of a word: all of it, or what `PATH` stands for. None if it does not fit."""
+        found = _words_of(self.glob).fullmatch(text)
+        return found[found.lastindex or 0] if found else None
+
+
+@cache
+def _words_of(glob: str) -> re.Pattern[str]:
+    # `translate` ends an expression with a sign for the end of the text, which two of them in a row must not have.
+    parts = ("(.+?)" if part == "PATH" else translate(part)[:-2] for part in glob.partition("PATH"))
+    return re.compile("".join(parts), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +137,10 @@ class Table:
     `options` are found by each of their names. `environment` holds globs of variables that may be set before it without
     changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
     operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
-    operands only. `otherwise` is the table of unknown words in the place of a subcommand.
+    operands only. `otherwise` is the table of unknown words in the place of a subcommand. `kinds` are kinds of words of
+    its own. `modules` tells how the words behind a module are read: by the table of a program, or by one that stands
+    there; as those of the program `modules_of` if that is named. Words that fit one of the globs `unread` are unread in
+    every place.
     """
 
     name: str
@@ -126,6 +156,10 @@ class Table:
     subcommands: Mapping[str, "Table"]
     assignments: Mapping[str, Slot]
     otherwise: "Table | None"
+    kinds: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
+    modules: Mapping[str, "str | Table"] = field(default_factory=dict)
+    modules_of: str = ""
+    unread: tuple[str, ...] = ()
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -142,10 +176,16 @@ def _words(where: str, value: Any) -> tuple[str, ...]:
     raise _fail(where, "write a list of texts")
 
 
-def _slot(where: str, text: Any) -> Slot:
+_Kinds = Mapping[str, tuple[Choice, ...]]
+
+
+def _slot(where: str, text: Any, own: _Kinds) -> Slot:
     found = _SLOT.fullmatch(text) if isinstance(text, str) else None
     kinds = tuple(found["kinds"].split("+")) if found else ()
-    unknown = [kind for kind in kinds if kind not in KINDS]
+    choices = own.get(kinds[0], ()) if len(kinds) == 1 else ()
+    if choices:
+        kinds = (CHOICE,)
+    unknown = [kind for kind in kinds if kind not in KINDS and not choices]
     if found is None or unknown:
         raise _fail(where, f"`{text}` is no kind of words" + (f": `{unknown[0]}` is unknown" if unknown else ""))
     return Slot(
@@ -155,7 +195,23 @@ def _slot(where: str, text: Any) -> Slot:
         found["default"],
         frozenset((found["if"] or "").split()),
         frozenset((found["unless"] or "").split()),
+        choices,
     )
+
+
+def _own_kinds(where: str, value: Any, outer: _Kinds) -> _Kinds:
+    if value is None:
+        return outer
+    if not isinstance(value, dict) or not all(isinstance(each, dict) and each for each in value.values()):
+        raise _fail(where, "write a mapping of globs and kinds for each name")
+    taken = [str(name) for name in value if name in KINDS]
+    if taken:
+        raise _fail(where, f"`{taken[0]}` is a kind already")
+    made = {
+        str(name): tuple(Choice(str(glob), _slot(f"{where}: {name}: {glob}", kind, {})) for glob, kind in each.items())
+        for name, each in value.items()
+    }
+    return {**outer, **made}
 
 
 def _rule(where: str, text: Any) -> EffectRule:
@@ -174,7 +230,7 @@ def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
     return tuple(_rule(where, one) for one in value)
 
 
-def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
+def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str, Option]]:
     names = key.split()
     if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
         raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
@@ -186,7 +242,7 @@ def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
     if value is None:
         values: tuple[Slot, ...] = ()
     elif isinstance(value, str):
-        values = tuple(_slot(where, one) for one in value.split())
+        values = tuple(_slot(where, one, own) for one in value.split())
     else:
         raise _fail(where, "write the kind of its value, or `~` where it has none")
     attached = len(values) == 1 and values[0].optional
@@ -194,28 +250,28 @@ def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
     return [(name, option) for name in names]
 
 
-def _options(where: str, value: Any) -> dict[str, Option]:
+def _options(where: str, value: Any, own: _Kinds) -> dict[str, Option]:
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise _fail(where, "write a mapping of options")
     found: dict[str, Option] = {}
     for key, each in value.items():
-        for name, option in _option(f"{where}: {key}", str(key), each):
+        for name, option in _option(f"{where}: {key}", str(key), each, own):
             if name in found:
                 raise _fail(where, f"`{name}` stands there twice")
             found[name] = option
     return found
 
 
-def _form(where: str, value: Mapping[str, Any]) -> Form:
-    operands = tuple(_slot(f"{where}: operands", one) for one in _list(where, value.get("operands")))
+def _form(where: str, value: Mapping[str, Any], own: _Kinds) -> Form:
+    operands = tuple(_slot(f"{where}: operands", one, own) for one in _list(where, value.get("operands")))
     if sum(slot.many for slot in operands) > 1:
         raise _fail(where, "only one place of the operands can take any number of words")
     after = value.get("after")
     return Form(
         operands,
-        None if after is None else tuple(_slot(f"{where}: after", one) for one in _list(where, after)),
+        None if after is None else tuple(_slot(f"{where}: after", one, own) for one in _list(where, after)),
         _rules(f"{where}: effects", value.get("effects")),
         frozenset(_words(f"{where}: if", value.get("if"))),
         frozenset(_words(f"{where}: unless", value.get("unless"))),
@@ -252,6 +308,8 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
     plain = {key: value[key] for key in ("operands", "after", "effects", "only") if key in value}
     if forms and plain:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
+    assignments = value.get("assignments") or {}
+    kinds = _own_kinds(f"{name}: kinds", value.get("kinds"), outer.kinds)
     made = Table(
         name,
         style,
@@ -261,12 +319,17 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         bool(value.get("directory") == "operands"),
         (*outer.environment, *_words(f"{name}: environment", value.get("environment"))),
         (*outer.own, *_words(f"{name}: own", value.get("own"))),
-        _options(f"{name}: options", value.get("options")),
-        tuple(_form(f"{name}: forms", one) for one in forms) if forms else (_form(name, plain),),
+        _options(f"{name}: options", value.get("options"), kinds),
+        tuple(_form(f"{name}: forms", one, kinds) for one in forms) if forms else (_form(name, plain, kinds),),
         {},
-        {key: _slot(f"{name}: assignments: {key}", one) for key, one in (value.get("assignments") or {}).items()},
+        {key: _slot(f"{name}: assignments: {key}", each, kinds) for key, each in assignments.items()},
         None,
+        kinds,
+        outer.modules,
+        outer.modules_of,
+        (*outer.unread, *_words(f"{name}: unread", value.get("unread"))),
     )
+    made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, Table] = {}
     for key, each in (value.get("subcommands") or {}).items():
         names = str(key).split()
@@ -277,6 +340,23 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         return made
     other = None if otherwise is None else read_table(f"{name} …", otherwise, made)
     return replace(made, subcommands=subcommands, otherwise=other)
+
+
+def _with_modules(made: Table, value: Any) -> Table:
+    if value is None:
+        return made
+    if isinstance(value, str):
+        return replace(made, modules_of=value)
+    if not isinstance(value, dict):
+        raise _fail(f"{made.name}: modules", "write a mapping of modules, or the program whose modules they are")
+    # The words of a module are read by a table that has nothing of that of the interpreter.
+    return replace(
+        made,
+        modules={
+            str(key): each if isinstance(each, str) else read_table(f"{made.name} -m {key}", each or {})
+            for key, each in value.items()
+        },
+    )
 
 
 _FOLDER: Final = files("rebuno.policy.facets.shell.effects") / "tables"
