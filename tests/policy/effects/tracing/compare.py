@@ -13,7 +13,7 @@ from rebuno.policy.facets.shell.effects.arguments import read_arguments
 from rebuno.policy.facets.shell.effects.effects import text_effects
 from rebuno.policy.facets.shell.effects.readings import FolderReading, ProgramName, ScriptReading, placed
 from rebuno.policy.facets.shell.effects.table import Table, builtin_table
-from rebuno.policy.facets.shell.script import read_shell
+from rebuno.policy.facets.shell.script import ShellCommands, read_shell
 from rebuno.policy.facets.shell.wrappers import WRAPPERS
 from tests.policy.effects.tracing.files import REMOTES
 from tests.policy.effects.tracing.strace import Event
@@ -132,12 +132,6 @@ def read_line(line: str, context: PathContext, tables: Tables = builtin_table) -
                 programs.add(value.name)
             else:
                 sets.setdefault(kind, []).append(_place(value))
-    own: dict[str, list[str]] = {}
-    for simple in shell.commands:
-        name = simple.words[0].start.rpartition("/")[2]
-        table = tables(name)
-        if table is not None:
-            own.setdefault(name, []).extend(read_arguments(simple, table).table.own)
     return Read(
         tuple(sets.get("read_path", ())),
         tuple(sets.get("written_path", ())),
@@ -146,14 +140,37 @@ def read_line(line: str, context: PathContext, tables: Tables = builtin_table) -
         frozenset(programs),
         frozenset(contacted),
         tuple(found.unread),
-        {name: tuple(dict.fromkeys(each)) for name, each in own.items()}
-        | {
-            simple.words[0].start.rpartition("/")[2]: ()
-            for simple in shell.commands
-            if simple.words[0].start.rpartition("/")[2] not in own
-        },
+        _owned(shell, tables),
         {kind: tuple(dict.fromkeys(each)) for kind, each in shown.items()},
     )
+
+
+def _owned(shell: ShellCommands, tables: Tables) -> dict[str, tuple[str, ...]]:
+    """What each program of a line has as its own, by its name; those too that another one runs by its table."""
+    own: dict[str, list[str]] = {}
+    for simple in shell.commands:
+        name = simple.words[0].start.rpartition("/")[2]
+        table = tables(name)
+        owned = own.setdefault(name, [])
+        if table is None:
+            continue
+        owned += read_arguments(simple, table).table.own
+        words = [word.start for word in simple.words[1:] if word.known]
+        for module in words:
+            inner = table.modules.get(module)
+            inner = tables(inner) if isinstance(inner, str) else inner
+            owned += inner.own if inner is not None else ()
+        if _hands_on(table):
+            ran = next(((word, one) for word in words if (one := tables(word)) is not None), None)
+            if ran is not None:
+                own.setdefault(ran[0], []).extend(ran[1].own)
+    return {name: tuple(dict.fromkeys(each)) for name, each in own.items()}
+
+
+def _hands_on(table: Table) -> bool:
+    inner = (*table.subcommands.values(), *((table.otherwise,) if table.otherwise else ()))
+    here = any("tool" in slot.kinds for form in table.forms for slot in form.operands)
+    return here or any(_hands_on(one) for one in inner)
 
 
 def wanted(read: Read, base: str, known: Mapping[str, str], line: str) -> list[tuple[str, bool]]:
@@ -232,7 +249,7 @@ class Comparison:
             if name == "env":
                 self.interpreters[process] = interpreter
             return
-        if name in self.read.own and system and (actor == _SHELL or actor in WRAPPERS):
+        if name in self.read.own and system and (actor == _SHELL or actor in WRAPPERS or name in self.read.programs):
             self.actors[process] = name
             self._script(process, path)
             if actor != _SHELL and not self._runs(name, path):

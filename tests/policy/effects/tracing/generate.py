@@ -220,8 +220,22 @@ class LineMaker:
         shown = self.values.get((table.name, option)) if option else self.operands.get(table.name)
         if shown and self.random.random() < (0.7 if option else 0.35):
             return self.random.choice(shown)
+        if slot.choices:
+            return self._choice(slot, table)
         kinds = [kind for kind in slot.kinds if kind in POOLS and kind != "text"] or ["text"]
         return self.random.choice(POOLS[self.random.choice(kinds)])
+
+    def _choice(self, slot: Slot, table: Table) -> str:
+        # A word of a kind that the table makes itself.
+        usable = [one for one in slot.choices if _NEVER.isdisjoint(one.slot.kinds)]
+        if not usable:
+            return self.random.choice(POOLS["text"])
+        one = self.random.choice(usable)
+        if one.glob == "*":
+            return self._value(one.slot, table, "\0")
+        inner = self._value(one.slot, table, "\0") if "PATH" in one.glob else ""
+        word = one.glob.replace("PATH", inner).replace("*", self.random.choice(("a", "1", "x")))
+        return word if re.fullmatch(r"[\w./~$,:=+@%{}-]+", word) else f"'{word}'"
 
     # ------------------------------------------------------------ around it
 
@@ -246,7 +260,7 @@ class LineMaker:
         return (
             (0.05, f"cd {random.choice(('src', '../outside', 'docs', '~', 'src/sub', '/mnt/outside'))} && LINE"),
             (0.05, f"LINE | {random.choice(FILTERS)}"),
-            (0.03, f"cat a.txt | LINE"),
+            (0.03, "cat a.txt | LINE"),
             (0.03, f"LINE > {random.choice(POOLS['new'])}"),
             (0.02, "LINE 2>&1 | tail -2"),
             (0.02, "LINE 2>/dev/null"),

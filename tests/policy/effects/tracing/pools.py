@@ -28,6 +28,8 @@ POOLS: Final[dict[str, tuple[str, ...]]] = {
     "script": ("script.py", "script.sh", "scripts/run.sh", "script.js", "src/main.py", "../outside/a.py", "missing.py"),
     "program": ("tool", "cat", "true"),
     "command": _COMMAND,
+    "tool": _COMMAND,
+    "module": ("pytest", "json.tool a.json", "http.server", "venv v", "tool"),
     "dir": ("src", "../outside", ".", "docs", "/mnt/outside"),
     "only": ("'*.py'", "'*.txt'", "'a*'"),
     "host": ("x.example", "dev@y.example", "127.0.0.1", "10.0.0.7"),
@@ -41,6 +43,9 @@ POOLS: Final[dict[str, tuple[str, ...]]] = {
     "jq": (".", ".a", "'.a.b[]'", "keys", "'.a | length'"),
     "text": _TEXT,
 }  # fmt: skip
+for _kind in ("path", "run", "new", "gone", "deep"):
+    POOLS[f"pattern-{_kind}"] = ("'src/**/*.py'", "'*.js'", "'!a.js'", *POOLS[_kind])
+POOLS["pattern"] = POOLS["pattern-path"]
 for _kind in ("path", "deep", "visible", "new", "new-deep", "gone", "gone-deep", "run", "run-deep"):
     POOLS[f"pathspec-{_kind}"] = _PATHSPEC
 POOLS["pathspec"] = _PATHSPEC
