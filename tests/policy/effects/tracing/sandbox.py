@@ -160,7 +160,7 @@ class Sandbox:
     """The folder `base` in which lines run: `proj` for the project, `home/dev`, `outside`. `tools` are the programs that
     are found before all others, by name."""
 
-    def __init__(self, base: str, tools: dict[str, str], path: str) -> None:
+    def __init__(self, base: str, tools: dict[str, str], path: str, environment: dict[str, str]) -> None:
         self.base = Path(base)
         self.private = Path("/run/truth")
         self.private.mkdir()
@@ -179,6 +179,7 @@ class Sandbox:
             "SHELL": "/bin/bash",
             "LC_ALL": "C",
             "TERM": "dumb",
+            **environment,
         }
         files.build(self.base, self.environment, shutil.which("git") is not None)
         shutil.copytree(self.base, self.template, symlinks=True)
@@ -296,7 +297,7 @@ def main() -> None:
             raise OSError("this is not the first process of a namespace")
         _close_off(given["base"], given["kept"])
         _network()
-        sandbox = Sandbox(given["base"], given["tools"], given["path"])
+        sandbox = Sandbox(given["base"], given["tools"], given["path"], given["environment"])
         first = sandbox.run("cat a.txt", [], 20)
         if not any(one[2].endswith("/a.txt") for one in first["events"]):
             raise OSError(f"strace records nothing: {first['errors']}")

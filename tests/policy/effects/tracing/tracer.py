@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +32,15 @@ _PYTHON: Final = (
     "coverage",
 )
 _SECONDS: Final = 10.0
+# Folders of programs that choose one of several versions and run it.
+_SHIMS: Final = re.compile(r"/shims$|/\.cargo/bin$")
+
+
+_PLUGINS: Final = ("pytest_cov.plugin", "xdist.plugin")
+
+
+def _there(module: str) -> bool:
+    return find_spec(module.partition(".")[0]) is not None
 
 
 class CannotTraceError(Exception):
@@ -98,8 +109,13 @@ class Tracer:
             "base": self.base,
             "kept": kept,
             "tools": tools,
-            "path": os.environ.get("PATH", os.defpath),
+            "path": ":".join(one for one in os.environ.get("PATH", os.defpath).split(":") if not _SHIMS.search(one)),
             "programs": sorted(programs),
+            # Other plugins of the environment that the tests run in take seconds to load.
+            "environment": {
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+                "PYTEST_PLUGINS": ",".join(filter(_there, _PLUGINS)),
+            },
         }
         answer = self._ask(given)
         self.clean: dict[str, str] = answer["clean"]
