@@ -8,7 +8,7 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects.expansion import Values, values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, Values, values_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, Table
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
@@ -317,6 +317,8 @@ _COMMAND: Final = Slot(("command",))
 
 
 def _below(place: str, to: str) -> str:
+    if to[:1] == HOME:
+        return f"~{to[1:]}"
     if to[:1] == "/":
         return to
     return f"{place}/{to}" if place else to

@@ -174,8 +174,13 @@ class _EffectReader:
     def _tool(self, arguments: Arguments) -> None:
         # All operands are a command that it runs, and what that does counts as done here.
         words = tuple(each.word for each in arguments.operands)
-        if words and words[0].known:
-            kinds.executed(words[0].start, arguments.places, self.found)
+        name = words[0].start if words and words[0].known else ""
+        if "://" in name:
+            self.found.unread.append(written(words))
+        elif name.endswith(".py"):
+            self.found.add(EffectKind.EXECUTED, name, arguments.places, self.found.why("", name))
+        elif name:
+            kinds.executed(name, arguments.places, self.found)
             self._hand(words, arguments)
         elif words:
             self.found.unread.append(written(words))

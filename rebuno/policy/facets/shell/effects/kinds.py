@@ -287,7 +287,8 @@ def _code(kind: str, argument: Argument, found: Found) -> None:
 
 def _script(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
-        if value.text == "-" or value.below:
+        if value.text == "-" or value.below or _SCHEME.match(value.text):
+            # What it reads there is not written here; some programs fetch a script from a URL.
             found.unread.append(argument.raw)
         elif kind == "program":
             executed(value.text, argument.places, found)
