@@ -120,22 +120,3 @@ def test_a_faulty_table_is_refused(table: Any, message: str) -> None:
     """With what is wrong in it."""
     with pytest.raises(TableError, match=message):
         read_table("x", table)
-
-
-@pytest.mark.parametrize(
-    ("command", "places"),
-    [
-        ("with run -C ~/x ./look", ("~/x",)),
-        ("with run -C $HOME ./look", ("~",)),
-        ("with run -C '~/x' ./look", None),
-        ("with run -C x -C y ./look", ("x/y",)),
-    ],
-)
-def test_a_directory_in_the_home_is_where_paths_are_read_from(command: str, places: tuple[str, ...] | None) -> None:
-    """What stands below the home is not read from the project."""
-    shell = read_shell(command)
-    assert shell is not None
-    tables = {name: read_table(name, value) for name, value in TABLES.items()}
-    found = text_effects(shell, tables.get)
-    assert [one.places for one in found.found] == [places]
-    assert bool(found.unread) is (places is None)

@@ -8,12 +8,20 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects.expansion import HOME, Values, values_of
+from rebuno.policy.facets.shell.effects.expansion import Values, values_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, Table
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
+# With these begin options of a few programs: commands of pagers and editors, files of more arguments.
+_SPECIAL: Final = ("+", "@")
+_GLOB_OPTION: Final = re.compile(
+    r"(?P<name>--[a-z-]+)=(?P<before>[\w.*?-]*)(?P<list>\{[\w.*?-]*(?:,[\w.*?-]*)+\})?(?P<after>[\w.*?-]*)"
+)
+# Kinds of words of which it does not matter what they are, but for what the glob says.
+_FREE: Final = frozenset({"text", "only", "all"})
+_EXTENSION: Final = re.compile(r"[\w.*?]*\.[A-Za-z]+")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
@@ -34,8 +42,9 @@ class Argument:
 class Arguments:
     """A command, taken apart. `table` is that of its last subcommand. `operands` are not yet given to slots; `rest` are
     those behind `--`, if the table tells them apart. `given` are the names of the options that are there. `unread` are
-    the words that the table does not name. `tail` is where the words begin that are no options any more. `module` are
-    the words of a module: its name, and all that follow."""
+    the words that the table does not name. `tail` is where the words begin that are no options any more. `wandered`
+    tells that an option has changed the directory twice, or behind an operand. `module` are the words of a module: its
+    name, and all that follow."""
 
     table: Table
     values: list[Argument] = field(default_factory=list)
@@ -46,6 +55,7 @@ class Arguments:
     unread: list[str] = field(default_factory=list)
     places: Places = None
     tail: int = 0
+    wandered: bool = False
     module: tuple[Word, ...] = ()
 
 
@@ -101,7 +111,8 @@ class _ArgumentReader:
             values = self._values(word)
             text = values[0].text if values and len(values) == 1 and not values[0].below else None
             if text is None:
-                self._unknown(word, values)
+                if not self._glob_option(word):
+                    self._unknown(word, values)
             elif text == "--" and self.table.style != "primaries":
                 self.at += 1
                 self._after()
@@ -125,9 +136,12 @@ class _ArgumentReader:
     def _is_option(self, text: str) -> bool:
         if self.table.style == "primaries":
             return text[:1] in _OPENS and text != "-"
-        if text[:1] == "+":
-            return "+NUMBER" in self.table.options and _NUMBER.fullmatch(text) is not None
+        if text[:1] in _SPECIAL:
+            return any(name[0] == text[0] for name in self.table.options)
         return text[:1] == "-" and text != "-" and self.table.style != "assignments"
+
+    def _may_be_option(self, text: str) -> bool:
+        return text[:1] == "-" or (text[:1] in _SPECIAL and self._is_option(text))
 
     def _unknown(self, word: Word, values: Values | None) -> None:
         if self.table.subcommands or self.table.otherwise:
@@ -136,12 +150,24 @@ class _ArgumentReader:
             return
         start = word.start if values is None else min((value.text for value in values), default="")
         # A name in the place of a glob may begin with `-`.
-        options = start[:1] in ("-", "") if values is None else any(value.text[:1] == "-" for value in values)
+        options = start[:1] in ("-", "") if values is None else any(self._may_be_option(value.text) for value in values)
         if values is not None and not self.table.names:
             options = options or any(value.below and not value.text for value in values)
         if options or (values is None and not word.single):
             self._unread(word)
         self._operand(word, values)
+
+    def _glob_option(self, word: Word) -> bool:
+        # A glob in the value of a long option, `--include=*.py`: what takes its place begins so too, and fits it.
+        found = _GLOB_OPTION.fullmatch(word.raw)
+        option = self.table.options.get(found["name"]) if found and self.table.style == "getopt" else None
+        if found is None or option is None or not (option.values and _FREE.issuperset(option.values[0].kinds)):
+            return False
+        self.at += 1
+        one = found["list"] or ""
+        for each in one[1:-1].split(",") if one else [""]:
+            self._met(option, f"{found['before']}{each}{found['after']}", word)
+        return True
 
     def _unread(self, word: Word) -> None:
         self.found.unread.append(raw_of(word))
@@ -197,7 +223,10 @@ class _ArgumentReader:
 
     def _option(self, text: str, word: Word) -> None:
         style = self.table.style
-        if style == "primaries":
+        if text[:1] in _SPECIAL:
+            kind = "+NUMBER" if _NUMBER.fullmatch(text) else f"{text[0]}TEXT"
+            self._named(kind if kind in self.table.options else text, None, word)
+        elif style == "primaries":
             self._named(text, None, word)
         elif style == "single-dash":
             name, equals, value = text.partition("=")
@@ -267,10 +296,16 @@ class _ArgumentReader:
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if several(given, values):
+            if several(given, values) and not self._ends_in_vain(slot, given):
                 # Only the first of them is the value, the others are operands.
                 self._unread(given)
             self._given(slot, given, values, option.name)
+
+    def _ends_in_vain(self, slot: Slot, word: Word) -> bool:
+        # `find -name *.py` does nothing where the glob gives a second word: none that ends so is a primary.
+        return (
+            self.table.style == "primaries" and slot.kinds == ("text",) and _EXTENSION.fullmatch(word.raw) is not None
+        )
 
     def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None
@@ -282,6 +317,8 @@ class _ArgumentReader:
 
     def _moved(self, to: str | None, word: Word) -> None:
         found = self.found
+        if self.table.directory:
+            found.wandered = found.wandered or found.places is not self.start or bool(found.operands)
         if to is None or to[:1] == "~":
             self._unread(word)
             found.places = None
@@ -317,8 +354,6 @@ _COMMAND: Final = Slot(("command",))
 
 
 def _below(place: str, to: str) -> str:
-    if to[:1] == HOME:
-        return f"~{to[1:]}"
     if to[:1] == "/":
         return to
     return f"{place}/{to}" if place else to
@@ -346,7 +381,13 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
         taken += [(slots[many], each) for each in operands[many:middle]]
         taken += [*zip(tail, operands[middle:], strict=False)]
         left = ()
-    shifted = [each for slot, each in taken if not slot.many and several(each.word, each.values)]
+    # Words of the same kinds may change places.
+    same = () if many is None else slots[many].kinds
+    shifted = [
+        each
+        for slot, each in taken
+        if not (slot.many or (slot.kinds == same and slot in slots[:many])) and several(each.word, each.values)
+    ]
     return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in (*left, *shifted)]
 
 

@@ -9,23 +9,24 @@ from typing import Final
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import steers
 from rebuno.policy.facets.shell.effects import kinds
-from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, raw_of, read_arguments
+from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
 from rebuno.policy.facets.shell.effects.expansion import values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
+from rebuno.policy.facets.shell.effects.targets import read_targets
 from rebuno.policy.facets.shell.script import ShellCommands, written
+from rebuno.policy.facets.shell.variables import (
+    ENVIRONMENT,
+    EXPORTED,
+    HARMLESS_VARIABLES,
+    is_own,
+    may_be_inherited,
+    variables_in,
+)
 from rebuno.policy.facets.shell.walk import Redirect, SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.facets.shell.wrappers import WRAPPERS, inside
 
-# Variables that change no program: how it looks, in which language, and that nobody watches.
-HARMLESS_VARIABLES: Final = frozenset(
-    {
-        "CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TERM", "TZ", "LANG",
-        "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME",
-        "DEBIAN_FRONTEND", "SOURCE_DATE_EPOCH",
-    }
-)  # fmt: skip
 _SYSTEM: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 _QUIET: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 _MODULE: Final = re.compile(r"\w+(?:\.\w+)*")
@@ -92,10 +93,24 @@ class _EffectReader:
         self._form(arguments, self._form_of(arguments))
 
     def _variables(self, harmless: Iterable[str]) -> None:
-        for name in self.simple.assigned:
+        # Those before it, and those that are set elsewhere in the text and may be in its environment.
+        inherited = (one.removeprefix(EXPORTED) for one in self.simple.variables if not is_own(one))
+        for name in (*self.simple.assigned, *inherited):
             known = name in HARMLESS_VARIABLES or any(fnmatchcase(name, one) for one in harmless)
             if steers(name) or not known:
                 self.found.unread.append(f"{name}=")
+
+    def _prints(self) -> None:
+        # A variable that it prints may be one of the environment, itself or by way of one of the text.
+        for word in self.simple.words[1:]:
+            for name in variables_in("" if word.known else word.raw):
+                loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
+                names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
+                if loop is None and name in self.simple.variables:
+                    names += self.simple.drawn
+                for one in names:
+                    if may_be_inherited(one):
+                        self.found.add(EffectKind.READ, ENVIRONMENT, (), f"{self.found.table}: ${one}")
 
     # ------------------------------------------------------------ by the table
 
@@ -106,54 +121,65 @@ class _EffectReader:
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
         if table.style == "text":
-            self._texts(table)
+            if any("printed" in slot.kinds for slot in form.operands):
+                self.found.begin(table.name, (), (), "")
+                self._prints()
             return
-        only = tuple(
-            value.text for each in arguments.values if "only" in each.slot.kinds for value in each.values or ()
-        )
         found = self.found
-        found.begin(table.name, only, form.only)
+        found.begin(table.name, kinds.only_of(arguments.values), form.only, kinds.suffix_of(arguments.values))
         for each in arguments.values:
-            self._argument(each)
+            self._argument(each, arguments.given)
+        self._inner(arguments)
         command = next((slot for slot in form.operands if slot.kinds == ("command",)), None)
         if command is not None:
             self._command(arguments, form)
             return
         if arguments.module:
             self._module(arguments)
+        given: list[Argument] = []
         if form.operands and form.operands[0].kinds == ("tool",):
             self._tool(arguments)
         else:
-            self._operands(arguments.operands, form.operands, arguments)
+            given += self._operands(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
             slots = form.operands if form.after is None else form.after
-            self._operands(arguments.rest, slots, arguments)
+            given += self._operands(arguments.rest, slots, arguments)
+        read_targets(given, arguments.values, found)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
         for rule in form.effects:
             self._rule(rule, arguments, "")
 
-    def _texts(self, table: Table) -> None:
-        self.found.begin(table.name, (), ())
-        for word in self.simple.words[1:]:
-            values = values_of(word, self.simple.loops, home=self.simple.home)
-            kinds.read_kind("text", Argument(_TEXT, values, raw_of(word), "", self.simple.places, word), self.found)
-
-    def _operands(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> None:
+    def _operands(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> list[Argument]:
         open_ = tuple(slot for slot in slots if _applies(slot, arguments.given))
         given, left = given_slots(operands, open_)
         self.found.unread.extend(left)
         for each in given:
-            self._argument(each)
+            self._argument(each, arguments.given)
         missing = {id(slot) for slot in open_} - {id(each.slot) for each in given}
         for slot in open_:
             if slot.default is not None and id(slot) in missing:
                 word = Word(slot.default)
-                self._argument(Argument(slot, values_of(word), slot.default, "", arguments.places, word))
+                argument = Argument(slot, values_of(word), slot.default, "", arguments.places, word)
+                self._argument(argument, arguments.given)
+        return given
 
-    def _argument(self, argument: Argument) -> None:
-        for kind in argument.slot.kinds:
-            kinds.read_kind(kind, argument, self.found)
+    def _argument(self, argument: Argument, given: set[str]) -> None:
+        slot = argument.slot
+        chosen = [one for one in slot.choices if _applies(one, given)]
+        if slot.choices and not chosen:
+            self.found.unread.append(argument.raw)
+        for one in chosen or (slot,):
+            for kind in one.kinds:
+                kinds.read_kind(kind, argument, self.found)
+
+    def _inner(self, arguments: Arguments) -> None:
+        # What stands behind an option such as `-exec` runs too.
+        if any(each.slot.kinds == ("command",) for each in arguments.values):
+            run = inside(self.simple.words[0].start.rpartition("/")[2], self.simple.words)
+            if run.hidden or not run.commands:
+                self.found.unread.append(written(self.simple.words))
+            self._ran(run.commands)
 
     def _command(self, arguments: Arguments, form: Form) -> None:
         # Its options are the table's, what it runs is what the reader of wrappers found.
@@ -225,11 +251,13 @@ class _EffectReader:
 
     def _rule(self, rule: EffectRule, arguments: Arguments, option: str) -> None:
         if _met(rule.needs, rule.without, arguments):
+            if arguments.wandered and rule.target[:1] not in ("/", "~"):
+                # It is done in each of the directories.
+                self.found.unread.append(option or arguments.table.name)
             kinds.apply(rule, arguments.places, option, self.found)
 
 
-_TEXT: Final = Slot(("text",))
-_SOMETHING: Final = Argument(_TEXT, None, "", "", None, Word(""))
+_SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
 
 
 def _conditions(arguments: Arguments) -> set[str]:

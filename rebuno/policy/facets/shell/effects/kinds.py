@@ -1,7 +1,7 @@
 """The kinds of words in a table: what a word of each kind makes a command do."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
@@ -10,8 +10,8 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
 from rebuno.policy.facets.shell.effects import code
 from rebuno.policy.facets.shell.effects.arguments import Argument
-from rebuno.policy.facets.shell.effects.expansion import HOME, WordValue
-from rebuno.policy.facets.shell.effects.table import CHOICE, Choice, EffectRule
+from rebuno.policy.facets.shell.effects.expansion import HOME, PIPE, WordValue
+from rebuno.policy.facets.shell.effects.table import CHOICE, EffectRule, GlobChoice
 
 
 class EffectKind(StrEnum):
@@ -22,6 +22,10 @@ class EffectKind(StrEnum):
     REMOVED = "removed_path"
     CONTACTED = "contacted_host"
     EXECUTED = "executed"
+
+
+# The facets that look effects up in tables.
+EFFECT_FACETS: Final = frozenset({*(kind.value for kind in EffectKind), "unread"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,12 @@ class Found:
     table: str = ""
     read_only: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    suffix: str = ""
 
-    def begin(self, table: str, read_only: tuple[str, ...], only: tuple[str, ...]) -> None:
+    def begin(self, table: str, read_only: tuple[str, ...], only: tuple[str, ...], suffix: str) -> None:
         """What follows is said by this table. Folders are read for names that fit one of `read_only`, or else read and
-        written for names that fit one of `only`."""
-        self.table, self.read_only, self.only = table, read_only, only
+        written for names that fit one of `only`. Beside each written operand one with the `suffix` is written too."""
+        self.table, self.read_only, self.only, self.suffix = table, read_only, only, suffix
 
     def add(
         self,
@@ -80,11 +85,9 @@ class Found:
         name: bool = False,
         names: str = "",
         only: tuple[str, ...] = (),
-        filtered: bool = True,
     ) -> None:
-        """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it. A
-        folder is `filtered` if it is read or written for the names alone that the options tell."""
-        if below and filtered and not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
+        """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it."""
+        if below and not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
             only = (self.read_only if kind is EffectKind.READ else ()) or self.only
         if names:
             # The shell leaves names out that begin with a dot, unless the glob does.
@@ -118,7 +121,14 @@ _VERBS: Final = {
     "run": (EffectKind.EXECUTED, False),
     "run-deep": (EffectKind.EXECUTED, True),
 }
-_QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero"})
+_QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", PIPE})
+_INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+_SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
+_SUFFIXES: Final = frozenset({"gz", "bz2", "bz", "xz", "lzma", "zst", "lz4", "Z", "z"})
+_TAR_SUFFIXES: Final = frozenset({"tgz", "taz", "tbz", "tbz2", "txz", "tlz", "tzst"})
+_AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_NAME_GLOB: Final = re.compile(r"[\w.*?+@-]+")
+_LIST: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
 _REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
@@ -137,12 +147,121 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             argument.places,
             found.why(argument.option, argument.raw),
             below=below or value.below,
-            # The names in the place of a glob are given, and are read whatever they are.
-            visible=kind == "visible" and not value.below,
-            filtered=not value.below,
+            visible=kind == "visible",
             names="" if below else value.names,
             only=() if below else value.only,
         )
+
+    if kind == "new" and found.suffix and not argument.option:
+        _beside(f"new{found.suffix}", argument, found)
+
+
+def _beside(kind: str, argument: Argument, found: Found) -> None:
+    # The name of another file in the same folder.
+    for value in argument.values or ():
+        why = found.why(argument.option, argument.raw)
+        if value.below:
+            found.add(EffectKind.WRITTEN, value.text, argument.places, why, below=True)
+        elif value.text in _QUIET:
+            continue
+        elif kind == "unpacked":
+            name = _unpacked(value.text)
+            if name is None:
+                found.unread.append(argument.raw)
+            else:
+                found.add(EffectKind.WRITTEN, name, argument.places, why)
+        else:
+            found.add(EffectKind.WRITTEN, value.text + kind.removeprefix("new"), argument.places, why)
+
+
+def _unpacked(name: str) -> str | None:
+    before, _, suffix = name.rpartition(".")
+    if not before or before.endswith("/"):
+        return None
+    return f"{before}.tar" if suffix in _TAR_SUFFIXES else before if suffix in _SUFFIXES else None
+
+
+def _packed(kind: str, argument: Argument, found: Found) -> None:
+    # Of a name without a suffix the programs read another file, with one.
+    if any(not (value.below or value.text in _QUIET or _unpacked(value.text)) for value in argument.values or ()):
+        found.unread.append(argument.raw)
+    _path("path", argument, found)
+
+
+def _zip(kind: str, argument: Argument, found: Found) -> None:
+    # `zip` writes `a.zip` where it is given `a`; `unzip` reads it where there is no `a`, and expands globs itself.
+    for value in argument.values or ():
+        text, why = value.text, found.why(argument.option, argument.raw)
+        glob = re.search(r"[*?\[]", text)
+        if value.below or (kind == "path-zip" and glob):
+            folder = text if value.below or glob is None else text[: glob.start()].rpartition("/")[0] or "."
+            found.add(EffectKind.READ, folder, argument.places, why, below=True)
+            if kind == "new-zip":
+                found.add(EffectKind.WRITTEN, folder, argument.places, why, below=True)
+        elif kind == "new-zip":
+            text = text if text in _QUIET or "." in text.rpartition("/")[2] else f"{text}.zip"
+            if text not in _QUIET:
+                found.add(EffectKind.READ, text, argument.places, why)
+                found.add(EffectKind.WRITTEN, text, argument.places, why)
+        else:
+            found.add(EffectKind.READ, text, argument.places, why)
+            if not text.casefold().endswith(".zip"):
+                found.add(EffectKind.READ, f"{text}.zip", argument.places, why)
+                found.add(EffectKind.READ, f"{text}.ZIP", argument.places, why)
+
+
+def _local(kind: str, argument: Argument, found: Found) -> None:
+    # `host:file` lies on another host.
+    for value in argument.values or ():
+        if ":" in value.text.partition("/")[0] or (value.below and not value.text):
+            found.unread.append(argument.raw)
+
+
+def _awk_input(kind: str, argument: Argument, found: Found) -> None:
+    # A file, or `name=value`. Some read the network where a name begins with `/inet`.
+    if any(re.match("/+inet", value.text) for value in argument.values or ()):
+        found.unread.append(argument.raw)
+    if argument.word.known and _AWK_ASSIGNMENT.match(argument.word.start):
+        return
+    _path("path", argument, found)
+
+
+def _suffix(kind: str, argument: Argument, found: Found) -> None:
+    # With a `*` or a `/` in it, it is a pattern of names.
+    if any(value.below or not re.fullmatch(r"[\w.~-]*", value.text) for value in argument.values or ()):
+        found.unread.append(argument.raw)
+
+
+def suffix_of(arguments: Iterable[Argument]) -> str:
+    """The suffix of the files that are kept, empty if there is none."""
+    suffixes = [value.text for each in arguments if each.slot.kinds == ("suffix",) for value in each.values or ()]
+    return suffixes[-1] if suffixes else ""
+
+
+def only_of(arguments: Iterable[Argument]) -> tuple[str, ...]:
+    """The globs that the names must fit that are read below folders; none where that may be any."""
+    found: list[str] = []
+    for each in arguments:
+        if "all" in each.slot.kinds:
+            return ()
+        if "only" not in each.slot.kinds:
+            continue
+        for value in each.values or ():
+            if value.text[:1] == "!":
+                continue
+            globs = _globs(value.text)
+            if globs is None:
+                return ()
+            found += globs
+    return tuple(dict.fromkeys(found))
+
+
+def _globs(text: str) -> list[str] | None:
+    # Programs expand the lists in it or do not, look for the name alone or for a path that ends with it.
+    name = text.rpartition("/")[2]
+    listed = _LIST.fullmatch(name)
+    one = [f"{listed[1]}{each}{listed[3]}" for each in listed[2].split(",")] if listed else [name]
+    return one if all(_NAME_GLOB.fullmatch(each) and "**" not in each for each in one) else None
 
 
 def _pathspec(kind: str, argument: Argument, found: Found) -> None:
@@ -195,9 +314,9 @@ def _leads_out(glob: str) -> bool:
 
 def _choice(kind: str, argument: Argument, found: Found) -> None:
     # A kind that the table makes itself: the first glob that the word fits says what it is.
-    choices = argument.slot.choices
+    choices = argument.slot.globs
     for value in argument.values or ():
-        chosen: tuple[Choice, str] | None = None
+        chosen: tuple[GlobChoice, str] | None = None
         if not value.below:
             fitting = ((each, each.part(value.text)) for each in choices)
             chosen = next(((each, part) for each, part in fitting if part is not None), None)
@@ -285,22 +404,32 @@ def _code(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.WRITTEN, path, argument.places, why)
 
 
+def _prefix(kind: str, argument: Argument, found: Found) -> None:
+    # The beginning of the names of new files.
+    for value in argument.values or ():
+        folder, slash, _ = value.text.rpartition("/")
+        why = found.why(argument.option, argument.raw)
+        text = value.text if value.below else folder or slash or "."
+        found.add(EffectKind.WRITTEN, text, argument.places, why, below=True)
+
+
 def _script(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
-        if value.text == "-" or value.below or _SCHEME.match(value.text):
+        if value.text == "-" or value.below or value.text.startswith(_INPUTS) or _SCHEME.match(value.text):
             # What it reads there is not written here; some programs fetch a script from a URL.
             found.unread.append(argument.raw)
         elif kind == "program":
             executed(value.text, argument.places, found)
+        elif kind == "shell-script" and "/" not in value.text and not value.text.endswith(_SHELL_SUFFIXES):
+            # A shell looks for it among the programs too, if it is not here.
+            executed(value.text, argument.places, found)
+            found.add(EffectKind.EXECUTED, value.text, argument.places, found.why(argument.option, argument.raw))
         else:
             found.add(EffectKind.EXECUTED, value.text, argument.places, found.why(argument.option, argument.raw))
 
 
 def _text(kind: str, argument: Argument, found: Found) -> None:
-    # Says nothing about files, hosts and programs; but the shell lists the folder of a glob.
-    for value in argument.values or ():
-        if value.below:
-            found.add(EffectKind.READ, value.text, argument.places, found.why(argument.option, argument.raw))
+    """Says nothing about files, hosts and programs."""
 
 
 def _unread(kind: str, argument: Argument, found: Found) -> None:
@@ -314,6 +443,14 @@ _READERS: Final[dict[str, _Reader]] = {
     "pathspec": _pathspec,
     "text": _text,
     "only": _text,
+    "all": _text,
+    "suffix": _suffix,
+    "local": _local,
+    "awk-input": _awk_input,
+    "packed": _packed,
+    "unpacked": _beside,
+    "path-zip": _zip,
+    "new-zip": _zip,
     "command": _text,
     "unread": _unread,
     "host": _host,
@@ -327,19 +464,23 @@ _READERS: Final[dict[str, _Reader]] = {
     "tool": _unread,
     "module": _unread,
     "revision": _revision,
-    **dict.fromkeys(("sed", "awk", "jq", "code"), _code),
+    **dict.fromkeys(("sed", "awk", "jq", "yq", "code"), _code),
     "program": _script,
+    "shell-script": _script,
+    "printed": _text,
+    "prefix": _prefix,
+    **dict.fromkeys(("into", "into-deep", "linked"), _text),
     "script": _script,
 }
 
 
 def read_kind(kind: str, argument: Argument, found: Found) -> None:
     """Adds what a word of this kind makes the command do."""
-    if argument.values is None and kind not in ("text", "command"):
+    if argument.values is None and kind not in ("text", "command", "printed", "all"):
         # Where it is not known what a word is, neither is its effect.
         found.unread.append(argument.raw)
         return
-    _READERS[kind](kind, argument, found)
+    _READERS.get(kind, _beside)(kind, argument, found)
 
 
 def executed(program: str, places: Places, found: Found) -> None:

@@ -24,13 +24,17 @@ _PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone",
 KINDS: Final = frozenset(
     {
         *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
-        "host-new", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script", "dir", "only",
-        "pattern", *(f"pattern-{kind}" for kind in _PATHS), "module", "tool",
+        "host-new", "remote", "revision", "sed", "awk", "jq", "yq", "code", "command", "program", "script", "dir",
+        "only", "shell-script", "printed", "into", "into-deep", "linked", "prefix", "all", "suffix", "local",
+        "awk-input", "packed", "unpacked", "path-zip", "new-zip", "pattern", *(f"pattern-{kind}" for kind in _PATHS),
+        "module", "tool",
     }
 )  # fmt: skip
+BESIDE: Final = re.compile(r"new(\.[a-z0-9]+)")
+"""The kinds of words that name a file with a suffix behind the word, such as `new.gz`."""
 CHOICE: Final = "choice"
 _SLOT: Final = re.compile(
-    r"(?P<kinds>[a-z+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
+    r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
 _RULE: Final = re.compile(
@@ -60,8 +64,9 @@ class Slot:
     """A place for operands, or for the value of an option: all `kinds` hold of each word in it.
 
     `many` takes any number of words, `optional` none or one. `default` is the word that stands there if none is given.
-    With `needs` it is there only beside one of these options, with `without` only without all of them. `choices` are
-    those of a kind that the table makes itself.
+    With `needs` it is there only beside one of these options, with `without` only without all of them. Of `choices`,
+    all whose conditions hold count; where none does, the word is unread. `globs` are those of a kind that the table
+    makes itself.
     """
 
     kinds: tuple[str, ...]
@@ -70,11 +75,12 @@ class Slot:
     default: str | None = None
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
-    choices: tuple["Choice", ...] = ()
+    choices: tuple["Slot", ...] = ()
+    globs: tuple["GlobChoice", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class GlobChoice:
     """A glob for the words of a table's own kind, and the slot of those that fit it. `PATH` in the glob stands for the
     part of the word that counts."""
 
@@ -156,7 +162,7 @@ class Table:
     subcommands: Mapping[str, "Table"]
     assignments: Mapping[str, Slot]
     otherwise: "Table | None"
-    kinds: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
+    kinds: Mapping[str, tuple[GlobChoice, ...]] = field(default_factory=dict)
     modules: Mapping[str, "str | Table"] = field(default_factory=dict)
     modules_of: str = ""
     unread: tuple[str, ...] = ()
@@ -176,16 +182,16 @@ def _words(where: str, value: Any) -> tuple[str, ...]:
     raise _fail(where, "write a list of texts")
 
 
-_Kinds = Mapping[str, tuple[Choice, ...]]
+_Kinds = Mapping[str, tuple[GlobChoice, ...]]
 
 
 def _slot(where: str, text: Any, own: _Kinds) -> Slot:
     found = _SLOT.fullmatch(text) if isinstance(text, str) else None
     kinds = tuple(found["kinds"].split("+")) if found else ()
-    choices = own.get(kinds[0], ()) if len(kinds) == 1 else ()
-    if choices:
+    globs = own.get(kinds[0], ()) if len(kinds) == 1 else ()
+    if globs:
         kinds = (CHOICE,)
-    unknown = [kind for kind in kinds if kind not in KINDS and not choices]
+    unknown = [kind for kind in kinds if not (kind in KINDS or globs or BESIDE.fullmatch(kind))]
     if found is None or unknown:
         raise _fail(where, f"`{text}` is no kind of words" + (f": `{unknown[0]}` is unknown" if unknown else ""))
     return Slot(
@@ -195,7 +201,7 @@ def _slot(where: str, text: Any, own: _Kinds) -> Slot:
         found["default"],
         frozenset((found["if"] or "").split()),
         frozenset((found["unless"] or "").split()),
-        choices,
+        globs=globs,
     )
 
 
@@ -208,7 +214,9 @@ def _own_kinds(where: str, value: Any, outer: _Kinds) -> _Kinds:
     if taken:
         raise _fail(where, f"`{taken[0]}` is a kind already")
     made = {
-        str(name): tuple(Choice(str(glob), _slot(f"{where}: {name}: {glob}", kind, {})) for glob, kind in each.items())
+        str(name): tuple(
+            GlobChoice(str(glob), _slot(f"{where}: {name}: {glob}", kind, {})) for glob, kind in each.items()
+        )
         for name, each in value.items()
     }
     return {**outer, **made}
@@ -243,6 +251,8 @@ def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str
         values: tuple[Slot, ...] = ()
     elif isinstance(value, str):
         values = tuple(_slot(where, one, own) for one in value.split())
+    elif isinstance(value, list) and value:
+        values = (Slot((), choices=tuple(_slot(where, one, own) for one in value)),)
     else:
         raise _fail(where, "write the kind of its value, or `~` where it has none")
     attached = len(values) == 1 and values[0].optional
@@ -360,6 +370,8 @@ def _with_modules(made: Table, value: Any) -> Table:
 
 
 _FOLDER: Final = files("rebuno.policy.facets.shell.effects") / "tables"
+# Names that no file can have everywhere.
+_ALIASES: Final = {":": "true", "[": "test"}
 GNU: Final = "gnu"
 BSD: Final = "bsd"
 
@@ -389,9 +401,59 @@ def load_yaml(text: str) -> Any:
 @cache
 def builtin_table(program: str, flavour: str = GNU) -> Table | None:
     """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
-    known = table_files()
+    known, program = table_files(), _ALIASES.get(program, program)
     one = known.get(f"{program}.{flavour}") or known.get(program)
     return None if one is None else read_table(program, load_yaml(one.read_text("utf-8")))
+
+
+FLAVOURS: Final = (GNU, BSD)
+
+
+def read_tables(text: str) -> Mapping[str, Table]:
+    """The tables of a user's file, a mapping of programs (`deploy`, or `deploy,deployctl` for two names).
+
+    Raises:
+        TableError: it is no YAML, or holds something else than tables.
+    """
+    import yaml
+
+    try:
+        value = load_yaml(text)
+    except yaml.YAMLError as error:
+        raise _fail("the file", " ".join(str(error).split())) from None
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise _fail("the file", "write a mapping of programs, each with its table")
+    found: dict[str, Table] = {}
+    for key, each in value.items():
+        for name in key.split(","):
+            found[name.strip()] = read_table(name.strip(), each)
+    return found
+
+
+@cache
+def _known_tables(text: str) -> Mapping[str, Table]:
+    return read_tables(text)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSet:
+    """The tables that a bundle reads commands by: those of its files, given as their `texts`, a later one before an
+    earlier one; then those that come along, of the flavour."""
+
+    flavour: str = GNU
+    texts: tuple[str, ...] = ()
+
+    def table(self, program: str) -> Table | None:
+        """The table of a program; None where there is none.
+
+        Raises:
+            TableError: a file holds something else than tables; `policy check` has reported it.
+        """
+        for text in reversed(self.texts):
+            found = _known_tables(text).get(program)
+            if found is not None:
+                return found
+        return builtin_table(program, self.flavour)
 
 
 def builtin_programs() -> tuple[str, ...]:
