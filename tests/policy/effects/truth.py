@@ -116,7 +116,7 @@ def _distinct(faults: Sequence[Fault]) -> list[tuple[Fault, int]]:
     return [(one, count[key]) for key, one in first.items()]
 
 
-def run_all(programs: Sequence[str], lines: int, seed: int, jobs: int, as_json: bool) -> int:
+def run_all(programs: Sequence[str], lines: int, seed: int, jobs: int, as_json: bool, shown: int = 20) -> int:
     """Runs lines of all programs; 1 if there are faults."""
     tallies: list[Tally] = []
     missing: list[str] = []
@@ -139,8 +139,11 @@ def run_all(programs: Sequence[str], lines: int, seed: int, jobs: int, as_json: 
                     tallies.append(tally)
                     if not as_json:
                         print(_told(tally), flush=True)
-                        for fault, times in _distinct(tally.faults):
+                        different = _distinct(tally.faults)
+                        for fault, times in different[:shown]:
                             print(f"  FAULT {fault}" + (f"   ({times} times)" if times > 1 else ""), flush=True)
+                        if len(different) > shown:
+                            print(f"  and {len(different) - shown} more", flush=True)
 
     threads = [Thread(target=work, args=(Tracer(programs),)) for _ in range(max(1, jobs))]
     for one in threads:
@@ -170,12 +173,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--program", action="append", help="only this one (may be repeated)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="sandboxes at a time")
+    parser.add_argument("--shown", type=int, default=20, help="faults to print for each program (20)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
     programs = given.program or list(programs_with_tables())
     try:
         if given.command is None:
-            return run_all(programs, given.lines, given.seed, given.jobs, given.json)
+            return run_all(programs, given.lines, given.seed, given.jobs, given.json, given.shown)
         with Tracer(programs) as tracer:
             return show(tracer, given.command)
     except CannotTraceError as error:

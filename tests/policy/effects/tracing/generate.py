@@ -8,7 +8,16 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, Final
 
-from rebuno.policy.facets.shell.effects.table import Form, Option, Slot, Table, builtin_table, load_yaml, table_files
+from rebuno.policy.facets.shell.effects.table import (
+    BESIDE,
+    Form,
+    Option,
+    Slot,
+    Table,
+    builtin_table,
+    load_yaml,
+    table_files,
+)
 from tests.policy.effects.tracing.pools import FILTERS, POOLS
 
 _WORD: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+""")
@@ -185,6 +194,8 @@ class LineMaker:
 
     def _spelled(self, name: str, option: Option, table: Table) -> list[str]:
         chance = self.random.random()
+        if name == "+TEXT":
+            return [f"+{self.random.choice(('%Y', 'x', '1', '%s'))}"]
         if name.endswith("NUMBER"):
             return [f"{name[0]}{self.random.choice((1, 2, 5, 20))}"]
         if table.abbreviations and name[:2] == "--" and chance < 0.12 and len(name) > 5:
@@ -221,13 +232,17 @@ class LineMaker:
         if shown and self.random.random() < (0.7 if option else 0.35):
             return self.random.choice(shown)
         if slot.choices:
+            return self._value(self.random.choice(slot.choices), table, option or "\0")
+        if slot.globs:
             return self._choice(slot, table)
         kinds = [kind for kind in slot.kinds if kind in POOLS and kind != "text"] or ["text"]
+        if any(BESIDE.fullmatch(kind) for kind in slot.kinds):
+            kinds = ["path"]
         return self.random.choice(POOLS[self.random.choice(kinds)])
 
     def _choice(self, slot: Slot, table: Table) -> str:
         # A word of a kind that the table makes itself.
-        usable = [one for one in slot.choices if _NEVER.isdisjoint(one.slot.kinds)]
+        usable = [one for one in slot.globs if _NEVER.isdisjoint(one.slot.kinds)]
         if not usable:
             return self.random.choice(POOLS["text"])
         one = self.random.choice(usable)
