@@ -269,7 +269,9 @@ class _ArgumentReader:
 
     def _ends_in_vain(self, slot: Slot, word: Word) -> bool:
         # `find -name *.py` does nothing where the glob gives a second word: none that ends so is a primary.
-        return self.table.style == "primaries" and slot.kinds == ("text",) and _EXTENSION.fullmatch(word.raw) is not None
+        return (
+            self.table.style == "primaries" and slot.kinds == ("text",) and _EXTENSION.fullmatch(word.raw) is not None
+        )
 
     def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None

@@ -11,7 +11,7 @@ from rebuno.policy.facets.path.placed import Places
 from rebuno.policy.facets.shell.effects import code
 from rebuno.policy.facets.shell.effects.arguments import Argument
 from rebuno.policy.facets.shell.effects.expansion import HOME
-from rebuno.policy.facets.shell.effects.table import EffectRule
+from rebuno.policy.facets.shell.effects.table import PACKED, EffectRule
 
 
 class EffectKind(StrEnum):
@@ -118,10 +118,26 @@ _VERBS: Final = {
     "run-deep": (EffectKind.EXECUTED, True),
 }
 _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero"})
-_SUFFIXES: Final = frozenset({"gz", "bz2", "bz", "xz", "lzma", "zst", "lz4", "Z", "z"})
-_TAR_SUFFIXES: Final = frozenset({"tgz", "taz", "tbz", "tbz2", "txz", "tlz", "tzst"})
 _AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _NAME_GLOB: Final = re.compile(r"[\w.*?+@-]+")
+# The types of files of `rg`, in all of its releases; what is not here may be any file.
+_TYPES: Final = {
+    "py": ("*.py", "*.pyi"),
+    "python": ("*.py", "*.pyi"),
+    "js": ("*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"),
+    "ts": ("*.ts", "*.tsx", "*.cts", "*.mts"),
+    "typescript": ("*.ts", "*.tsx", "*.cts", "*.mts"),
+    "rust": ("*.rs",),
+    "go": ("*.go",),
+    "java": ("*.java", "*.jsp", "*.jspx", "*.properties"),
+    "md": ("*.md", "*.mdx", "*.markdown", "*.mdown", "*.mdwn", "*.mkd", "*.mkdn", "*.mkdown"),
+    "markdown": ("*.md", "*.mdx", "*.markdown", "*.mdown", "*.mdwn", "*.mkd", "*.mkdn", "*.mkdown"),
+    "yaml": ("*.yaml", "*.yml"),
+    "css": ("*.css", "*.scss"),
+    "sql": ("*.sql", "*.psql"),
+    "swift": ("*.swift",),
+    "kotlin": ("*.kt", "*.kts"),
+}
 _LIST: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
 _REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
@@ -146,41 +162,39 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             only=() if below else value.only,
         )
 
-
-    if kind == "new" and found.suffix and not argument.option:
-        _beside(f"new{found.suffix}", argument, found)
+        if kind == "new" and found.suffix and not argument.option:
+            # The old file is kept beside it.
+            why = found.why(argument.option, argument.raw)
+            text = value.text if value.below else value.text + found.suffix
+            found.add(effect, text, argument.places, why, below=value.below)
 
 
 def _beside(kind: str, argument: Argument, found: Found) -> None:
-    # The name of another file in the same folder.
+    # The name of another file in the same folder: with a suffix, or without it.
+    kind, _, suffix = kind.partition(".")
     for value in argument.values or ():
         why = found.why(argument.option, argument.raw)
-        if value.below:
-            found.add(EffectKind.WRITTEN, value.text, argument.places, why, below=True)
-        elif value.text in _QUIET:
+        name = f"{value.text}.{suffix}" if kind == "new" else _unpacked(value.text, suffix)
+        if value.text in _QUIET and not value.below:
             continue
-        elif kind == "unpacked":
-            name = _unpacked(value.text)
-            if name is None:
+        if kind == "packed":
+            if name is None and not value.below:
+                # There the program reads another file, with a suffix, or makes up a name.
                 found.unread.append(argument.raw)
-            else:
-                found.add(EffectKind.WRITTEN, name, argument.places, why)
+        elif value.below:
+            found.add(EffectKind.WRITTEN, value.text, argument.places, why, below=True)
+        elif name is None:
+            found.unread.append(argument.raw)
         else:
-            found.add(EffectKind.WRITTEN, value.text + kind.removeprefix("new"), argument.places, why)
+            found.add(EffectKind.WRITTEN, name, argument.places, why)
+    if kind == "packed":
+        _path("path", argument, found)
 
 
-def _unpacked(name: str) -> str | None:
-    before, dot, suffix = name.rpartition(".")
-    if not before or before.endswith("/"):
-        return None
-    return f"{before}.tar" if suffix in _TAR_SUFFIXES else before if suffix in _SUFFIXES else None
-
-
-def _packed(kind: str, argument: Argument, found: Found) -> None:
-    # Of a name without a suffix the programs read another file, with one.
-    if any(not (value.below or value.text in _QUIET or _unpacked(value.text)) for value in argument.values or ()):
-        found.unread.append(argument.raw)
-    _path("path", argument, found)
+def _unpacked(name: str, suffix: str) -> str | None:
+    before, _, here = name.rpartition(".")
+    to = PACKED[suffix].get(here)
+    return None if to is None or not before or before.endswith("/") else before + to
 
 
 def _zip(kind: str, argument: Argument, found: Found) -> None:
@@ -221,6 +235,12 @@ def _awk_input(kind: str, argument: Argument, found: Found) -> None:
     _path("path", argument, found)
 
 
+def _at(kind: str, argument: Argument, found: Found) -> None:
+    # `@file` stands for what is in a file.
+    if any(value.text[:1] == "@" for value in argument.values or ()):
+        _unread(kind, argument, found)
+
+
 def _suffix(kind: str, argument: Argument, found: Found) -> None:
     # With a `*` or a `/` in it, it is a pattern of names.
     if any(value.below or not re.fullmatch(r"[\w.~-]*", value.text) for value in argument.values or ()):
@@ -239,6 +259,11 @@ def only_of(arguments: Iterable[Argument]) -> tuple[str, ...]:
     for each in arguments:
         if "all" in each.slot.kinds:
             return ()
+        if "file-type" in each.slot.kinds:
+            types = [_TYPES.get(value.text, ()) for value in each.values or ()]
+            if not all(types):
+                return ()
+            found += (glob for globs in types for glob in globs)
         if "only" not in each.slot.kinds:
             continue
         for value in each.values or ():
@@ -373,11 +398,11 @@ _READERS: Final[dict[str, _Reader]] = {
     "text": _text,
     "only": _text,
     "all": _text,
+    "file-type": _text,
     "suffix": _suffix,
     "local": _local,
+    "at": _at,
     "awk-input": _awk_input,
-    "packed": _packed,
-    "unpacked": _beside,
     "path-zip": _zip,
     "new-zip": _zip,
     "command": _text,

@@ -23,12 +23,19 @@ _PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone",
 KINDS: Final = frozenset(
     {
         *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
-        "host-new", "remote", "revision", "sed", "awk", "jq", "yq", "code", "command", "program", "script", "dir", "only",
-        "all", "suffix", "local", "awk-input", "packed", "unpacked", "path-zip", "new-zip",
+        "host-new", "remote", "revision", "sed", "awk", "jq", "yq", "code", "command", "program", "script", "dir",
+        "only", "all", "file-type", "suffix", "local", "awk-input", "at", "path-zip", "new-zip",
     }
 )  # fmt: skip
-BESIDE: Final = re.compile(r"new(\.[a-z0-9]+)")
-"""The kinds of words that name a file with a suffix behind the word, such as `new.gz`."""
+PACKED: Final = {
+    "gz": {"gz": "", "Z": "", "z": "", "tgz": ".tar", "taz": ".tar"},
+    "bz2": {"bz2": "", "bz": "", "tbz": ".tar", "tbz2": ".tar"},
+    "xz": {"xz": "", "lzma": "", "txz": ".tar", "tlz": ".tar"},
+    "zst": {"zst": "", "tzst": ".tar"},
+}
+"""The suffixes of packed files, for each program that knows them, and what stands in their place afterwards."""
+BESIDE: Final = re.compile(r"new\.[a-z0-9]+|(?:packed|unpacked)\.(?:gz|bz2|xz|zst)")
+"""The kinds of words that name another file in the same folder, with a suffix or without it."""
 _SLOT: Final = re.compile(
     r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
