@@ -19,8 +19,9 @@ class WrappedCommands:
 
     `commands` are lists of words (never empty), `texts` are shell texts. `hidden` tells that it may run something that
     is not written there, `assigned` names are set for what it runs. `moved` tells that it runs in a directory that is
-    not known, `directory` in which one, and `homeless` that its home directory is not known. `loops` are variables
-    that stand for known words, a list for each of the `commands` where there are any.
+    not known, `directory` in which one, and `homeless` that its home directory is not known. `script` tells that all
+    that it hides is what stands in a file that its words name. `loops` are variables that stand for
+    known words, a list for each of the `commands` where there are any.
     """
 
     commands: tuple[tuple[Word, ...], ...] = ()
@@ -30,6 +31,7 @@ class WrappedCommands:
     moved: bool = False
     directory: str | None = None
     homeless: bool = False
+    script: bool = False
     loops: tuple[Loops, ...] = ()
 
 
@@ -73,6 +75,9 @@ def read_options(words: Words, options: Options, at: int = 1) -> ReadOptions | N
         word = words[at]
         text = word.start
         if not word.known:
+            if word.home and word.single:
+                # A path in the home directory is no option.
+                break
             if not text or text.startswith("-") or not word.single:
                 return None
             break
@@ -186,7 +191,9 @@ def _shell(words: Words) -> WrappedCommands:
     if words[at : at + 1] == (Word("-"),) and words[at - 1] != Word("--"):
         at += 1
     # Without `-c` it reads a script or its input, which are not written here; `-i` and `-l` run other files first.
-    if not read.has(frozenset({"-c"})) or at == len(words) or not words[at].known:
+    if not read.has(frozenset({"-c"})):
+        return HIDDEN if read.has(frozenset({"-s"})) or at == len(words) else replace(HIDDEN, script=True)
+    if at == len(words) or not words[at].known:
         return HIDDEN
     text = words[at].start
     # What begins with `+` is one more option.

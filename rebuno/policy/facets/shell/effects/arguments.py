@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import field
+from fnmatch import fnmatchcase
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
@@ -13,6 +14,8 @@ from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
+# With these begin options of a few programs: commands of pagers and editors, files of more arguments.
+_SPECIAL: Final = ("+", "@")
 _GLOB_OPTION: Final = re.compile(
     r"(?P<name>--[a-z-]+)=(?P<before>[\w.*?-]*)(?P<list>\{[\w.*?-]*(?:,[\w.*?-]*)+\})?(?P<after>[\w.*?-]*)"
 )
@@ -40,7 +43,8 @@ class Arguments:
     """A command, taken apart. `table` is that of its last subcommand. `operands` are not yet given to slots; `rest` are
     those behind `--`, if the table tells them apart. `given` are the names of the options that are there. `unread` are
     the words that the table does not name. `tail` is where the words begin that are no options any more. `wandered`
-    tells that an option has changed the directory twice, or behind an operand."""
+    tells that an option has changed the directory twice, or behind an operand. `module` are the words of a module: its
+    name, and all that follow."""
 
     table: Table
     values: list[Argument] = field(default_factory=list)
@@ -52,6 +56,7 @@ class Arguments:
     places: Places = None
     tail: int = 0
     wandered: bool = False
+    module: tuple[Word, ...] = ()
 
 
 _OPERAND: Final = Slot(("text",))
@@ -80,6 +85,21 @@ class _ArgumentReader:
         self.found = Arguments(table, places=simple.places)
 
     def read(self) -> Arguments:
+        found = self._read()
+        if found.table.unread:
+            for word in self.words[1:]:
+                if self._never(word, found.table.unread):
+                    self._unread(word)
+        return found
+
+    def _never(self, word: Word, globs: Sequence[str]) -> bool:
+        # Such as `@file`, which a program replaces by what stands in the file before it looks at its words.
+        values = self._values(word)
+        if values is None:
+            return not word.start or any(fnmatchcase(word.start, glob) for glob in globs)
+        return any(not one.text if one.below else fnmatchcase(one.text, glob) for one in values for glob in globs)
+
+    def _read(self) -> Arguments:
         found = self.found
         if self.table.style == "text":
             found.tail = len(self.words)
@@ -116,9 +136,12 @@ class _ArgumentReader:
     def _is_option(self, text: str) -> bool:
         if self.table.style == "primaries":
             return text[:1] in _OPENS and text != "-"
-        if text[:1] == "+":
-            return "+NUMBER" in self.table.options and _NUMBER.fullmatch(text) is not None
+        if text[:1] in _SPECIAL:
+            return any(name[0] == text[0] for name in self.table.options)
         return text[:1] == "-" and text != "-" and self.table.style != "assignments"
+
+    def _may_be_option(self, text: str) -> bool:
+        return text[:1] == "-" or (text[:1] in _SPECIAL and self._is_option(text))
 
     def _unknown(self, word: Word, values: Values | None) -> None:
         if self.table.subcommands or self.table.otherwise:
@@ -127,7 +150,7 @@ class _ArgumentReader:
             return
         start = word.start if values is None else min((value.text for value in values), default="")
         # A name in the place of a glob may begin with `-`.
-        options = start[:1] in ("-", "") if values is None else any(value.text[:1] == "-" for value in values)
+        options = start[:1] in ("-", "") if values is None else any(self._may_be_option(value.text) for value in values)
         if values is not None and not self.table.names:
             options = options or any(value.below and not value.text for value in values)
         if options or (values is None and not word.single):
@@ -200,7 +223,10 @@ class _ArgumentReader:
 
     def _option(self, text: str, word: Word) -> None:
         style = self.table.style
-        if style == "primaries":
+        if text[:1] in _SPECIAL:
+            kind = "+NUMBER" if _NUMBER.fullmatch(text) else f"{text[0]}TEXT"
+            self._named(kind if kind in self.table.options else text, None, word)
+        elif style == "primaries":
             self._named(text, None, word)
         elif style == "single-dash":
             name, equals, value = text.partition("=")
@@ -246,6 +272,14 @@ class _ArgumentReader:
         found.given.update(name for name, one in self.table.options.items() if one is option)
         found.effects.extend((rule, option.name) for rule in option.effects)
         if not option.values:
+            return
+        if option.values[0].kinds == ("module",):
+            first = (Word(value),) if value is not None else ()
+            found.module = (*first, *self.words[self.at :])
+            found.tail = self.at
+            self.at = len(self.words)
+            if not found.module:
+                found.unread.append(raw_of(word))
             return
         if value is not None:
             self._value(option.values[0], word, value, option.name)
@@ -347,7 +381,13 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
         taken += [(slots[many], each) for each in operands[many:middle]]
         taken += [*zip(tail, operands[middle:], strict=False)]
         left = ()
-    shifted = [each for slot, each in taken if not slot.many and several(each.word, each.values)]
+    # Words of the same kinds may change places.
+    same = () if many is None else slots[many].kinds
+    shifted = [
+        each
+        for slot, each in taken
+        if not (slot.many or (slot.kinds == same and slot in slots[:many])) and several(each.word, each.values)
+    ]
     return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in (*left, *shifted)]
 
 

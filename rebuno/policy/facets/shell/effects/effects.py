@@ -1,6 +1,8 @@
 """What a command line does to files, hosts and programs, read by the tables of its programs."""
 
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -10,22 +12,26 @@ from rebuno.policy.facets.shell.effects import kinds
 from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
 from rebuno.policy.facets.shell.effects.expansion import values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
+from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
+from rebuno.policy.facets.shell.effects.targets import read_targets
 from rebuno.policy.facets.shell.script import ShellCommands, written
+from rebuno.policy.facets.shell.variables import (
+    ENVIRONMENT,
+    EXPORTED,
+    HARMLESS_VARIABLES,
+    is_own,
+    may_be_inherited,
+    variables_in,
+)
 from rebuno.policy.facets.shell.walk import Redirect, SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.facets.shell.wrappers import WRAPPERS, inside
 
-# Variables that change no program: how it looks, in which language, and that nobody watches.
-HARMLESS_VARIABLES: Final = frozenset(
-    {
-        "CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TERM", "TZ", "LANG",
-        "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME",
-        "DEBIAN_FRONTEND", "SOURCE_DATE_EPOCH",
-    }
-)  # fmt: skip
 _SYSTEM: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 _QUIET: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
+_MODULE: Final = re.compile(r"\w+(?:\.\w+)*")
+_PYTHON: Final = "python"
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
 Tables = Callable[[str], Table | None]
@@ -79,16 +85,33 @@ class _EffectReader:
         if table is None:
             self.found.unread.append(written(self.simple.words))
             return
+        self._table(table)
+
+    def _table(self, table: Table) -> None:
         arguments = read_arguments(self.simple, table)
         self.found.unread.extend(arguments.unread)
         self._variables(arguments.table.environment)
         self._form(arguments, self._form_of(arguments))
 
     def _variables(self, harmless: Iterable[str]) -> None:
-        for name in self.simple.assigned:
+        # Those before it, and those that are set elsewhere in the text and may be in its environment.
+        inherited = (one.removeprefix(EXPORTED) for one in self.simple.variables if not is_own(one))
+        for name in (*self.simple.assigned, *inherited):
             known = name in HARMLESS_VARIABLES or any(fnmatchcase(name, one) for one in harmless)
             if steers(name) or not known:
                 self.found.unread.append(f"{name}=")
+
+    def _prints(self) -> None:
+        # A variable that it prints may be one of the environment, itself or by way of one of the text.
+        for word in self.simple.words[1:]:
+            for name in variables_in("" if word.known else word.raw):
+                loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
+                names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
+                if loop is None and name in self.simple.variables:
+                    names += self.simple.drawn
+                for one in names:
+                    if may_be_inherited(one):
+                        self.found.add(EffectKind.READ, ENVIRONMENT, (), f"{self.found.table}: ${one}")
 
     # ------------------------------------------------------------ by the table
 
@@ -99,9 +122,12 @@ class _EffectReader:
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
         if table.style == "text":
+            if any("printed" in slot.kinds for slot in form.operands):
+                self.found.begin(table.name, (), (), "")
+                self._prints()
             return
         found = self.found
-        found.begin(table.name, kinds.only_of(arguments.values), form.only, kinds.suffix_of(arguments.values))
+        found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
         for each in arguments.values:
             self._argument(each, arguments.given)
         self._inner(arguments)
@@ -109,16 +135,23 @@ class _EffectReader:
         if command is not None:
             self._command(arguments, form)
             return
-        self._operands(arguments.operands, form.operands, arguments)
+        if arguments.module:
+            self._module(arguments)
+        given: list[Argument] = []
+        if form.operands and form.operands[0].kinds == ("tool",):
+            self._tool(arguments)
+        else:
+            given += self._operands(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
             slots = form.operands if form.after is None else form.after
-            self._operands(arguments.rest, slots, arguments)
+            given += self._operands(arguments.rest, slots, arguments)
+        read_targets(given, arguments.values, found)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
         for rule in form.effects:
             self._rule(rule, arguments, "")
 
-    def _operands(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> None:
+    def _operands(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> list[Argument]:
         open_ = tuple(slot for slot in slots if _applies(slot, arguments.given))
         given, left = given_slots(operands, open_)
         self.found.unread.extend(left)
@@ -130,6 +163,7 @@ class _EffectReader:
                 word = Word(slot.default)
                 argument = Argument(slot, values_of(word), slot.default, "", arguments.places, word)
                 self._argument(argument, arguments.given)
+        return given
 
     def _argument(self, argument: Argument, given: set[str]) -> None:
         slot = argument.slot
@@ -163,6 +197,53 @@ class _EffectReader:
             arguments.operands[:] = arguments.operands or [_SOMETHING]
         for rule in form.effects:
             self._rule(rule, arguments, "")
+
+    def _tool(self, arguments: Arguments) -> None:
+        # All operands are a command that it runs, and what that does counts as done here.
+        words = tuple(each.word for each in arguments.operands)
+        name = words[0].start if words and words[0].known else ""
+        if "://" in name:
+            self.found.unread.append(written(words))
+        elif name.endswith(".py"):
+            self.found.add(EffectKind.EXECUTED, name, arguments.places, self.found.why("", name))
+        elif name:
+            kinds.executed(name, arguments.places, self.found)
+            self._hand(words, arguments)
+        elif words:
+            self.found.unread.append(written(words))
+
+    def _module(self, arguments: Arguments) -> None:
+        # A module of Python, and the words that it is given.
+        words = arguments.module
+        table = self.tables(arguments.table.modules_of) if arguments.table.modules_of else arguments.table
+        name = words[0].start
+        if table is None or not words[0].known or not _MODULE.fullmatch(name):
+            self.found.unread.append(written(words))
+            return
+        known = table.modules.get(name)
+        if isinstance(known, str):
+            self._hand((Word(known), *words[1:]), arguments)
+        elif known is not None:
+            self._hand(words, arguments, known)
+        else:
+            # It acts for itself, wherever it is found.
+            why = self.found.why("-m", name)
+            self.found.add(EffectKind.EXECUTED, f"{_PYTHON} -m {name}", (), why, name=True)
+
+    def _hand(self, words: tuple[Word, ...], arguments: Arguments, table: Table | None = None) -> None:
+        name = words[0].start.rpartition("/")[2]
+        if name in WRAPPERS and table is None:
+            # What it runs is told only where a command of its own begins.
+            self.found.unread.append(written(words))
+            return
+        inner = replace(self.simple, words=words, assigned=(), redirects=(), places=arguments.places)
+        reader = _EffectReader(inner, self.tables)
+        if table is None:
+            reader._program()
+        else:
+            reader._table(table)
+        self.found.effects += reader.found.effects
+        self.found.unread += reader.found.unread
 
     def _ran(self, commands: Iterable[tuple[Word, ...]]) -> None:
         for words in commands:

@@ -20,13 +20,15 @@ _TOKEN: Final = re.compile(
     |\{(?P<list>[^{}'"`$\\*?\[\]~,]*(?:,[^{}'"`$\\*?\[\]~,]*)+)\}
     |\\(?P<escaped>[^\n])
     |(?P<glob>\*+|\?|\[[^\]/'"`$\\]+\])
-    |(?P<plain>[^\\'"`$*?\[\]{}~]+)
+    |(?P<plain>[^\\'"`$*?\[\]{}~<>()]+)
     |(?P<tilde>~)""",
     re.VERBOSE,
 )
 _INNER: Final = re.compile(r"\\(?P<escaped>.)|\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}?|(?P<plain>[^\\$]+)", re.DOTALL)
 # A glob that reads alike everywhere: no quotes, lists or variables.
 _PLAIN_GLOB: Final = re.compile(r"[\w.*?+@=-]+")
+# What another command writes or reads, in the place of a file.
+PIPE: Final = "/dev/fd/63"
 _SPLITS: Final = re.compile(r"[\s*?\[\\]")
 
 
@@ -54,6 +56,8 @@ def values_of(word: Word, loops: Loops = (), *, home: bool = True) -> Values | N
         return (WordValue(word.start),)
     if not word.raw:
         return None
+    if word.raw[:2] in ("<(", ">(") and word.raw[-1:] == ")":
+        return (WordValue(PIPE),)
     if word.raw == FOUND:
         return _found(loops, home)
     return _expanded(word.raw, loops, home)

@@ -1,8 +1,8 @@
 """The kinds of words in a table: what a word of each kind makes a command do."""
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import field
+from collections.abc import Callable
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -10,8 +10,8 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
 from rebuno.policy.facets.shell.effects import code
 from rebuno.policy.facets.shell.effects.arguments import Argument
-from rebuno.policy.facets.shell.effects.expansion import HOME
-from rebuno.policy.facets.shell.effects.table import PACKED, EffectRule
+from rebuno.policy.facets.shell.effects.expansion import HOME, PIPE, WordValue
+from rebuno.policy.facets.shell.effects.table import CHOICE, PACKED, EffectRule, GlobChoice
 
 
 class EffectKind(StrEnum):
@@ -22,6 +22,10 @@ class EffectKind(StrEnum):
     REMOVED = "removed_path"
     CONTACTED = "contacted_host"
     EXECUTED = "executed"
+
+
+# The facets that look effects up in tables.
+EFFECT_FACETS: Final = frozenset({*(kind.value for kind in EffectKind), "unread"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,28 +121,10 @@ _VERBS: Final = {
     "run": (EffectKind.EXECUTED, False),
     "run-deep": (EffectKind.EXECUTED, True),
 }
-_QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero"})
+_QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", PIPE})
+_INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+_SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
 _AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_NAME_GLOB: Final = re.compile(r"[\w.*?+@-]+")
-# The types of files of `rg`, in all of its releases; what is not here may be any file.
-_TYPES: Final = {
-    "py": ("*.py", "*.pyi"),
-    "python": ("*.py", "*.pyi"),
-    "js": ("*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"),
-    "ts": ("*.ts", "*.tsx", "*.cts", "*.mts"),
-    "typescript": ("*.ts", "*.tsx", "*.cts", "*.mts"),
-    "rust": ("*.rs",),
-    "go": ("*.go",),
-    "java": ("*.java", "*.jsp", "*.jspx", "*.properties"),
-    "md": ("*.md", "*.mdx", "*.markdown", "*.mdown", "*.mdwn", "*.mkd", "*.mkdn", "*.mkdown"),
-    "markdown": ("*.md", "*.mdx", "*.markdown", "*.mdown", "*.mdwn", "*.mkd", "*.mkdn", "*.mkdown"),
-    "yaml": ("*.yaml", "*.yml"),
-    "css": ("*.css", "*.scss"),
-    "sql": ("*.sql", "*.psql"),
-    "swift": ("*.swift",),
-    "kotlin": ("*.kt", "*.kts"),
-}
-_LIST: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
 _REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
@@ -247,43 +233,6 @@ def _suffix(kind: str, argument: Argument, found: Found) -> None:
         found.unread.append(argument.raw)
 
 
-def suffix_of(arguments: Iterable[Argument]) -> str:
-    """The suffix of the files that are kept, empty if there is none."""
-    suffixes = [value.text for each in arguments if each.slot.kinds == ("suffix",) for value in each.values or ()]
-    return suffixes[-1] if suffixes else ""
-
-
-def only_of(arguments: Iterable[Argument]) -> tuple[str, ...]:
-    """The globs that the names must fit that are read below folders; none where that may be any."""
-    found: list[str] = []
-    for each in arguments:
-        if "all" in each.slot.kinds:
-            return ()
-        if "file-type" in each.slot.kinds:
-            types = [_TYPES.get(value.text, ()) for value in each.values or ()]
-            if not all(types):
-                return ()
-            found += (glob for globs in types for glob in globs)
-        if "only" not in each.slot.kinds:
-            continue
-        for value in each.values or ():
-            if value.text[:1] == "!":
-                continue
-            globs = _globs(value.text)
-            if globs is None:
-                return ()
-            found += globs
-    return tuple(dict.fromkeys(found))
-
-
-def _globs(text: str) -> list[str] | None:
-    # Programs expand the lists in it or do not, look for the name alone or for a path that ends with it.
-    name = text.rpartition("/")[2]
-    listed = _LIST.fullmatch(name)
-    one = [f"{listed[1]}{each}{listed[3]}" for each in listed[2].split(",")] if listed else [name]
-    return one if all(_NAME_GLOB.fullmatch(each) and "**" not in each for each in one) else None
-
-
 def _pathspec(kind: str, argument: Argument, found: Found) -> None:
     # A pathspec of git: a file, a folder and all below it, or a glob that looks below its folder too.
     effect, _ = _PATHS[kind.removeprefix("pathspec-")] if kind != "pathspec" else _PATHS["deep"]
@@ -298,6 +247,58 @@ def _pathspec(kind: str, argument: Argument, found: Found) -> None:
         if glob:
             text = text[: glob.start()].rpartition("/")[0] or "."
         found.add(effect, text, argument.places, found.why(argument.option, argument.raw), below=True)
+
+
+_SIGNS: Final = re.compile(r"[*?\[{(\\]")
+_LEADS_OUT: Final = re.compile(r"\\|\.\.|[{(,|]\.*[,|)}]")
+
+
+def _pattern(kind: str, argument: Argument, found: Found) -> None:
+    # A path, or a glob that the program expands itself: all below the folder in which the names begin.
+    plain = kind.removeprefix("pattern-") if kind != "pattern" else "path"
+    effect, below = _PATHS[plain]
+    for value in argument.values or ():
+        text = value.text
+        sign = _SIGNS.search(text)
+        if text[:1] == "!" and text[1:2] != "(":
+            continue
+        start, slash, name = text[: sign.start()].rpartition("/") if sign else (text, "", "")
+        if sign and (name.strip(".") != name or _leads_out(text[sign.start() :])):
+            found.unread.append(argument.raw)
+            continue
+        folder = start or slash or "." if sign else text
+        why = found.why(argument.option, argument.raw)
+        found.add(effect, folder, argument.places, why, below=bool(below or sign or value.below))
+
+
+def _leads_out(glob: str) -> bool:
+    # Whether what follows the first sign of a glob may lead up again, or to the root.
+    depth = 0
+    for letter in glob:
+        depth = max(0, depth + (letter in "{(") - (letter in "})"))
+        if letter == "/" and depth:
+            return True
+    return _LEADS_OUT.search(glob) is not None
+
+
+def _choice(kind: str, argument: Argument, found: Found) -> None:
+    # A kind that the table makes itself: the first glob that the word fits says what it is.
+    choices = argument.slot.globs
+    for value in argument.values or ():
+        chosen: tuple[GlobChoice, str] | None = None
+        if not value.below:
+            fitting = ((each, each.part(value.text)) for each in choices)
+            chosen = next(((each, part) for each, part in fitting if part is not None), None)
+        elif choices[-1].glob == "*" and all(each.glob[:1] == "*" or each.glob[:4] == "PATH" for each in choices):
+            # The names in the place of a glob may end with anything, but lie where their word begins.
+            chosen = (choices[-1], value.text)
+        if chosen is None:
+            found.unread.append(argument.raw)
+            continue
+        slot, text = chosen[0].slot, chosen[0].slot.default or chosen[1]
+        one = replace(argument, slot=slot, values=(WordValue(text, value.below),))
+        for each in slot.kinds:
+            read_kind(each, one, found)
 
 
 def _revision(kind: str, argument: Argument, found: Found) -> None:
@@ -372,12 +373,26 @@ def _code(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.WRITTEN, path, argument.places, why)
 
 
+def _prefix(kind: str, argument: Argument, found: Found) -> None:
+    # The beginning of the names of new files.
+    for value in argument.values or ():
+        folder, slash, _ = value.text.rpartition("/")
+        why = found.why(argument.option, argument.raw)
+        text = value.text if value.below else folder or slash or "."
+        found.add(EffectKind.WRITTEN, text, argument.places, why, below=True)
+
+
 def _script(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
-        if value.text == "-" or value.below:
+        if value.text == "-" or value.below or value.text.startswith(_INPUTS) or _SCHEME.match(value.text):
+            # What it reads there is not written here; some programs fetch a script from a URL.
             found.unread.append(argument.raw)
         elif kind == "program":
             executed(value.text, argument.places, found)
+        elif kind == "shell-script" and "/" not in value.text and not value.text.endswith(_SHELL_SUFFIXES):
+            # A shell looks for it among the programs too, if it is not here.
+            executed(value.text, argument.places, found)
+            found.add(EffectKind.EXECUTED, value.text, argument.places, found.why(argument.option, argument.raw))
         else:
             found.add(EffectKind.EXECUTED, value.text, argument.places, found.why(argument.option, argument.raw))
 
@@ -412,16 +427,25 @@ _READERS: Final[dict[str, _Reader]] = {
     "host-path": _host_path,
     "host-new": _host_path,
     "remote": _remote,
+    **dict.fromkeys((f"pattern-{kind}" for kind in _PATHS), _pattern),
+    "pattern": _pattern,
+    CHOICE: _choice,
+    "tool": _unread,
+    "module": _unread,
     "revision": _revision,
     **dict.fromkeys(("sed", "awk", "jq", "yq", "code"), _code),
     "program": _script,
+    "shell-script": _script,
+    "printed": _text,
+    "prefix": _prefix,
+    **dict.fromkeys(("into", "into-deep", "linked"), _text),
     "script": _script,
 }
 
 
 def read_kind(kind: str, argument: Argument, found: Found) -> None:
     """Adds what a word of this kind makes the command do."""
-    if argument.values is None and kind not in ("text", "command", "all"):
+    if argument.values is None and kind not in ("text", "command", "printed", "all"):
         # Where it is not known what a word is, neither is its effect.
         found.unread.append(argument.raw)
         return

@@ -1,5 +1,6 @@
 """Effects as values of a rule: a folder with all that lies below it, and a program by its name."""
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -19,6 +20,12 @@ from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import UNREADABLE, Tri
 
 _ALL: Final = "/**"
+# Names of files; nobody keeps secrets, hooks or workflows in a folder that is named so.
+_FILE: Final = re.compile(
+    r"\w[\w.@+-]*\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|c|h|cc|cpp|cxx|hpp|hh|cs|java|kt|kts|scala|swift|rb"
+    r"|php|pl|lua|ex|exs|erl|hs|ml|clj|dart|zig|sql|sh|bash|md|mdx|rst|adoc|txt|log|csv|tsv|json|jsonl|ndjson|yaml|yml"
+    r"|toml|ini|cfg|xml|html|htm|css|scss|sass|less|svg|png|jpg|jpeg|gif|ico|pdf|proto|graphql|ipynb|diff|patch|lock)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,10 @@ class FolderReading(Reading):
         return True if self._text().contains(right, fold) else None
 
     def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
-        """`like` is yes where all below fits, no where nothing below can, else maybe; the others look at the text."""
+        """`like` is yes where all below fits, no where nothing below can, else maybe; the others look at the text.
+
+        To `like`, nothing lies below what is named as a file (`src/app.py`).
+        """
         if op is Op.LIKE and type(right) is PathGlob:
             return self._like(right, fold)
         if op is Op.STARTS:
@@ -64,7 +74,8 @@ class FolderReading(Reading):
             return True
         if not self.folder.absolute:
             return None
-        below = pattern.may_match_below(self.folder.segments, self.only, visible=self.visible)
+        leaf = bool(self.folder.segments) and _FILE.fullmatch(self.folder.segments[-1]) is not None
+        below = not leaf and pattern.may_match_below(self.folder.segments, self.only, visible=self.visible)
         here = self.folder.text_test(Op.LIKE, pattern, fold)
         return False if not below and here is False else None
 
