@@ -128,7 +128,13 @@ _VERBS: Final = {
     "run": (EffectKind.EXECUTED, False),
     "run-deep": (EffectKind.EXECUTED, True),
 }
-_FOLDERS: Final = {"go-run": "run-deep", "go-read": "read-deep", "go-new": "write-deep", "file": "read-deep"}
+_FOLDERS: Final = {
+    "go-run": "run-deep",
+    "go-read": "read-deep",
+    "go-new": "write-deep",
+    "go-out": "write",
+    "file": "read-deep",
+}
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
 _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", PIPE})
 _INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
