@@ -49,7 +49,7 @@ def given_to(met: Met) -> list[str | None]:
     return [value for option, value in met if option is NAMESPACE]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(programs(), lines)
 def test_what_is_sure_is_so_for_every_parser(program: Program, words: list[str]) -> None:
     """Of the values of one option: all of them, one of them, and none."""
@@ -75,7 +75,7 @@ def test_what_is_sure_is_so_for_every_parser(program: Program, words: list[str])
             assert "dev" not in values, name
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(programs(), lines, st.lists(st.sampled_from(LISTED), unique=True, min_size=1, max_size=8))
 def test_no_other_option_gets_through(program: Program, words: list[str], listed: list[str]) -> None:
     """Where each option is in a list, no parser meets an option of which no name is in it; where none is, none is."""
