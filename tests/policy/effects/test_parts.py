@@ -73,6 +73,10 @@ SAID: list[tuple[str, str, Any]] = [
     ("go-run", "x.go", (("run", "x.go"),)),
     ("go-run", "net/http", ()),
     ("go-run", "x@latest", None),
+    ("go-out", "./cmd/x/", (("write", "./x"),)),
+    ("go-out", "a/b.go", (("write", "./b"),)),
+    ("go-out", "./...", (("write", "."),)),
+    ("go-out", "x@v1", None),
     ("go-new", "../x", (("write-deep", "../x"),)),
 ]
 

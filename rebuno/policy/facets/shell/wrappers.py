@@ -268,13 +268,17 @@ def _find(words: Words) -> WrappedCommands:
                 hidden = hidden or not all(each.single for each in words[start:at])
             moved = moved or word.start in ("-execdir", "-okdir")
             at += 1
-        elif (word.known and word.start in (";", "+")) or not (word.single or word.start):
+        elif (word.known and word.start in (";", "+")) or _may_run(word):
             # An unknown word before the sign may be `-exec`.
             hidden = True
     loops = find_loops(words) if commands and not (hidden or moved) else None
     if loops is None or len(loops) != len(commands):
         return WrappedCommands(tuple(commands), hidden=hidden, moved=moved)
     return WrappedCommands(tuple(commands), loops=loops)
+
+
+def _may_run(word: Word) -> bool:
+    return not (word.single or word.start) and any(map(word.may_be, _FIND_RUNS))
 
 
 _WATCH: Final = Options(

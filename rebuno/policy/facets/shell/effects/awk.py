@@ -18,7 +18,9 @@ _TOKEN: Final = re.compile(
 )
 # A list in brackets with a bracket or a `/` in it is read in more than one way.
 _REGEX: Final = re.compile(
-    r"/(?:[^\[\]/\\\n]|\\[^\n]|\[\^?(?:[^\[\]/\\\n^]|\\[^\n\]\[/])(?:[^\[\]/\\\n]|\\[^\n\]\[/]|\[:[a-z]+:\])*\]|\[\^?\[:[a-z]+:\](?:[^\[\]/\\\n]|\[:[a-z]+:\])*\])+/"
+    r"""/(?:[^\[\]/\\\n]|\\[^\n]
+    |\[\^?(?:\[:[a-z]+:\]|[^\[\]/\\\n^]|\\[^\n\]\[/])(?:\[:[a-z]+:\]|[^\[\]/\\\n]|\\[^\n\]\[/])*\])+/""",
+    re.VERBOSE,
 )
 _DIVIDED: Final = re.compile(r"/=?")
 # Behind these a `/` begins a regex, behind those below it divides; behind anything else it is not known.

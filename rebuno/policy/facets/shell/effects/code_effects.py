@@ -18,7 +18,7 @@ class CodeEffects:
 
 
 QUIET: Final = frozenset({"/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null"})
-_PATH: Final = re.compile(r"(?!-)(?!/+(?:dev|inet|proc)\b)[\w./+@,=-]+(?: ?[\w./+@,=-]+)*")
+_PATH: Final = re.compile(r"(?!-)(?!/+(?:dev|inet|proc)\b)[\w./+@,=-]+(?: [\w./+@,=-]+)*")
 
 
 def is_plain_path(text: str) -> bool:

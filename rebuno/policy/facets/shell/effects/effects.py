@@ -12,6 +12,7 @@ from rebuno.policy.facets.shell.effects import git, kinds
 from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
 from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
+from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
 from rebuno.policy.facets.shell.effects.targets import read_targets
 from rebuno.policy.facets.shell.script import ShellCommands, written
@@ -126,7 +127,7 @@ class _EffectReader:
                 self._prints()
             return
         found = self.found
-        found.begin(table.name, kinds.only_of(arguments.values), form.only, kinds.suffix_of(arguments.values))
+        found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
         for each in arguments.values:
             self._argument(each, arguments.given)
         self._inner(arguments)

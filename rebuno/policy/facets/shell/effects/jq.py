@@ -20,6 +20,8 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _STRING: Final = re.compile(r'(?:[^"\\]|\\["\\/bfnrtu])*')
+# The first operand of `yq`, if it is a file.
+_FILE: Final = re.compile(r"[\w./-]+\.(?:ya?ml|json|toml|xml)")
 _PAIRS: Final = {")": "(", "}": "{", "]": "["}
 # Names that load other texts.
 _LOADS: Final = frozenset({"import", "include", "modulemeta", "module"})
@@ -96,6 +98,8 @@ def read_jq(text: str) -> CodeEffects | None:
 
 def read_yq(text: str) -> CodeEffects | None:
     """The same of `yq`, in the part of its language in which the programs of that name agree with `jq`."""
+    if _FILE.fullmatch(text):
+        return CodeEffects()
     names = _names(text)
     if names is None or not all(name in _YQ or (name[:1] == "$" and name != "$ENV") for name, _ in names):
         return None

@@ -1,7 +1,7 @@
 """The kinds of words in a table: what a word of each kind makes a command do."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
@@ -11,7 +11,7 @@ from rebuno.policy.facets.path.placed import Places
 from rebuno.policy.facets.shell.effects import code, parts
 from rebuno.policy.facets.shell.effects.arguments import Argument
 from rebuno.policy.facets.shell.effects.expansion import HOME, PIPE, WordValue
-from rebuno.policy.facets.shell.effects.table import CHOICE, EffectRule, GlobChoice
+from rebuno.policy.facets.shell.effects.table import CHOICE, PACKED, EffectRule, GlobChoice
 
 
 class EffectKind(StrEnum):
@@ -128,16 +128,18 @@ _VERBS: Final = {
     "run": (EffectKind.EXECUTED, False),
     "run-deep": (EffectKind.EXECUTED, True),
 }
-_FOLDERS: Final = {"go-run": "run-deep", "go-read": "read-deep", "go-new": "write-deep", "file": "read-deep"}
+_FOLDERS: Final = {
+    "go-run": "run-deep",
+    "go-read": "read-deep",
+    "go-new": "write-deep",
+    "go-out": "write",
+    "file": "read-deep",
+}
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
 _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", PIPE})
 _INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
-_SUFFIXES: Final = frozenset({"gz", "bz2", "bz", "xz", "lzma", "zst", "lz4", "Z", "z"})
-_TAR_SUFFIXES: Final = frozenset({"tgz", "taz", "tbz", "tbz2", "txz", "tlz", "tzst"})
 _AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_NAME_GLOB: Final = re.compile(r"[\w.*?+@-]+")
-_LIST: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -162,40 +164,39 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             names="" if below else value.names,
         )
 
-    if kind == "new" and found.suffix and not argument.option:
-        _beside(f"new{found.suffix}", argument, found)
+        if kind == "new" and found.suffix and not argument.option:
+            # The old file is kept beside it.
+            why = found.why(argument.option, argument.raw)
+            text = value.text if value.below else value.text + found.suffix
+            found.add(effect, text, argument.places, why, below=value.below)
 
 
 def _beside(kind: str, argument: Argument, found: Found) -> None:
-    # The name of another file in the same folder.
+    # The name of another file in the same folder: with a suffix, or without it.
+    kind, _, suffix = kind.partition(".")
     for value in argument.values or ():
         why = found.why(argument.option, argument.raw)
-        if value.below:
-            found.add(EffectKind.WRITTEN, value.text, argument.places, why, below=True)
-        elif value.text in _QUIET:
+        name = f"{value.text}.{suffix}" if kind == "new" else _unpacked(value.text, suffix)
+        if value.text in _QUIET and not value.below:
             continue
-        elif kind == "unpacked":
-            name = _unpacked(value.text)
-            if name is None:
+        if kind == "packed":
+            if name is None and not value.below:
+                # There the program reads another file, with a suffix, or makes up a name.
                 found.unread.append(argument.raw)
-            else:
-                found.add(EffectKind.WRITTEN, name, argument.places, why)
+        elif value.below:
+            found.add(EffectKind.WRITTEN, value.text, argument.places, why, below=True)
+        elif name is None:
+            found.unread.append(argument.raw)
         else:
-            found.add(EffectKind.WRITTEN, value.text + kind.removeprefix("new"), argument.places, why)
+            found.add(EffectKind.WRITTEN, name, argument.places, why)
+    if kind == "packed":
+        _path("path", argument, found)
 
 
-def _unpacked(name: str) -> str | None:
-    before, _, suffix = name.rpartition(".")
-    if not before or before.endswith("/"):
-        return None
-    return f"{before}.tar" if suffix in _TAR_SUFFIXES else before if suffix in _SUFFIXES else None
-
-
-def _packed(kind: str, argument: Argument, found: Found) -> None:
-    # Of a name without a suffix the programs read another file, with one.
-    if any(not (value.below or value.text in _QUIET or _unpacked(value.text)) for value in argument.values or ()):
-        found.unread.append(argument.raw)
-    _path("path", argument, found)
+def _unpacked(name: str, suffix: str) -> str | None:
+    before, _, here = name.rpartition(".")
+    to = PACKED[suffix].get(here)
+    return None if to is None or not before or before.endswith("/") else before + to
 
 
 def _zip(kind: str, argument: Argument, found: Found) -> None:
@@ -236,42 +237,16 @@ def _awk_input(kind: str, argument: Argument, found: Found) -> None:
     _path("path", argument, found)
 
 
+def _at(kind: str, argument: Argument, found: Found) -> None:
+    # `@file` stands for what is in a file.
+    if any(value.text[:1] == "@" for value in argument.values or ()):
+        _unread(kind, argument, found)
+
+
 def _suffix(kind: str, argument: Argument, found: Found) -> None:
     # With a `*` or a `/` in it, it is a pattern of names.
     if any(value.below or not re.fullmatch(r"[\w.~-]*", value.text) for value in argument.values or ()):
         found.unread.append(argument.raw)
-
-
-def suffix_of(arguments: Iterable[Argument]) -> str:
-    """The suffix of the files that are kept, empty if there is none."""
-    suffixes = [value.text for each in arguments if each.slot.kinds == ("suffix",) for value in each.values or ()]
-    return suffixes[-1] if suffixes else ""
-
-
-def only_of(arguments: Iterable[Argument]) -> tuple[str, ...]:
-    """The globs that the names must fit that are read below folders; none where that may be any."""
-    found: list[str] = []
-    for each in arguments:
-        if "all" in each.slot.kinds:
-            return ()
-        if "only" not in each.slot.kinds:
-            continue
-        for value in each.values or ():
-            if value.text[:1] == "!":
-                continue
-            globs = _globs(value.text)
-            if globs is None:
-                return ()
-            found += globs
-    return tuple(dict.fromkeys(found))
-
-
-def _globs(text: str) -> list[str] | None:
-    # Programs expand the lists in it or do not, look for the name alone or for a path that ends with it.
-    name = text.rpartition("/")[2]
-    listed = _LIST.fullmatch(name)
-    one = [f"{listed[1]}{each}{listed[3]}" for each in listed[2].split(",")] if listed else [name]
-    return one if all(_NAME_GLOB.fullmatch(each) and "**" not in each for each in one) else None
 
 
 _SIGNS: Final = re.compile(r"[*?\[{(\\]")
@@ -424,11 +399,11 @@ _READERS: Final[dict[str, Reader]] = {
     "text": _text,
     "only": _text,
     "all": _text,
+    "file-type": _text,
     "suffix": _suffix,
     "local": _local,
+    "at": _at,
     "awk-input": _awk_input,
-    "packed": _packed,
-    "unpacked": _beside,
     "path-zip": _zip,
     "new-zip": _zip,
     "command": _text,
@@ -483,7 +458,7 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
     if rule.verb == "unread":
         found.unread.append(option or found.table)
     elif rule.verb == "contact":
-        found.add(EffectKind.CONTACTED, rule.target, (), why, name=rule.target.endswith(":"))
+        found.add(EffectKind.CONTACTED, rule.target, (), why, name=rule.target.startswith(("remote:", "push:")))
     elif rule.verb == "run" and re.fullmatch("[A-Za-z0-9_-]+", rule.target) and rule.target not in _PLACES:
         executed(rule.target, places, found)
     else:

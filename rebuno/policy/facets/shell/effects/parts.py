@@ -123,6 +123,15 @@ def _go(verb: str) -> Reader:
     return read
 
 
+def _go_out(text: str) -> Parts | None:
+    # The program that `go build` writes is named after the last folder, or after the first file.
+    name = text.rstrip("/").rpartition("/")[2].removesuffix(".go")
+    if name in ("", ".", "..", "..."):
+        # The project's own configuration names it.
+        return (("write", "."),)
+    return None if "@" in text else (("write", f"./{name}"),)
+
+
 READERS: Final[Mapping[str, Reader]] = {
     "url": url,
     "url-new": _uploaded,
@@ -141,4 +150,5 @@ READERS: Final[Mapping[str, Reader]] = {
     "go-run": _go("run-deep"),
     "go-read": _go("read-deep"),
     "go-new": _go("write-deep"),
+    "go-out": _go_out,
 }

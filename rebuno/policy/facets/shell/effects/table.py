@@ -27,14 +27,21 @@ KINDS: Final = frozenset(
         *_PATHS, "text", "unread", "host", "host-path",
         "host-new", "host-gone", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
         "dir", "only", "shell-script", "printed", "into", "into-deep", "linked", "prefix", "all", "suffix",
-        "local", "awk-input", "packed", "unpacked", "path-zip", "new-zip", "module", "tool", "pattern",
+        "local", "awk-input", "at", "file-type", "path-zip", "new-zip", "module", "tool", "pattern",
         *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
         "revision", "revision-path", "revision-gone", "pathspec", "pathspec-gone", "pathspec-new", "remote",
         "remote-new", "repository", "refspec", "format", "lines", "slug", "endpoint",
     }
 )  # fmt: skip
-BESIDE: Final = re.compile(r"new(\.[a-z0-9]+)")
-"""The kinds of words that name a file with a suffix behind the word, such as `new.gz`."""
+PACKED: Final = {
+    "gz": {"gz": "", "Z": "", "z": "", "tgz": ".tar", "taz": ".tar"},
+    "bz2": {"bz2": "", "bz": "", "tbz": ".tar", "tbz2": ".tar"},
+    "xz": {"xz": "", "lzma": "", "txz": ".tar", "tlz": ".tar"},
+    "zst": {"zst": "", "tzst": ".tar"},
+}
+"""The suffixes of packed files, for each program that knows them, and what stands in their place afterwards."""
+BESIDE: Final = re.compile(r"new\.[a-z0-9]+|(?:packed|unpacked)\.(?:gz|bz2|xz|zst)")
+"""The kinds of words that name another file in the same folder, with a suffix or without it."""
 CHOICE: Final = "choice"
 _SLOT: Final = re.compile(
     r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: in (?P<among>\S+))?(?: only (?P<only>\S+))?(?: = (?P<default>\S+))?"
