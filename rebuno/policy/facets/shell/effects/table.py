@@ -24,7 +24,7 @@ KINDS: Final = frozenset(
     {
         *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
         "host-new", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script", "dir", "only",
-        "shell-script", "printed", "into", "into-deep", "linked", "prefix",
+        "shell-script", "printed", "number", "into", "into-deep", "linked", "prefix",
     }
 )  # fmt: skip
 _SLOT: Final = re.compile(
@@ -38,7 +38,7 @@ _RULE: Final = re.compile(
 _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
-        "options", "operands", "after", "effects", "only", "forms", "subcommands", "otherwise", "assignments", "cases",
+        "options", "operands", "after", "effects", "only", "forms", "glued", "subcommands", "otherwise", "assignments", "cases",
     }
 )  # fmt: skip
 
@@ -111,7 +111,7 @@ class Table:
     `options` are found by each of their names. `environment` holds globs of variables that may be set before it without
     changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
     operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
-    operands only. `otherwise` is the table of unknown words in the place of a subcommand.
+    operands only. Unless values can be `glued`, none stands in the word of its option's letter. `otherwise` is the table of unknown words in the place of a subcommand.
     """
 
     name: str
@@ -120,6 +120,7 @@ class Table:
     permute: bool
     names: bool
     directory: bool
+    glued: bool
     environment: tuple[str, ...]
     own: tuple[str, ...]
     options: Mapping[str, Option]
@@ -232,7 +233,7 @@ def _list(where: str, value: Any) -> list[Any]:
     return value
 
 
-_NO_TABLE: Final = Table("", "getopt", False, True, False, False, (), (), {}, (Form(),), {}, {}, None)
+_NO_TABLE: Final = Table("", "getopt", False, True, False, False, True, (), (), {}, (Form(),), {}, {}, None)
 
 
 def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
@@ -260,6 +261,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         bool(value.get("permute", outer.permute)),
         bool(value.get("names") == "harmless"),
         bool(value.get("directory") == "operands"),
+        bool(value.get("glued", outer.glued)),
         (*outer.environment, *_words(f"{name}: environment", value.get("environment"))),
         (*outer.own, *_words(f"{name}: own", value.get("own"))),
         _options(f"{name}: options", value.get("options")),
