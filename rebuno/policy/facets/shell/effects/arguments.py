@@ -14,6 +14,7 @@ from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
+_DASHED: Final = re.compile(r"-[^\s0-9.]")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
@@ -260,9 +261,14 @@ class _ArgumentReader:
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if values is None and not given.single:
+            if (values is None and not given.single) or (self.table.dashed and self._dashed(given, values)):
                 self._unread(given)
             self._given(slot, given, values, option.name)
+
+    def _dashed(self, word: Word, values: Values | None) -> bool:
+        # Whether what stands where a value is due may be read as an option. Negative numbers and texts are none.
+        texts = [word.start] if values is None else [value.text for value in values]
+        return any(_DASHED.match(text) or (values is None and not text) for text in texts)
 
     def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None

@@ -41,7 +41,7 @@ _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
         "options", "operands", "after", "effects", "forms", "subcommands", "otherwise", "assignments", "cases",
-        "kinds", "modules", "unread",
+        "kinds", "modules", "unread", "dashed",
     }
 )  # fmt: skip
 
@@ -138,7 +138,7 @@ class Table:
     operands only. `otherwise` is the table of unknown words in the place of a subcommand. `kinds` are kinds of words of
     its own. `modules` tells how the words behind a module are read: by the table of a program, or by one that stands
     there; as those of the program `modules_of` if that is named. Words that fit one of the globs `unread` are unread in
-    every place.
+    every place. With `dashed` a word that begins with `-` is an option though a value is due.
     """
 
     name: str
@@ -158,6 +158,7 @@ class Table:
     modules: Mapping[str, "str | Table"] = field(default_factory=dict)
     modules_of: str = ""
     unread: tuple[str, ...] = ()
+    dashed: bool = False
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -325,13 +326,14 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         outer.modules,
         outer.modules_of,
         (*outer.unread, *_words(f"{name}: unread", value.get("unread"))),
+        bool(value.get("dashed") == "options" or outer.dashed),
     )
     made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, Table] = {}
     for key, each in (value.get("subcommands") or {}).items():
         names = str(key).split()
         table = read_table(f"{name} {names[0]}", {} if each is None else each, made)
-        subcommands.update(dict.fromkeys(names, table))
+        subcommands.update((one, replace(table, name=f"{name} {one}")) for one in names)
     otherwise = value.get("otherwise")
     if not (subcommands or otherwise):
         return made
