@@ -77,7 +77,7 @@ SAID: list[tuple[str, str, Any]] = [
     ("go-out", "a/b.go", (("write", "./b"),)),
     ("go-out", "./...", (("write", "."),)),
     ("go-out", "x@v1", None),
-    ("go-new", "../x", (("write-deep", "../x"),)),
+    ("go-new", "../x", (("write-visible", "../x"),)),
 ]
 
 

@@ -92,6 +92,7 @@ _PATHS: Final = {
     "visible": (EffectKind.READ, True),
     "new": (EffectKind.WRITTEN, False),
     "new-deep": (EffectKind.WRITTEN, True),
+    "new-visible": (EffectKind.WRITTEN, True),
     "gone": (EffectKind.REMOVED, False),
     "gone-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -100,8 +101,10 @@ _PATHS: Final = {
 _VERBS: Final = {
     "read": (EffectKind.READ, False),
     "read-deep": (EffectKind.READ, True),
+    "read-visible": (EffectKind.READ, True),
     "write": (EffectKind.WRITTEN, False),
     "write-deep": (EffectKind.WRITTEN, True),
+    "write-visible": (EffectKind.WRITTEN, True),
     "remove": (EffectKind.REMOVED, False),
     "remove-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -109,8 +112,7 @@ _VERBS: Final = {
 }
 _FOLDERS: Final = {
     "go-run": "run-deep",
-    "go-read": "read-deep",
-    "go-new": "write-deep",
+    "go-new": "write-visible",
     "go-out": "write",
     "file": "read-deep",
 }
@@ -138,7 +140,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             found.why(argument.option, argument.raw),
             below=below or value.below,
             only=argument.slot.only if below else (),
-            visible=kind == "visible",
+            visible=kind.endswith("visible"),
         )
 
 
@@ -195,7 +197,8 @@ def _parts(kind: str, argument: Argument, found: Found) -> None:
                 found.add(EffectKind.CONTACTED, text, (), why, url=True)
             else:
                 effect, below = _VERBS[verb]
-                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only)
+                visible = verb.endswith("-visible")
+                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only, visible=visible)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -325,4 +328,14 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
         below = below or (project and target == ".")
-        found.add(kind, target, places, why, below=below, only=rule.only, project=project, outside=outside)
+        found.add(
+            kind,
+            target,
+            places,
+            why,
+            below=below,
+            only=rule.only,
+            visible=rule.verb.endswith("-visible"),
+            project=project,
+            outside=outside,
+        )

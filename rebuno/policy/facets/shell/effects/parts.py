@@ -115,7 +115,7 @@ def _go(verb: str) -> Reader:
             # `pkg@v1` is fetched from the network.
             return None
         if text.endswith(".go"):
-            return ((verb.removesuffix("-deep"), text),)
+            return ((verb.partition("-")[0], text),)
         if text[:1] == "/" or text.split("/")[0] == "." or ".." in text.split("/"):
             return ((verb, re.sub(r"\.\.\..*", "", text) or "."),)
         return ()
@@ -148,7 +148,6 @@ READERS: Final[Mapping[str, Reader]] = {
     "define": _define,
     "go-flags": _go_flags,
     "go-run": _go("run-deep"),
-    "go-read": _go("read-deep"),
-    "go-new": _go("write-deep"),
+    "go-new": _go("write-visible"),
     "go-out": _go_out,
 }

@@ -17,10 +17,13 @@ from rebuno.policy.facets.shell.effects.parts import READERS as PARTS
 STYLES: Final = frozenset({"getopt", "single-dash", "primaries", "first-cluster", "assignments", "text"})
 VERBS: Final = frozenset(
     {
-        "read", "read-deep", "write", "write-deep", "remove", "remove-deep", "contact", "run", "run-deep", "unread",
+        "read", "read-deep", "read-visible", "write", "write-deep", "write-visible", "remove", "remove-deep", "contact",
+        "run", "run-deep", "unread",
     }
 )  # fmt: skip
-_PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone", "gone-deep", "run", "run-deep"})
+_PATHS: Final = frozenset(
+    {"path", "deep", "visible", "new", "new-deep", "new-visible", "gone", "gone-deep", "run", "run-deep"}
+)
 KINDS: Final = frozenset(
     {
         *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "host-path",
