@@ -114,6 +114,8 @@ _FOLDERS: Final = {
     "go-run": "run-deep",
     "go-new": "write-visible",
     "go-out": "write",
+    "glob": "read-deep",
+    "glob-new": "write-deep",
     "file": "read-deep",
 }
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
@@ -181,11 +183,12 @@ def _host(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _parts(kind: str, argument: Argument, found: Found) -> None:
-    # What a part of the word does. A name in the place of a glob is in its folder, whatever it is.
+    # What a part of the word does.
     for value in argument.values or ():
         told = parts.READERS[kind](value.text)
         if value.below and kind in _FOLDERS:
-            told = ((_FOLDERS[kind], value.text),)
+            # A name in the place of a glob is below its folder.
+            told = ((_FOLDERS[kind], value.text or "."),)
         elif value.below:
             told = None
         if told is None:
