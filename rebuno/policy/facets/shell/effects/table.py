@@ -6,7 +6,7 @@ The format is described in `tables/README.md`. A table is loaded when a command 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
@@ -193,23 +193,34 @@ def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
 
 
 def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
-    names = key.split()
-    if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
-        raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
     effects: tuple[EffectRule, ...] = ()
     if isinstance(value, dict):
         if value.keys() - {"value", "effects"}:
             raise _fail(where, "an option has `value` and `effects`")
         effects, value = _rules(where, value.get("effects")), value.get("value")
-    if value is None:
-        values: tuple[Slot, ...] = ()
-    elif isinstance(value, str):
-        values = tuple(_slot(where, one) for one in _VALUE.findall(value))
-    else:
+    if value is not None and not isinstance(value, str):
         raise _fail(where, "write the kind of its value, or `~` where it has none")
+    try:
+        found = _plain_option(key, value)
+    except TableError as error:
+        raise _fail(where, error.message) from error
+    if not effects:
+        return found
+    # All its names stand for one option.
+    option = replace(found[0][1], effects=effects)
+    return [(name, option) for name, _ in found]
+
+
+# Subcommands share most of their options, which are read once.
+@lru_cache(maxsize=4096)
+def _plain_option(key: str, value: str | None) -> tuple[tuple[str, Option], ...]:
+    names = key.split()
+    if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
+        raise _fail(key, f"`{key}` is no option; write its names with blanks between them")
+    values = tuple(_slot(key, one) for one in _VALUE.findall(value or ""))
     attached = len(values) == 1 and values[0].optional
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects)
-    return [(name, option) for name in names]
+    option = Option(names[-1] if len(names) > 1 else names[0], values, attached)
+    return tuple((name, option) for name in names)
 
 
 def _options(where: str, value: Any) -> dict[str, Option]:
@@ -332,7 +343,10 @@ def builtin_table(program: str, flavour: str = GNU) -> Table | None:
     """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
     known = table_files()
     one = known.get(f"{program}.{flavour}") or known.get(program)
-    return None if one is None else read_table(program, load_yaml(one.read_text("utf-8")))
+    if one is None:
+        return None
+    # The cases come last and are for the tests.
+    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:")[0]))
 
 
 def builtin_programs() -> tuple[str, ...]:
