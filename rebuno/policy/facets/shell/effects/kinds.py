@@ -113,6 +113,7 @@ _PATHS: Final = {
     "visible": (EffectKind.READ, True),
     "new": (EffectKind.WRITTEN, False),
     "new-deep": (EffectKind.WRITTEN, True),
+    "new-visible": (EffectKind.WRITTEN, True),
     "gone": (EffectKind.REMOVED, False),
     "gone-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -121,8 +122,10 @@ _PATHS: Final = {
 _VERBS: Final = {
     "read": (EffectKind.READ, False),
     "read-deep": (EffectKind.READ, True),
+    "read-visible": (EffectKind.READ, True),
     "write": (EffectKind.WRITTEN, False),
     "write-deep": (EffectKind.WRITTEN, True),
+    "write-visible": (EffectKind.WRITTEN, True),
     "remove": (EffectKind.REMOVED, False),
     "remove-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -130,9 +133,10 @@ _VERBS: Final = {
 }
 _FOLDERS: Final = {
     "go-run": "run-deep",
-    "go-read": "read-deep",
-    "go-new": "write-deep",
+    "go-new": "write-visible",
     "go-out": "write",
+    "glob": "read-deep",
+    "glob-new": "write-deep",
     "file": "read-deep",
 }
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
@@ -161,7 +165,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             found.why(argument.option, argument.raw),
             below=below or value.below,
             only=argument.slot.only if below else value.only,
-            visible=kind == "visible",
+            visible=kind.endswith("visible"),
             names="" if below else value.names,
         )
 
@@ -312,11 +316,12 @@ def _host(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _parts(kind: str, argument: Argument, found: Found) -> None:
-    # What a part of the word does. A name in the place of a glob is in its folder, whatever it is.
+    # What a part of the word does.
     for value in argument.values or ():
         told = parts.READERS[kind](value.text)
         if value.below and kind in _FOLDERS:
-            told = ((_FOLDERS[kind], value.text),)
+            # A name in the place of a glob is below its folder.
+            told = ((_FOLDERS[kind], value.text or "."),)
         elif value.below:
             told = None
         if told is None:
@@ -328,7 +333,8 @@ def _parts(kind: str, argument: Argument, found: Found) -> None:
                 found.add(EffectKind.CONTACTED, text, (), why, url=True)
             else:
                 effect, below = _VERBS[verb]
-                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only)
+                visible = verb.endswith("-visible")
+                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only, visible=visible)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -479,4 +485,14 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
         below = below or rule.target == "project"
-        found.add(kind, target, places, why, below=below, only=rule.only, project=project, outside=outside)
+        found.add(
+            kind,
+            target,
+            places,
+            why,
+            below=below,
+            only=rule.only,
+            visible=rule.verb.endswith("-visible"),
+            project=project,
+            outside=outside,
+        )
