@@ -7,7 +7,7 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects.expansion import Values, values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, Values, values_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, Table
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
@@ -258,6 +258,8 @@ class _ArgumentReader:
         if to is None or to[:1] == "~":
             self._unread(word)
             found.places = None
+        elif to[:1] == HOME:
+            found.places = (f"~{to[1:]}",)
         elif found.places is not None:
             found.places = tuple(dict.fromkeys(_below(place, to) for place in found.places))
 

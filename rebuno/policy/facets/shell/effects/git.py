@@ -27,8 +27,8 @@ _SCHEMES: Final = frozenset({"http", "https", "ssh", "git", "git+ssh", "ssh+git"
 _SSH: Final = re.compile(
     r"(?:[^@/:\s-][^@/:\s]*@)?(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):(?!:).*", re.DOTALL
 )
-_LINES: Final = re.compile(r"(?:[0-9]*(?:,[+-]?[0-9]*)?|:[^:\\]+):(?P<path>[^:].*)", re.DOTALL)
-_SLUG: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
+_LINES: Final = re.compile(r"(?:[0-9]+(?:,[+-]?[0-9]*)?|,[+-]?[0-9]+|:[^:\\]+):(?P<path>[^:].*)", re.DOTALL)
+_SLUG: Final = re.compile(r"#?[\w.-]+(?:/[\w.-]+)?")
 
 
 def _reads(text: str, argument: Argument, found: Found) -> None:

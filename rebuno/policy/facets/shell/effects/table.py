@@ -6,7 +6,7 @@ The format is described in `tables/README.md`. A table is loaded when a command 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
@@ -185,6 +185,21 @@ def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
 
 
 def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
+    if value is not None and not isinstance(value, str):
+        return _made_option(where, key, value)
+    try:
+        return _plain_option(key, value)
+    except TableError as error:
+        raise _fail(where, error.message) from None
+
+
+@lru_cache(maxsize=4096)
+def _plain_option(key: str, value: str | None) -> tuple[tuple[str, Option], ...]:
+    # Subcommands share most of their options.
+    return tuple(_made_option("", key, value))
+
+
+def _made_option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
     names = key.split()
     if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
         raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
@@ -334,7 +349,10 @@ def builtin_table(program: str, flavour: str = GNU) -> Table | None:
     """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
     known = table_files()
     one = known.get(f"{program}.{flavour}") or known.get(program)
-    return None if one is None else read_table(program, load_yaml(one.read_text("utf-8")))
+    if one is None:
+        return None
+    # The cases stand at the end, for tests alone.
+    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:\n")[0]))
 
 
 def builtin_programs() -> tuple[str, ...]:
