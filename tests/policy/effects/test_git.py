@@ -121,7 +121,7 @@ def told(command: str, kind: str = "read_path") -> set[str]:
 
 def revision(text: str, kind: str = "revision") -> Found:
     """What a word of this kind comes to."""
-    found = Found(True)
+    found = Found(True, git.READERS)
     argument = Argument(Slot((kind,)), (WordValue(text),), text, "", ("",), Word(text))
     git.READERS[kind](kind, argument, found)
     return found

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
+from rebuno.policy.facets.shell.find import FOUND, FOUND_NAMES
 from rebuno.policy.facets.shell.walk import Loops
 from rebuno.policy.facets.shell.words import Word
 
@@ -19,13 +20,16 @@ _TOKEN: Final = re.compile(
     |\{(?P<list>[^{}'"`$\\*?\[\]~,]*(?:,[^{}'"`$\\*?\[\]~,]*)+)\}
     |\\(?P<escaped>[^\n])
     |(?P<glob>\*+|\?|\[[^\]/'"`$\\]+\])
-    |(?P<plain>[^\\'"`$*?\[\]{}~]+)
+    |(?P<plain>[^\\'"`$*?\[\]{}~<>()]+)
     |(?P<tilde>~)""",
     re.VERBOSE,
 )
 _INNER: Final = re.compile(r"\\(?P<escaped>.)|\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}?|(?P<plain>[^\\$]+)", re.DOTALL)
 # A glob that reads alike everywhere: no quotes, lists or variables.
 _PLAIN_GLOB: Final = re.compile(r"[\w.*?+@=-]+")
+# What another command writes or reads, in the place of a file.
+PIPE: Final = "/dev/fd/63"
+_ASSIGNED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=(?:.*:)?")
 _SPLITS: Final = re.compile(r"[\s*?\[\\]")
 
 
@@ -33,11 +37,13 @@ _SPLITS: Final = re.compile(r"[\s*?\[\\]")
 class WordValue:
     """One text that a word stands for. With `below` it is a folder, and the word stands for names in it; the empty text
     is the folder in which the command stands, so that the names may begin with anything. `names` is the glob that they
-    fit, if they lie directly in it, else empty."""
+    fit, if they lie directly in it, else empty. Names that lie anywhere below it fit one of the globs `only`, if there
+    are any."""
 
     text: str
     below: bool = False
     names: str = ""
+    only: tuple[str, ...] = ()
 
 
 Values = tuple[WordValue, ...]
@@ -51,7 +57,27 @@ def values_of(word: Word, loops: Loops = (), *, home: bool = True) -> Values | N
         return (WordValue(word.start),)
     if not word.raw:
         return None
+    if word.raw[:2] in ("<(", ">(") and word.raw[-1:] == ")":
+        return (WordValue(PIPE),)
+    if word.raw == FOUND:
+        return _found(loops, home)
     return _expanded(word.raw, loops, home)
+
+
+def _found(loops: Loops, home: bool) -> Values | None:
+    # What a `find` gives to what it runs: each begins with one of its operands.
+    at = max((at for at, (name, _) in enumerate(loops) if name == FOUND), default=-1)
+    if at < 0:
+        return None
+    following = loops[at + 1 : at + 2]
+    only = tuple(word.start for name, words in following if name == FOUND_NAMES for word in words)
+    found: list[WordValue] = []
+    for word in loops[at][1]:
+        values = values_of(word, loops[:at], home=home)
+        if values is None:
+            return None
+        found += (WordValue(value.text, below=True, only=only) for value in values)
+    return tuple(dict.fromkeys(found))
 
 
 def _expanded(raw: str, loops: Loops, home: bool) -> Values | None:
@@ -95,7 +121,8 @@ def _piece(found: re.Match[str], first: bool, raw: str, loops: Loops, home: bool
         return [(one, False) for one in found["list"].split(",")]
     if kind == "tilde":
         if not first:
-            return [("~", False)]
+            # Some shells expand it in what looks like an assignment: `dd if=~/x`.
+            return None if _ASSIGNED.fullmatch(raw, 0, found.start()) else [("~", False)]
         return [(HOME, False)] if home and raw[1:2] in ("", "/") else None
     if kind == "double":
         return _quoted(found["double"], first, loops, home)

@@ -39,7 +39,7 @@ def _reads(text: str, argument: Argument, found: Found) -> None:
     # A path in a commit: from the root of the repository, unless it begins with `./` or `../`.
     relative = re.match(r"\.\.?(?:/|$)", text)
     why = found.why(argument.option, argument.raw)
-    found.add(EffectKind.READ, text or ".", argument.places, why, project=not relative)
+    found.add(EffectKind.READ, text or ".", argument.places, why, root=not relative)
 
 
 def _revision(kind: str, argument: Argument, found: Found) -> None:
@@ -168,7 +168,7 @@ def _refspec(kind: str, argument: Argument, found: Found) -> None:
             found.unread.append(argument.raw)
         elif value.text[:1] == "+" or (value.text[:1] == ":" and value.text != ":"):
             why = found.why(argument.option, argument.raw)
-            found.add(EffectKind.REMOVED, ".git", argument.places, why, project=True)
+            found.add(EffectKind.REMOVED, ".git", argument.places, why, root=True)
 
 
 def _format(kind: str, argument: Argument, found: Found) -> None:
