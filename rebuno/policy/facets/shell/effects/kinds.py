@@ -36,7 +36,8 @@ class Effect:
     With `below` it stands for all that lies below the folder too; then only for names that fit one of the globs `only`
     if there are any, and if it is `visible` for no name that begins with a dot. With `outside` it counts only if it is
     not in `workdir`; with `glob` it is names in the folder and not the folder itself. With `project` the path is read
-    from the root of the project in which the command stands. `why` names the table and the word or option that gave it.
+    from the folder of the project in which the command stands, which may be any below `workdir`, with `root` from
+    `workdir` itself. `why` names the table and the word or option that gave it.
     """
 
     kind: EffectKind
@@ -51,6 +52,7 @@ class Effect:
     url: bool = False
     name: bool = False
     glob: bool = False
+    root: bool = False
 
 
 @dataclass(slots=True)
@@ -87,6 +89,7 @@ class Found:
         names: str = "",
         only: tuple[str, ...] = (),
         below_names: str = "",
+        root: bool = False,
     ) -> None:
         """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it, and
         `below_names` is one for names at any depth."""
@@ -99,7 +102,7 @@ class Found:
             only, visible = () if names == "*" else (names,), names[:1] != "."
         if below_names:
             only = (below_names,)
-        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names))
+        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names), root)
         self.effects.append(effect)
 
     def why(self, option: str, raw: str) -> str:
@@ -478,10 +481,11 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
     else:
         kind, below = _VERBS[rule.verb]
         target = rule.target
-        project, outside = target.partition("/")[0] in ("project", "root"), target == "elsewhere"
+        first = target.partition("/")[0]
+        project, root, outside = first == "project", first == "root", target == "elsewhere"
         if target[:1] == "~":
             target = f"{HOME}{target[1:]}"
-        elif project or outside:
+        elif project or root or outside:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
         below = below or rule.target == "project"
@@ -495,4 +499,5 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
             visible=rule.verb.endswith("-visible"),
             project=project,
             outside=outside,
+            root=root,
         )
