@@ -38,7 +38,8 @@ _RULE: Final = re.compile(
 _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
-        "options", "operands", "after", "effects", "only", "forms", "glued", "subcommands", "otherwise", "assignments", "cases",
+        "options", "operands", "after", "effects", "only", "forms", "glued", "subcommands", "otherwise", "assignments",
+        "cases",
     }
 )  # fmt: skip
 
@@ -111,7 +112,8 @@ class Table:
     `options` are found by each of their names. `environment` holds globs of variables that may be set before it without
     changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
     operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
-    operands only. Unless values can be `glued`, none stands in the word of its option's letter. `otherwise` is the table of unknown words in the place of a subcommand.
+    operands only. Unless values can be `glued`, none stands in the word of its option's letter. `otherwise` is
+    the table of unknown words in the place of a subcommand.
     """
 
     name: str
