@@ -124,7 +124,6 @@ _VERBS: Final = {
 _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", PIPE})
 _INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
-_AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
@@ -213,11 +212,9 @@ def _local(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _awk_input(kind: str, argument: Argument, found: Found) -> None:
-    # A file, or `name=value`. Some read the network where a name begins with `/inet`.
+    # A file, or `name=value`, which counts as a file: some take it for one if the name is a word of theirs. Some read the network where a name begins with `/inet`.
     if any(re.match("/+inet", value.text) for value in argument.values or ()):
         found.unread.append(argument.raw)
-    if argument.word.known and _AWK_ASSIGNMENT.match(argument.word.start):
-        return
     _path("path", argument, found)
 
 
