@@ -212,7 +212,8 @@ def _local(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _awk_input(kind: str, argument: Argument, found: Found) -> None:
-    # A file, or `name=value`, which counts as a file: some take it for one if the name is a word of theirs. Some read the network where a name begins with `/inet`.
+    # A file, or `name=value`, which some take for a file if the name is a word of theirs. Some talk to hosts where a
+    # name begins with `/inet`.
     if any(re.match("/+inet", value.text) for value in argument.values or ()):
         found.unread.append(argument.raw)
     _path("path", argument, found)
