@@ -8,10 +8,12 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects.expansion import Values, values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, Values, values_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, Table
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
+
+Harmless = tuple[re.Pattern[str], ...]
 
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
 # With these begin options of a few programs: commands of pagers and editors, files of more arguments.
@@ -22,6 +24,8 @@ _GLOB_OPTION: Final = re.compile(
 # Kinds of words of which it does not matter what they are, but for what the glob says.
 _FREE: Final = frozenset({"text", "only", "all"})
 _EXTENSION: Final = re.compile(r"[\w.*?]*\.[A-Za-z]+")
+_VARIABLE: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_DASHED: Final = re.compile(r"-[^\s0-9.]")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
@@ -178,9 +182,15 @@ class _ArgumentReader:
     def _operand(self, word: Word, values: Values | None) -> None:
         text = values[0].text if values and len(values) == 1 else ""
         name, equals, value = text.partition("=")
-        if equals and self.table.assignments:
+        if self.table.assignments and (
+            values is None or any(one.below or (not text and "=" in one.text) for one in values)
+        ):
+            # Perhaps an assignment.
+            self._unread(word)
+        elif equals and self.table.assignments:
             slot = self.table.assignments.get(name) or self.table.assignments.get("*")
-            if slot is None:
+            # `X!=id` and `X:=y` of make are more than an assignment.
+            if slot is None or not _VARIABLE.fullmatch(name):
                 self._unread(word)
             else:
                 self.found.given.add(name)
@@ -189,15 +199,25 @@ class _ArgumentReader:
             self.found.operands.append(self._argument(_OPERAND, word, values))
         self.at += 1
 
-    def _value(self, slot: Slot, word: Word, text: str, option: str) -> None:
-        self._given(slot, Word(text), values_of(Word(text)), option)
+    def _value(self, slot: Slot, word: Word, text: str, option: str, harmless: Harmless = ()) -> None:
+        self._given(slot, Word(text), values_of(Word(text)), option, harmless)
 
     def _all_operands(self) -> None:
         self.found.tail = self.at
         while self.at < len(self.words):
             self._operand(self.words[self.at], self._values(self.words[self.at]))
 
+    def _behind(self, table: Table) -> None:
+        # The words behind `--` are for another program, with options of its own.
+        before, self.table = self.found.operands, table
+        self.found.operands = []
+        self.read()
+        self.found.rest, self.found.operands = self.found.operands, before
+
     def _after(self) -> None:
+        if self.table.behind is not None:
+            self._behind(self.table.behind)
+            return
         if any(form.after is not None for form in self.table.forms):
             self.found.rest = []
             before, self.found.operands = self.found.operands, self.found.rest
@@ -217,6 +237,8 @@ class _ArgumentReader:
             self.found.tail = self.at
             self.at = len(self.words)
             return
+        if self.table.apart:
+            self.found.given.clear()
         self.table = self.found.table = table
 
     # ------------------------------------------------------------ options
@@ -252,6 +274,9 @@ class _ArgumentReader:
                 return
             if option.values:
                 value = text[position:]
+                if value and not self.table.glued:
+                    self._unread(word)
+                    return
                 self._met(option, value or None, word)
                 return
             self._met(option, None, word)
@@ -282,7 +307,7 @@ class _ArgumentReader:
                 found.unread.append(raw_of(word))
             return
         if value is not None:
-            self._value(option.values[0], word, value, option.name)
+            self._value(option.values[0], word, value, option.name, option.harmless)
             return
         if option.attached:
             return
@@ -291,15 +316,22 @@ class _ArgumentReader:
                 self._until(word)
                 return
             if self.at >= len(self.words):
-                found.unread.append(raw_of(word))
+                if not option.last:
+                    found.unread.append(raw_of(word))
                 return
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if several(given, values) and not self._ends_in_vain(slot, given):
-                # Only the first of them is the value, the others are operands.
+            dashed = self.table.dashed and self._dashed(given, values)
+            if dashed or (several(given, values) and not self._ends_in_vain(slot, given)):
+                # Only the first of several is the value, the others are operands.
                 self._unread(given)
-            self._given(slot, given, values, option.name)
+            self._given(slot, given, values, option.name, option.harmless)
+
+    def _dashed(self, word: Word, values: Values | None) -> bool:
+        # Whether what stands where a value is due may be read as an option. Negative numbers and texts are none.
+        texts = [word.start] if values is None else [value.text for value in values]
+        return any(_DASHED.match(text) or (values is None and not text) for text in texts)
 
     def _ends_in_vain(self, slot: Slot, word: Word) -> bool:
         # `find -name *.py` does nothing where the glob gives a second word: none that ends so is a primary.
@@ -307,8 +339,10 @@ class _ArgumentReader:
             self.table.style == "primaries" and slot.kinds == ("text",) and _EXTENSION.fullmatch(word.raw) is not None
         )
 
-    def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
+    def _given(self, slot: Slot, word: Word, values: Values | None, option: str, harmless: Harmless = ()) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None
+        if known is not None and any(glob.fullmatch(known) for glob in harmless):
+            return
         if slot.kinds == ("dir",):
             self._moved(known, word)
         else:
@@ -322,6 +356,8 @@ class _ArgumentReader:
         if to is None or to[:1] == "~":
             self._unread(word)
             found.places = None
+        elif to[:1] == HOME:
+            found.places = (f"~{to[1:]}",)
         elif found.places is not None:
             found.places = tuple(dict.fromkeys(_below(place, to) for place in found.places))
 
@@ -354,6 +390,8 @@ _COMMAND: Final = Slot(("command",))
 
 
 def _below(place: str, to: str) -> str:
+    if to[:1] == HOME:
+        return f"~{to[1:]}"
     if to[:1] == "/":
         return to
     return f"{place}/{to}" if place else to

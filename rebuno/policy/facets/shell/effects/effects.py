@@ -8,9 +8,9 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import steers
-from rebuno.policy.facets.shell.effects import kinds
+from rebuno.policy.facets.shell.effects import git, kinds
 from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
-from rebuno.policy.facets.shell.effects.expansion import values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
@@ -50,7 +50,7 @@ class _EffectReader:
     def __init__(self, simple: SimpleCommand, tables: Tables) -> None:
         self.simple = simple
         self.tables = tables
-        self.found = Found(simple.home)
+        self.found = Found(simple.home, git.READERS)
 
     def read(self) -> Effects:
         for redirect in self.simple.redirects:
@@ -117,7 +117,7 @@ class _EffectReader:
 
     def _form_of(self, arguments: Arguments) -> Form:
         forms = arguments.table.forms
-        return next((form for form in forms if _holds(form, arguments)), Form(effects=(EffectRule("unread", "."),)))
+        return next((form for form in forms if _holds(form, arguments)), _UNREAD)
 
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
@@ -143,11 +143,20 @@ class _EffectReader:
         else:
             given += self._operands(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
-            slots = form.operands if form.after is None else form.after
-            given += self._operands(arguments.rest, slots, arguments)
+            if table.behind is not None:
+                self._behind(arguments.rest, table.behind, arguments)
+            else:
+                slots = form.operands if form.after is None else form.after
+                given += self._operands(arguments.rest, slots, arguments)
         read_targets(given, arguments.values, found)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
+        for rule in (*form.effects, *table.always):
+            self._rule(rule, arguments, "")
+
+    def _behind(self, operands: list[Argument], table: Table, arguments: Arguments) -> None:
+        form = next((one for one in table.forms if _holds(one, arguments)), _UNREAD)
+        self._operands(operands, form.operands, arguments)
         for rule in form.effects:
             self._rule(rule, arguments, "")
 
@@ -195,7 +204,7 @@ class _EffectReader:
             arguments.operands.clear()
         else:
             arguments.operands[:] = arguments.operands or [_SOMETHING]
-        for rule in form.effects:
+        for rule in (*form.effects, *arguments.table.always):
             self._rule(rule, arguments, "")
 
     def _tool(self, arguments: Arguments) -> None:
@@ -258,11 +267,27 @@ class _EffectReader:
             kinds.apply(rule, arguments.places, option, self.found)
 
 
+_UNREAD: Final = Form(effects=(EffectRule("unread", "."),))
 _SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
 
 
 def _conditions(arguments: Arguments) -> set[str]:
-    return {*arguments.given, "operands" if arguments.operands or arguments.rest else "none"}
+    there = {*arguments.given, "operands" if arguments.operands or arguments.rest else "none"}
+    if arguments.rest:
+        there.add("after")
+    if _outside(arguments):
+        there.add("outside")
+    return there
+
+
+def _outside(arguments: Arguments) -> bool:
+    # Of two operands one leads out of the folder in which the command stands, or is surely a folder.
+    words = arguments.operands if not arguments.rest else () if arguments.operands else arguments.rest
+    return len(words) == 2 and any(_leads_out(value.text) for each in words for value in each.values or ())
+
+
+def _leads_out(text: str) -> bool:
+    return text[:1] in ("/", HOME) or text in ("", ".") or text[-1] == "/" or ".." in text.split("/")
 
 
 def _met(needs: frozenset[str], without: frozenset[str], arguments: Arguments) -> bool:

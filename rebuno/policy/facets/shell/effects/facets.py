@@ -18,6 +18,7 @@ from rebuno.policy.facets.url.hosts import host_literal, under_domain
 from rebuno.policy.values.json_values import UNREADABLE, Tri, shown
 
 _BUILT_IN: Final = TableSet()
+_NAMED: Final = ("remote:", "push:")
 
 
 @lru_cache(maxsize=256)
@@ -67,11 +68,12 @@ def _text_literal(value: Any, context: PathContext) -> str:
 def _host_literal(value: Any, context: PathContext) -> str:
     if type(value) is not str:
         raise ValueError(f"`{shown(value)}` is no host; write a string such as `corp.example` or `remote:origin`")
-    return value if value.startswith("remote:") else host_literal(value)
+    return value if value.startswith(_NAMED) else host_literal(value)
 
 
 def _under_host(host: Any, domain: Any) -> Tri:
-    return under_domain(host, domain)
+    # A name in a configuration is no domain.
+    return not host.startswith(_NAMED) and under_domain(host, domain)
 
 
 def _executed_literal(value: Any, context: PathContext) -> Any:
@@ -108,7 +110,8 @@ FACETS: Final = (
     Facet(
         name=EffectKind.CONTACTED.value,
         of="shell text",
-        gives="the hosts that it talks to; `remote:NAME` for one that only a configuration file names",
+        gives="the hosts that it talks to; `remote:NAME` for one that only a configuration names, and `push:NAME` too "
+        "where it publishes",
         value="string",
         read=_reader(EffectKind.CONTACTED),
         literal=_host_literal,

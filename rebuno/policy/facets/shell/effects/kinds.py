@@ -1,14 +1,14 @@
 """The kinds of words in a table: what a word of each kind makes a command do."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects import code
+from rebuno.policy.facets.shell.effects import code, parts
 from rebuno.policy.facets.shell.effects.arguments import Argument
 from rebuno.policy.facets.shell.effects.expansion import HOME, PIPE, WordValue
 from rebuno.policy.facets.shell.effects.table import CHOICE, PACKED, EffectRule, GlobChoice
@@ -35,8 +35,9 @@ class Effect:
 
     With `below` it stands for all that lies below the folder too; then only for names that fit one of the globs `only`
     if there are any, and if it is `visible` for no name that begins with a dot. With `outside` it counts only if it is
-    not in `workdir`; with `glob` it is names in the folder and not the folder itself. `project` stands for the project
-    in which the command stands. `why` names the table and the word or option that gave it.
+    not in `workdir`; with `glob` it is names in the folder and not the folder itself. With `project` the path is read
+    from the folder of the project in which the command stands, which may be any below `workdir`, with `root` from
+    `workdir` itself. `why` names the table and the word or option that gave it.
     """
 
     kind: EffectKind
@@ -51,13 +52,15 @@ class Effect:
     url: bool = False
     name: bool = False
     glob: bool = False
+    root: bool = False
 
 
 @dataclass(slots=True)
 class Found:
-    """What has been found of a command so far."""
+    """What has been found of a command so far. `more` are the readers of kinds of words beside the common ones."""
 
     home: bool
+    more: Mapping[str, "Reader"]
     effects: list[Effect] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     table: str = ""
@@ -85,14 +88,21 @@ class Found:
         name: bool = False,
         names: str = "",
         only: tuple[str, ...] = (),
+        below_names: str = "",
+        root: bool = False,
     ) -> None:
-        """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it."""
-        if below and not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
+        """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it, and
+        `below_names` is one for names at any depth."""
+        if not below:
+            only = ()
+        elif not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
             only = (self.read_only if kind is EffectKind.READ else ()) or self.only
         if names:
             # The shell leaves names out that begin with a dot, unless the glob does.
             only, visible = () if names == "*" else (names,), names[:1] != "."
-        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names))
+        if below_names:
+            only = (below_names,)
+        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names), root)
         self.effects.append(effect)
 
     def why(self, option: str, raw: str) -> str:
@@ -106,6 +116,7 @@ _PATHS: Final = {
     "visible": (EffectKind.READ, True),
     "new": (EffectKind.WRITTEN, False),
     "new-deep": (EffectKind.WRITTEN, True),
+    "new-visible": (EffectKind.WRITTEN, True),
     "gone": (EffectKind.REMOVED, False),
     "gone-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -114,27 +125,40 @@ _PATHS: Final = {
 _VERBS: Final = {
     "read": (EffectKind.READ, False),
     "read-deep": (EffectKind.READ, True),
+    "read-visible": (EffectKind.READ, True),
     "write": (EffectKind.WRITTEN, False),
     "write-deep": (EffectKind.WRITTEN, True),
+    "write-visible": (EffectKind.WRITTEN, True),
     "remove": (EffectKind.REMOVED, False),
     "remove-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
     "run-deep": (EffectKind.EXECUTED, True),
 }
+_FOLDERS: Final = {
+    "go-run": "run-deep",
+    "go-new": "write-visible",
+    "go-out": "write",
+    "glob": "read-deep",
+    "glob-new": "write-deep",
+    "file": "read-deep",
+}
+_HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
 _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", PIPE})
 _INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+_AMOUNT: Final = re.compile(r"[-+]?(?:0[xX][0-9A-Fa-f]+|[0-9][0-9.,]*[kKmMgG]?)")
 _SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
-_REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_REVISION: Final = re.compile(r"[A-Za-z0-9_./@{}~^+=#,-]+")
 
 
 def _path(kind: str, argument: Argument, found: Found) -> None:
     effect, below = _PATHS[kind]
     for value in argument.values or ():
         if value.text in _QUIET and not value.below:
+            if effect is EffectKind.EXECUTED and value.text != "/dev/null":
+                # Code that is not written there.
+                found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
             continue
         found.add(
             effect,
@@ -142,9 +166,9 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             argument.places,
             found.why(argument.option, argument.raw),
             below=below or value.below,
-            visible=kind == "visible",
+            only=argument.slot.only if below else value.only,
+            visible=kind.endswith("visible"),
             names="" if below else value.names,
-            only=() if below else value.only,
         )
 
         if kind == "new" and found.suffix and not argument.option:
@@ -231,22 +255,6 @@ def _suffix(kind: str, argument: Argument, found: Found) -> None:
         found.unread.append(argument.raw)
 
 
-def _pathspec(kind: str, argument: Argument, found: Found) -> None:
-    # A pathspec of git: a file, a folder and all below it, or a glob that looks below its folder too.
-    effect, _ = _PATHS[kind.removeprefix("pathspec-")] if kind != "pathspec" else _PATHS["deep"]
-    for value in argument.values or ():
-        text = value.text
-        if text[:2] in (":!", ":^"):
-            continue
-        if text[:1] == ":":
-            found.unread.append(argument.raw)
-            continue
-        glob = re.search(r"[*?\[]", text)
-        if glob:
-            text = text[: glob.start()].rpartition("/")[0] or "."
-        found.add(effect, text, argument.places, found.why(argument.option, argument.raw), below=True)
-
-
 _SIGNS: Final = re.compile(r"[*?\[{(\\]")
 _LEADS_OUT: Final = re.compile(r"\\|\.\.|[{(,|]\.*[,|)}]")
 
@@ -299,17 +307,6 @@ def _choice(kind: str, argument: Argument, found: Found) -> None:
             read_kind(each, one, found)
 
 
-def _revision(kind: str, argument: Argument, found: Found) -> None:
-    # A commit, a range of them, or a file in one (`HEAD:src/x`).
-    for value in argument.values or ():
-        before, colon, path = value.text.partition(":")
-        if value.below or not _REVISION.fullmatch(before or "HEAD") or (colon and not before and path[:1] in "/!^("):
-            found.unread.append(argument.raw)
-        elif colon:
-            path = re.sub(r"^[0-3]:", "", path) if not before else path
-            found.add(EffectKind.READ, path or ".", argument.places, found.why("", argument.raw), below=True)
-
-
 def _host(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
         host = _HOST.fullmatch(value.text)
@@ -319,15 +316,26 @@ def _host(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.CONTACTED, host["host"], (), found.why(argument.option, argument.raw))
 
 
-def _url(kind: str, argument: Argument, found: Found) -> None:
+def _parts(kind: str, argument: Argument, found: Found) -> None:
+    # What a part of the word does.
     for value in argument.values or ():
-        text = value.text if _SCHEME.match(value.text) else f"http://{value.text}"
-        if value.below or re.search(r"[{}\[\]*?]", value.text):
-            found.unread.append(argument.raw)
-        elif text.casefold().startswith("file:"):
-            found.add(EffectKind.READ, re.sub("^file://[^/]*", "", text, flags=re.IGNORECASE), (), "a URL")
-        else:
-            found.add(EffectKind.CONTACTED, text, (), found.why(argument.option, argument.raw), url=True)
+        told = parts.READERS[kind](value.text)
+        if value.below and kind in _FOLDERS:
+            # A name in the place of a glob is below its folder.
+            told = ((_FOLDERS[kind], value.text or "."),)
+        elif value.below:
+            told = None
+        if told is None:
+            found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
+            continue
+        why = found.why(argument.option, argument.raw)
+        for verb, text in told:
+            if verb == "url":
+                found.add(EffectKind.CONTACTED, text, (), why, url=True)
+            else:
+                effect, below = _VERBS[verb]
+                visible = verb.endswith("-visible")
+                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only, visible=visible)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -338,23 +346,13 @@ def _host_path(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.CONTACTED, value.text, (), found.why(argument.option, argument.raw), url=True)
         elif there is not None and not value.below:
             found.add(EffectKind.CONTACTED, there["host"], (), found.why(argument.option, argument.raw))
-        else:
-            effect = EffectKind.WRITTEN if kind == "host-new" else EffectKind.READ
-            why = found.why(argument.option, argument.raw)
-            found.add(effect, value.text, argument.places, why, below=True)
-
-
-def _remote(kind: str, argument: Argument, found: Found) -> None:
-    # The name of a remote in a configuration file, or where it is.
-    for value in argument.values or ():
-        if _REMOTE_NAME.fullmatch(value.text) and not value.below:
-            found.add(
-                EffectKind.CONTACTED, f"remote:{value.text}", (), found.why(argument.option, argument.raw), name=True
-            )
-        elif "::" in value.text:
+        elif ":" in value.text.partition("/")[0]:
+            # Some host, by a name that is not usual.
             found.unread.append(argument.raw)
         else:
-            _host_path("host-path", argument, found)
+            effect = _HOST_KINDS.get(kind, EffectKind.READ)
+            why = found.why(argument.option, argument.raw)
+            found.add(effect, value.text, argument.places, why, below=True)
 
 
 def _code(kind: str, argument: Argument, found: Found) -> None:
@@ -399,15 +397,19 @@ def _text(kind: str, argument: Argument, found: Found) -> None:
     """Says nothing about files, hosts and programs."""
 
 
+def _number(kind: str, argument: Argument, found: Found) -> None:
+    for value in argument.values or ():
+        if value.below or not _AMOUNT.fullmatch(value.text):
+            found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
+
+
 def _unread(kind: str, argument: Argument, found: Found) -> None:
     found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
 
 
-_Reader = Callable[[str, Argument, Found], None]
-_READERS: Final[dict[str, _Reader]] = {
+Reader = Callable[[str, Argument, Found], None]
+_READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(_PATHS, _path),
-    **dict.fromkeys((f"pathspec-{kind}" for kind in _PATHS), _pathspec),
-    "pathspec": _pathspec,
     "text": _text,
     "only": _text,
     "all": _text,
@@ -421,20 +423,20 @@ _READERS: Final[dict[str, _Reader]] = {
     "command": _text,
     "unread": _unread,
     "host": _host,
-    "url": _url,
     "host-path": _host_path,
     "host-new": _host_path,
-    "remote": _remote,
+    "host-gone": _host_path,
+    **dict.fromkeys(parts.READERS, _parts),
     **dict.fromkeys((f"pattern-{kind}" for kind in _PATHS), _pattern),
     "pattern": _pattern,
     CHOICE: _choice,
     "tool": _unread,
     "module": _unread,
-    "revision": _revision,
     **dict.fromkeys(("sed", "awk", "jq", "yq", "code"), _code),
     "program": _script,
     "shell-script": _script,
     "printed": _text,
+    "number": _number,
     "prefix": _prefix,
     **dict.fromkeys(("into", "into-deep", "linked"), _text),
     "script": _script,
@@ -443,11 +445,15 @@ _READERS: Final[dict[str, _Reader]] = {
 
 def read_kind(kind: str, argument: Argument, found: Found) -> None:
     """Adds what a word of this kind makes the command do."""
-    if argument.values is None and kind not in ("text", "command", "printed", "all"):
+    among = argument.slot.among
+    if argument.values is None and (among or kind not in ("text", "command", "printed", "all")):
         # Where it is not known what a word is, neither is its effect.
         found.unread.append(argument.raw)
         return
-    _READERS.get(kind, _beside)(kind, argument, found)
+    if among and not all(value.text in among and not value.below for value in argument.values or ()):
+        found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
+        return
+    (_READERS.get(kind) or found.more.get(kind, _beside))(kind, argument, found)
 
 
 def executed(program: str, places: Places, found: Found) -> None:
@@ -458,17 +464,38 @@ def executed(program: str, places: Places, found: Found) -> None:
         found.add(EffectKind.EXECUTED, program, (), f"{found.table}: {program}", name=True)
 
 
+_PLACES: Final = ("project", "elsewhere")
+
+
 def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
     """Adds the effect of a rule."""
     why = found.why(option, "the program itself")
     if rule.verb == "unread":
         found.unread.append(option or found.table)
     elif rule.verb == "contact":
-        found.add(EffectKind.CONTACTED, rule.target, (), why, name=rule.target.startswith("remote:"))
+        found.add(EffectKind.CONTACTED, rule.target, (), why, name=rule.target.startswith(("remote:", "push:")))
+    elif rule.verb == "run" and re.fullmatch("[A-Za-z0-9_-]+", rule.target) and rule.target not in _PLACES:
+        executed(rule.target, places, found)
     else:
         kind, below = _VERBS[rule.verb]
         target = rule.target
-        text = f"{HOME}{target[1:]}" if target[:1] == "~" else target
-        project, outside = target == "project", target == "elsewhere"
-        text = "." if project or outside else text
-        found.add(kind, text, places, why, below=below or project, project=project, outside=outside)
+        first = target.partition("/")[0]
+        project, root, outside = first == "project", first == "root", target == "elsewhere"
+        if target[:1] == "~":
+            target = f"{HOME}{target[1:]}"
+        elif project or root or outside:
+            target = target.partition("/")[2] or "."
+        # The folder of the project is meant with all that it holds.
+        below = below or rule.target == "project"
+        found.add(
+            kind,
+            target,
+            places,
+            why,
+            below=below,
+            only=rule.only,
+            visible=rule.verb.endswith("-visible"),
+            project=project,
+            outside=outside,
+            root=root,
+        )

@@ -7,27 +7,33 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from fnmatch import translate
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
 
 from rebuno.model.dataclass import dataclass
+from rebuno.policy.facets.shell.effects.parts import READERS as PARTS
 
 STYLES: Final = frozenset({"getopt", "single-dash", "primaries", "first-cluster", "assignments", "text"})
 VERBS: Final = frozenset(
     {
-        "read", "read-deep", "write", "write-deep", "remove", "remove-deep", "contact", "run", "run-deep", "unread",
+        "read", "read-deep", "read-visible", "write", "write-deep", "write-visible", "remove", "remove-deep", "contact",
+        "run", "run-deep", "unread",
     }
 )  # fmt: skip
-_PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone", "gone-deep", "run", "run-deep"})
+_PATHS: Final = frozenset(
+    {"path", "deep", "visible", "new", "new-deep", "new-visible", "gone", "gone-deep", "run", "run-deep"}
+)
 KINDS: Final = frozenset(
     {
-        *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
-        "host-new", "remote", "revision", "sed", "awk", "jq", "yq", "code", "command", "program", "script", "dir",
-        "only", "shell-script", "printed", "into", "into-deep", "linked", "prefix", "all", "suffix", "local",
-        "awk-input", "at", "file-type", "path-zip", "new-zip", "pattern", *(f"pattern-{kind}" for kind in _PATHS),
-        "module", "tool",
+        *_PATHS, "text", "unread", "host", "host-path",
+        "host-new", "host-gone", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
+        "dir", "only", "shell-script", "printed", "number", "into", "into-deep", "linked", "prefix", "all", "suffix",
+        "local", "awk-input", "at", "file-type", "path-zip", "new-zip", "module", "tool", "pattern",
+        *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
+        "revision", "revision-path", "revision-gone", "pathspec", "pathspec-gone", "pathspec-new", "remote",
+        "remote-new", "repository", "refspec", "format", "lines", "slug", "endpoint",
     }
 )  # fmt: skip
 PACKED: Final = {
@@ -41,18 +47,21 @@ BESIDE: Final = re.compile(r"new\.[a-z0-9]+|(?:packed|unpacked)\.(?:gz|bz2|xz|zs
 """The kinds of words that name another file in the same folder, with a suffix or without it."""
 CHOICE: Final = "choice"
 _SLOT: Final = re.compile(
-    r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
+    r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: in (?P<among>\S+))?(?: only (?P<only>\S+))?(?: = (?P<default>\S+))?"
+    r"(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
+_VALUE: Final = re.compile(r"\S+(?: (?:in|only) \S+)*")
+_CONDITIONS: Final = r"(?:-\S+|none|operands|after|outside)(?: (?:-\S+|none|operands|after|outside))*"
 _RULE: Final = re.compile(
-    r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
-    r"(?: unless (?P<unless>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
+    r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: only (?P<only>\S+))?"
+    rf"(?: if (?P<if>{_CONDITIONS}))?(?: unless (?P<unless>{_CONDITIONS}))?"
 )
 _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
-        "options", "operands", "after", "effects", "only", "forms", "subcommands", "otherwise", "assignments", "cases",
-        "kinds", "modules", "unread",
+        "options", "operands", "after", "effects", "only", "always", "apart", "forms", "subcommands", "otherwise",
+        "assignments", "cases", "kinds", "modules", "unread", "glued", "dashed",
     }
 )  # fmt: skip
 
@@ -73,7 +82,8 @@ class Slot:
     `many` takes any number of words, `optional` none or one. `default` is the word that stands there if none is given.
     With `needs` it is there only beside one of these options, with `without` only without all of them. Of `choices`,
     all whose conditions hold count; where none does, the word is unread. `globs` are those of a kind that the table
-    makes itself.
+    makes itself. A word that is not `among` these texts, if there are any, is unread. `only` are globs of the names
+    that are meant below a folder.
     """
 
     kinds: tuple[str, ...]
@@ -82,6 +92,8 @@ class Slot:
     default: str | None = None
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    among: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
     choices: tuple["Slot", ...] = ()
     globs: tuple["GlobChoice", ...] = ()
 
@@ -109,24 +121,29 @@ def _words_of(glob: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class EffectRule:
-    """An effect that does not come from a word: `verb` and the path or host `target`. The conditions name options,
-    `none` (there is no operand) or `operands` (there is one)."""
+    """An effect that does not come from a word: `verb` and the path or host `target`, below which names are meant that
+    fit one of `only`. The conditions name options, `none` (there is no operand), `operands` (there is one), `after`
+    (one of them stands behind `--`) or `outside` (of two one leads out of the folder, or is surely a folder)."""
 
     verb: str
     target: str
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option: the slots of its values, one word each. With `attached` its one value is optional, and only given
-    after `=` or directly behind a letter."""
+    after `=` or directly behind a letter. A value that fits one of the globs `harmless` has no effect. With
+    `last` the value may be missing where the option is the last word."""
 
     name: str
     values: tuple[Slot, ...] = ()
     attached: bool = False
     effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[re.Pattern[str], ...] = ()
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +164,17 @@ class Form:
 class Table:
     """What a program, or one of its subcommands, does. `name` is the program's and the subcommands' names.
 
-    `options` are found by each of their names. `environment` holds globs of variables that may be set before it without
+    `behind` is the table of the words behind `--`, where they are for another program. `options` are found by each of
+    their names. `environment` holds globs of variables that may be set before it without
     changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
     operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
-    operands only. `otherwise` is the table of unknown words in the place of a subcommand. `kinds` are kinds of words of
+    operands only. Unless values can be `glued`, none stands in the word of its option's letter. `otherwise` is the
+    table of unknown words in the place of a subcommand. `kinds` are kinds of words of
     its own. `modules` tells how the words behind a module are read: by the table of a program, or by one that stands
     there; as those of the program `modules_of` if that is named. Words that fit one of the globs `unread` are unread in
-    every place.
+    every place. The effects `always` hold for all forms and subcommands. `apart`: an option before the subcommand is
+    none of its own, though it has the same name. With `dashed` a word that begins with `-` is an option though a
+    value is due.
     """
 
     name: str
@@ -162,6 +183,7 @@ class Table:
     permute: bool
     names: bool
     directory: bool
+    glued: bool
     environment: tuple[str, ...]
     own: tuple[str, ...]
     options: Mapping[str, Option]
@@ -173,6 +195,10 @@ class Table:
     modules: Mapping[str, "str | Table"] = field(default_factory=dict)
     modules_of: str = ""
     unread: tuple[str, ...] = ()
+    behind: "Table | None" = None
+    always: tuple[EffectRule, ...] = ()
+    apart: bool = False
+    dashed: bool = False
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -208,6 +234,8 @@ def _slot(where: str, text: Any, own: _Kinds) -> Slot:
         found["default"],
         frozenset((found["if"] or "").split()),
         frozenset((found["unless"] or "").split()),
+        frozenset(_list_of(found["among"])),
+        _list_of(found["only"]),
         globs=globs,
     )
 
@@ -229,12 +257,16 @@ def _own_kinds(where: str, value: Any, outer: _Kinds) -> _Kinds:
     return {**outer, **made}
 
 
+def _list_of(text: str | None) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
+
+
 def _rule(where: str, text: Any) -> EffectRule:
     found = _RULE.fullmatch(text) if isinstance(text, str) else None
     if found is None or found["verb"] not in VERBS:
         raise _fail(where, f"`{text}` is no effect; write one as `write build/ if -o`")
     needs, without = frozenset((found["if"] or "").split()), frozenset((found["unless"] or "").split())
-    return EffectRule(found["verb"], found["target"], needs, without)
+    return EffectRule(found["verb"], found["target"], needs, without, _list_of(found["only"]))
 
 
 def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
@@ -246,25 +278,54 @@ def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
 
 
 def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str, Option]]:
+    effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[str, ...] = ()
+    last = False
+    if isinstance(value, dict):
+        if value.keys() - {"value", "effects", "harmless", "last"}:
+            raise _fail(where, "an option has `value`, `effects`, `harmless` and `last`")
+        effects, harmless = _rules(where, value.get("effects")), _words(where, value.get("harmless"))
+        last = value.get("last") == "optional"
+        value = value.get("value")
+    choices: tuple[Slot, ...] = ()
+    if isinstance(value, list) and value:
+        choices, value = tuple(_slot(where, one, own) for one in value), None
+    if value is not None and not isinstance(value, str):
+        raise _fail(where, "write the kind of its value, or `~` where it has none")
+    try:
+        found = _own_option(key, value, own) if own else _plain_option(key, value)
+    except TableError as error:
+        raise _fail(where, error.message) from error
+    if not (effects or harmless or last or choices):
+        return found
+    # All its names stand for one option.
+    option = found[0][1]
+    values = (Slot((), choices=choices),) if choices else option.values
+    patterns = tuple(_harmless(one) for one in harmless)
+    option = replace(option, values=values, effects=effects, harmless=patterns, last=last)
+    return [(name, option) for name, _ in found]
+
+
+# Subcommands share most of their options, which are read once.
+@lru_cache(maxsize=4096)
+def _plain_option(key: str, value: str | None) -> tuple[tuple[str, Option], ...]:
+    return _own_option(key, value, {})
+
+
+def _own_option(key: str, value: str | None, own: _Kinds) -> tuple[tuple[str, Option], ...]:
     names = key.split()
     if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
-        raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
-    effects: tuple[EffectRule, ...] = ()
-    if isinstance(value, dict):
-        if value.keys() - {"value", "effects"}:
-            raise _fail(where, "an option has `value` and `effects`")
-        effects, value = _rules(where, value.get("effects")), value.get("value")
-    if value is None:
-        values: tuple[Slot, ...] = ()
-    elif isinstance(value, str):
-        values = tuple(_slot(where, one, own) for one in value.split())
-    elif isinstance(value, list) and value:
-        values = (Slot((), choices=tuple(_slot(where, one, own) for one in value)),)
-    else:
-        raise _fail(where, "write the kind of its value, or `~` where it has none")
+        raise _fail(key, f"`{key}` is no option; write its names with blanks between them")
+    values = tuple(_slot(key, one, own) for one in _VALUE.findall(value or ""))
     attached = len(values) == 1 and values[0].optional
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects)
-    return [(name, option) for name in names]
+    option = Option(names[-1] if len(names) > 1 else names[0], values, attached)
+    return tuple((name, option) for name in names)
+
+
+def _harmless(glob: str) -> re.Pattern[str]:
+    # `*` takes no `/`, `**` does.
+    parts = (".*" if one == "**" else "[^/]*" if one == "*" else re.escape(one) for one in re.split(r"(\*+)", glob))
+    return re.compile("".join(parts), re.DOTALL)
 
 
 def _options(where: str, value: Any, own: _Kinds) -> dict[str, Option]:
@@ -304,7 +365,7 @@ def _list(where: str, value: Any) -> list[Any]:
     return value
 
 
-_NO_TABLE: Final = Table("", "getopt", False, True, False, False, (), (), {}, (Form(),), {}, {}, None)
+_NO_TABLE: Final = Table("", "getopt", False, True, False, False, True, (), (), {}, (Form(),), {}, {}, None)
 
 
 def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
@@ -323,6 +384,9 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         raise _fail(name, f"`{style}` is no style; there are {', '.join(sorted(STYLES))}")
     forms = _list(f"{name}: forms", value.get("forms"))
     plain = {key: value[key] for key in ("operands", "after", "effects", "only") if key in value}
+    if isinstance(value.get("after"), dict):
+        # That is a table of its own, for all forms.
+        del plain["after"]
     if forms and plain:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
     assignments = value.get("assignments") or {}
@@ -334,6 +398,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         bool(value.get("permute", outer.permute)),
         bool(value.get("names") == "harmless"),
         bool(value.get("directory") == "operands"),
+        bool(value.get("glued", outer.glued)),
         (*outer.environment, *_words(f"{name}: environment", value.get("environment"))),
         (*outer.own, *_words(f"{name}: own", value.get("own"))),
         _options(f"{name}: options", value.get("options"), kinds),
@@ -345,13 +410,17 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         outer.modules,
         outer.modules_of,
         (*outer.unread, *_words(f"{name}: unread", value.get("unread"))),
+        read_table(f"{name} --", value["after"]) if isinstance(value.get("after"), dict) else None,
+        (*outer.always, *_rules(f"{name}: always", value.get("always"))),
+        bool(value.get("apart")),
+        bool(value.get("dashed") == "options" or outer.dashed),
     )
     made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, Table] = {}
     for key, each in (value.get("subcommands") or {}).items():
         names = str(key).split()
         table = read_table(f"{name} {names[0]}", {} if each is None else each, made)
-        subcommands.update(dict.fromkeys(names, table))
+        subcommands.update((one, replace(table, name=f"{name} {one}")) for one in names)
     otherwise = value.get("otherwise")
     if not (subcommands or otherwise):
         return made
@@ -410,7 +479,10 @@ def builtin_table(program: str, flavour: str = GNU) -> Table | None:
     """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
     known, program = table_files(), _ALIASES.get(program, program)
     one = known.get(f"{program}.{flavour}") or known.get(program)
-    return None if one is None else read_table(program, load_yaml(one.read_text("utf-8")))
+    if one is None:
+        return None
+    # The cases come last and are for the tests.
+    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:")[0]))
 
 
 FLAVOURS: Final = (GNU, BSD)
