@@ -21,6 +21,7 @@ from tests.policy.effects.tracing.tracer import Trace
 
 Tables = Callable[[str], Table | None]
 _SHELL: Final = "the shell"
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _HOME: Final = os.path.expanduser("~")
 # What any program may read for itself: libraries, the locale, names of users and hosts, what the system is.
 _LIBRARIES: Final = tuple(
@@ -157,7 +158,8 @@ def _owned(shell: ShellCommands, tables: Tables) -> dict[str, tuple[str, ...]]:
         owned += read_arguments(simple, table).table.own
         words = [word.start for word in simple.words[1:] if word.known]
         for module in words:
-            inner = table.modules.get(module)
+            modules = (tables(table.modules_of) or table).modules if table.modules_of else table.modules
+            inner = modules.get(module)
             inner = tables(inner) if isinstance(inner, str) else inner
             owned += inner.own if inner is not None else ()
         if _hands_on(table):
@@ -252,10 +254,12 @@ class Comparison:
         if name in self.read.own and system and (actor == _SHELL or actor in WRAPPERS or name in self.read.programs):
             self.actors[process] = name
             self._script(process, path)
-            if actor != _SHELL and not self._runs(name, path):
-                self._fault(actor, "exec", path, event.call)
-            elif actor != _SHELL:
+            if actor != _SHELL and actor not in _SHELLS:
                 self._effect(actor, "exec", path, event.call)
+                if not self._runs(name, path):
+                    self._fault(actor, "exec", path, event.call)
+        elif actor in _SHELLS and self._configured():
+            self.actors[process] = None
         elif self._runs(name, path):
             self._effect(actor, "exec", path, event.call)
             self.actors[process] = None
@@ -265,6 +269,10 @@ class Comparison:
             self._effect(actor, "exec", path, event.call)
             self._fault(actor, "exec", path, event.call)
             self.actors[process] = None
+
+    def _configured(self) -> bool:
+        # A script, or what the system tells a login shell to do, acts for itself.
+        return bool(self.read.executed) or re.search(r"\s-\w*l|--login", self.trace.line) is not None
 
     def _script(self, process: int, path: str) -> None:
         # The program that reads a script is no other program.
@@ -298,7 +306,9 @@ class Comparison:
         sets = (*self.read.read, *self.read.executed)
         if folder:
             sets = (*sets, *(place for place in (*self.read.removed, *self.read.written) if place.below))
-        if not self._held(sets, path, folder):
+        # To list the names below a folder that is read is no more than to read it.
+        named = folder and any(one.startswith(f"{place.path}/") for place in sets for one in self._names(path))
+        if not named and not self._held(sets, path, folder):
             self._fault(actor, kind, path, event.call)
 
     def _write(self, path: str, actor: str, call: str) -> None:

@@ -27,6 +27,7 @@ _ADDRESS = re.compile(
 _TWO = {"rename", "renameat", "renameat2", "link", "linkat"}
 _REMOVES = {"unlink", "unlinkat", "rmdir"}
 _OPENS = {"open", "openat", "openat2", "creat"}
+_BY_NUMBER = {"fsetxattr", "fremovexattr", "fchmod", "fchown", "fchdir", "getdents", "getdents64"}
 _FORKS = {"clone", "clone3", "fork", "vfork"}
 _SENDS = {"connect", "sendto", "sendmsg", "sendmmsg"}
 # What a call that fails so would have done elsewhere: all but the sandbox cannot be written.
@@ -114,7 +115,8 @@ class TraceReader:
         elif call in _TWO or call in ("symlink", "symlinkat"):
             self._two(process, call, _paths(args, directory[0]), error)
         else:
-            paths = _paths(args, directory[0])
+            # The texts of the others are no paths: names of attributes.
+            paths = _paths(args.partition(",")[0] if call in _BY_NUMBER else args, directory[0])
             if paths:
                 self._one(process, call, paths[0], args, error, directory)
 
