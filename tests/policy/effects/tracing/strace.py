@@ -12,7 +12,7 @@ TRACED = (
     "open openat openat2 creat rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat rmdir mkdir "
     "mkdirat mknod mknodat truncate chmod fchmodat fchmodat2 fchmod chown lchown fchownat fchown utime utimes utimensat "
     "futimesat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr getdents getdents64 execve execveat "
-    "chdir fchdir clone clone3 fork vfork connect sendto sendmsg sendmmsg"
+    "chdir fchdir clone clone3 fork vfork socket connect sendto sendmsg sendmmsg"
 ).split()
 _LINE = re.compile(
     r"(?P<call>[a-z0-9_]+)\((?P<args>.*)\) += (?P<result>-?[0-9]+|\?|0x[0-9a-f]+)(?:<.*>)?(?: (?P<error>E[A-Z]+) .*| \(.*\))?"
@@ -86,6 +86,8 @@ class TraceReader:
         self.first = directory
         self.directories: dict[int, list[str]] = {}
         self.events: list[Event] = []
+        # Sockets of datagrams, each with the address that it is connected to.
+        self.datagrams: dict[tuple[int, str], str] = {}
 
     def read(self, records: Iterable[tuple[int, str]]) -> list[Event]:
         """The events of the records, each of a process and the text that strace wrote for it."""
@@ -110,6 +112,9 @@ class TraceReader:
                 shared = "CLONE_FS" in args
                 self.directories[int(result)] = directory if shared else list(directory)
                 self._add(process, "fork", "", call, result)
+        elif call == "socket":
+            if "SOCK_DGRAM" in args:
+                self.datagrams[process, result] = ""
         elif call in _SENDS:
             self._sent(process, call, args, error)
         elif call in _TWO or call in ("symlink", "symlinkat"):
@@ -144,7 +149,7 @@ class TraceReader:
             if error is None or error in _WOULD:
                 # First the write, which may have made the file that is read.
                 self._add(process, "write", path, call)
-                if "O_RDWR" in flags and error is None:
+                if "O_RDWR" in flags and "O_TRUNC" not in flags and error is None:
                     self._add(process, "read", path, call)
         elif error is None and "O_DIRECTORY" not in flags:
             self._add(process, "read", path, call)
@@ -159,10 +164,17 @@ class TraceReader:
 
     def _sent(self, process: int, call: str, args: str, error: str | None) -> None:
         found = _ADDRESS.search(args)
-        if found is None or (error is not None and error not in _REFUSED and found["socket"] is None):
-            return
-        if found["address"]:
-            self._add(process, "contact", f"{found['address']} {found['port']}", call)
+        key = (process, args.partition("<")[0])
+        if found is None:
+            if self.datagrams.get(key):
+                self._add(process, "contact", self.datagrams[key], call)
+        elif found["address"] and (error is None or error in _REFUSED):
+            address = f"{found['address']} {found['port']}"
+            if call == "connect" and key in self.datagrams:
+                # Nothing is sent yet: so a program asks which of its own addresses it would have.
+                self.datagrams[key] = address
+            else:
+                self._add(process, "contact", address, call)
         elif found["socket"] and error is None:
             self._add(process, "contact", f"unix:{found['abstract']}{text_of(found['socket'])}", call)
 
