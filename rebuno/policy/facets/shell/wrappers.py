@@ -220,8 +220,10 @@ def _env(words: Words) -> WrappedCommands:
 _XARGS: Final = Options(
     flags="0rtxpo",
     valued="aEILnPsd",
-    long_flags=frozenset({"null", "no-run-if-empty", "verbose", "exit", "interactive", "open-tty", "replace"}),
-    long_valued=frozenset({"arg-file", "delimiter", "max-args", "max-procs", "max-chars", "max-lines", "eof"}),
+    long_flags=frozenset(
+        {"null", "no-run-if-empty", "verbose", "exit", "interactive", "open-tty", "replace", "eof", "max-lines"}
+    ),
+    long_valued=frozenset({"arg-file", "delimiter", "max-args", "max-procs", "max-chars"}),
 )
 
 

@@ -273,6 +273,9 @@ class _ArgumentReader:
                 return
             if option.values:
                 value = text[position:]
+                if value and not self.table.glued:
+                    self._unread(word)
+                    return
                 self._met(option, value or None, word)
                 return
             self._met(option, None, word)

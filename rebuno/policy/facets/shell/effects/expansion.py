@@ -29,6 +29,7 @@ _INNER: Final = re.compile(r"\\(?P<escaped>.)|\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_
 _PLAIN_GLOB: Final = re.compile(r"[\w.*?+@=-]+")
 # What another command writes or reads, in the place of a file.
 PIPE: Final = "/dev/fd/63"
+_ASSIGNED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=(?:.*:)?")
 _SPLITS: Final = re.compile(r"[\s*?\[\\]")
 
 
@@ -120,7 +121,8 @@ def _piece(found: re.Match[str], first: bool, raw: str, loops: Loops, home: bool
         return [(one, False) for one in found["list"].split(",")]
     if kind == "tilde":
         if not first:
-            return [("~", False)]
+            # Some shells expand it in what looks like an assignment: `dd if=~/x`.
+            return None if _ASSIGNED.fullmatch(raw, 0, found.start()) else [("~", False)]
         return [(HOME, False)] if home and raw[1:2] in ("", "/") else None
     if kind == "double":
         return _quoted(found["double"], first, loops, home)

@@ -138,6 +138,7 @@ _FOLDERS: Final = {
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
 _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", PIPE})
 _INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+_AMOUNT: Final = re.compile(r"[-+]?(?:0[xX][0-9A-Fa-f]+|[0-9][0-9.,]*[kKmMgG]?)")
 _SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
 _AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
@@ -389,6 +390,12 @@ def _text(kind: str, argument: Argument, found: Found) -> None:
     """Says nothing about files, hosts and programs."""
 
 
+def _number(kind: str, argument: Argument, found: Found) -> None:
+    for value in argument.values or ():
+        if value.below or not _AMOUNT.fullmatch(value.text):
+            found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
+
+
 def _unread(kind: str, argument: Argument, found: Found) -> None:
     found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
 
@@ -422,6 +429,7 @@ _READERS: Final[dict[str, Reader]] = {
     "program": _script,
     "shell-script": _script,
     "printed": _text,
+    "number": _number,
     "prefix": _prefix,
     **dict.fromkeys(("into", "into-deep", "linked"), _text),
     "script": _script,

@@ -26,7 +26,7 @@ KINDS: Final = frozenset(
     {
         *_PATHS, "text", "unread", "host", "host-path",
         "host-new", "host-gone", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
-        "dir", "only", "shell-script", "printed", "into", "into-deep", "linked", "prefix", "all", "suffix",
+        "dir", "only", "shell-script", "printed", "number", "into", "into-deep", "linked", "prefix", "all", "suffix",
         "local", "awk-input", "at", "file-type", "path-zip", "new-zip", "module", "tool", "pattern",
         *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
         "revision", "revision-path", "revision-gone", "pathspec", "pathspec-gone", "pathspec-new", "remote",
@@ -58,7 +58,7 @@ _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
         "options", "operands", "after", "effects", "only", "always", "apart", "forms", "subcommands", "otherwise",
-        "assignments", "cases", "kinds", "modules", "unread",
+        "assignments", "cases", "kinds", "modules", "unread", "glued",
     }
 )  # fmt: skip
 
@@ -165,7 +165,8 @@ class Table:
     their names. `environment` holds globs of variables that may be set before it without
     changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
     operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
-    operands only. `otherwise` is the table of unknown words in the place of a subcommand. `kinds` are kinds of words of
+    operands only. Unless values can be `glued`, none stands in the word of its option's letter. `otherwise` is the
+    table of unknown words in the place of a subcommand. `kinds` are kinds of words of
     its own. `modules` tells how the words behind a module are read: by the table of a program, or by one that stands
     there; as those of the program `modules_of` if that is named. Words that fit one of the globs `unread` are unread in
     every place. The effects `always` hold for all forms and subcommands. `apart`: an option before the subcommand is
@@ -178,6 +179,7 @@ class Table:
     permute: bool
     names: bool
     directory: bool
+    glued: bool
     environment: tuple[str, ...]
     own: tuple[str, ...]
     options: Mapping[str, Option]
@@ -340,7 +342,7 @@ def _list(where: str, value: Any) -> list[Any]:
     return value
 
 
-_NO_TABLE: Final = Table("", "getopt", False, True, False, False, (), (), {}, (Form(),), {}, {}, None)
+_NO_TABLE: Final = Table("", "getopt", False, True, False, False, True, (), (), {}, (Form(),), {}, {}, None)
 
 
 def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
@@ -373,6 +375,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         bool(value.get("permute", outer.permute)),
         bool(value.get("names") == "harmless"),
         bool(value.get("directory") == "operands"),
+        bool(value.get("glued", outer.glued)),
         (*outer.environment, *_words(f"{name}: environment", value.get("environment"))),
         (*outer.own, *_words(f"{name}: own", value.get("own"))),
         _options(f"{name}: options", value.get("options"), kinds),
