@@ -15,7 +15,7 @@ TRACED = (
     "chdir fchdir clone clone3 fork vfork socket connect sendto sendmsg sendmmsg"
 ).split()
 _LINE = re.compile(
-    r"(?P<call>[a-z0-9_]+)\((?P<args>.*)\) += (?P<result>-?[0-9]+|\?|0x[0-9a-f]+)(?:<.*>)?(?: (?P<error>E[A-Z]+) .*| \(.*\))?"
+    r"(?P<call>[a-z0-9_]+)\((?P<args>.*)\) += (?P<result>-?[0-9]+|\?|0x[0-9a-f]+)(?:<(?P<made>.*)>)?(?: (?P<error>E[A-Z]+) .*| \(.*\))?"
 )
 _ARGUMENT = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*)"|(?:AT_FDCWD|[0-9]+)<(?P<fd>[^<>]*)>|(?P<null>\bNULL\b)', re.DOTALL)
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|x[0-9a-f]{2}|.)", re.DOTALL)
@@ -87,7 +87,7 @@ class TraceReader:
         self.directories: dict[int, list[str]] = {}
         self.events: list[Event] = []
         # Sockets of datagrams, each with the address that it is connected to.
-        self.datagrams: dict[tuple[int, str], str] = {}
+        self.datagrams: dict[str, str] = {}
 
     def read(self, records: Iterable[tuple[int, str]]) -> list[Event]:
         """The events of the records, each of a process and the text that strace wrote for it."""
@@ -101,10 +101,10 @@ class TraceReader:
         for _, process, call in lines:
             found = _LINE.fullmatch(call)
             if found is not None:
-                self._call(process, found["call"], found["args"], found["result"], found["error"])
+                self._call(process, found["call"], found["args"], found["result"], found["error"], found["made"])
         return self.events
 
-    def _call(self, process: int, call: str, args: str, result: str, error: str | None) -> None:
+    def _call(self, process: int, call: str, args: str, result: str, error: str | None, made: str | None) -> None:
         directory = self.directories.setdefault(process, [self.first])
         if call in _FORKS:
             if result.isdigit() and result != "0":
@@ -113,8 +113,8 @@ class TraceReader:
                 self.directories[int(result)] = directory if shared else list(directory)
                 self._add(process, "fork", "", call, result)
         elif call == "socket":
-            if "SOCK_DGRAM" in args:
-                self.datagrams[process, result] = ""
+            if "SOCK_DGRAM" in args and made:
+                self.datagrams[made] = ""
         elif call in _SENDS:
             self._sent(process, call, args, error)
         elif call in _TWO or call in ("symlink", "symlinkat"):
@@ -164,7 +164,7 @@ class TraceReader:
 
     def _sent(self, process: int, call: str, args: str, error: str | None) -> None:
         found = _ADDRESS.search(args)
-        key = (process, args.partition("<")[0])
+        key = args.partition("<")[2].partition(">")[0]
         if found is None:
             if self.datagrams.get(key):
                 self._add(process, "contact", self.datagrams[key], call)
