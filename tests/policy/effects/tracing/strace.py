@@ -166,7 +166,7 @@ class TraceReader:
         found = _ADDRESS.search(args)
         key = args.partition("<")[2].partition(">")[0]
         if found is None:
-            if self.datagrams.get(key):
+            if call != "connect" and self.datagrams.get(key):
                 self._add(process, "contact", self.datagrams[key], call)
         elif found["address"] and (error is None or error in _REFUSED):
             address = f"{found['address']} {found['port']}"
