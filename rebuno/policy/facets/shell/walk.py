@@ -66,7 +66,8 @@ class SimpleCommand:
 
     `redirects` are the files that it, or a compound command around it, is redirected to and from. `loops` are those
     around it, the innermost last. With `home`, `~` and `$HOME` in it are the user's home directory. `variables` are the
-    names that are given a value anywhere in the text for more than one command, `drawn` those in their values.
+    names that are given a value anywhere in the text for more than one command, `drawn` those in their values. `fed`
+    are the words of the command whose output, and nothing else, is its input, if that is known.
     """
 
     words: tuple[Word, ...]
@@ -79,6 +80,7 @@ class SimpleCommand:
     home: bool = True
     variables: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
+    fed: tuple[Word, ...] = ()
 
 
 @dataclass(slots=True)
@@ -90,7 +92,8 @@ class ShellText:
     assigned on their own, to count for every command. `hidden` tells that code may run which is not written there,
     `opened` that output goes to a file without a simple command of its own: `> f`, `[[ a ]] > f`, `$(> f)`.
     `redirects` are the files of all redirects, each with its place in the text and the loops around it. `drawn` are the
-    names of the variables whose values are given to others.
+    names of the variables whose values are given to others. `pipes` tells where a command begins whose output, and
+    nothing else, is the input of the one that begins at the key.
     """
 
     root: Node
@@ -101,6 +104,7 @@ class ShellText:
     opened: bool = False
     redirects: list[tuple[Redirect, int, Loops]] = field(default_factory=list)
     drawn: list[str] = field(default_factory=list)
+    pipes: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,8 @@ class _Walk:
 
     def _statement(self, node: Node, place: _NodePlace) -> None:
         source, children = self.source, node.children
+        if node.type == "pipeline":
+            self._pipes(node)
         if node.type in _NESTING:
             place = place.inside()
         if place.redirected and (node.type == "case_statement" or any(child.type == "((" for child in children)):
@@ -203,6 +209,20 @@ class _Walk:
         if variable and chosen and children[0].type == "for":
             place = replace(place, loops=(*place.loops, (variable, tuple(chosen))))
         self._push(inner, place)
+
+    def _pipes(self, node: Node) -> None:
+        outer = node.parent
+        if outer is not None and outer.type == "redirected_statement" and not all(map(_writes, outer.children[1:])):
+            return
+        children = node.children
+        for before, sign, after in zip(children, children[1:], children[2:], strict=False):
+            kept = before.type == "redirected_statement" and all(map(self._writes_errors, before.children[1:]))
+            first = before.children[0] if kept else before
+            if sign.type == "|" and _takes_input(first) and _takes_input(after):
+                self.script.pipes[after.start_byte] = first.start_byte
+
+    def _writes_errors(self, redirect: Node) -> bool:
+        return _writes(redirect) and self.source.text(redirect.children[0]) == b"2"
 
     def _name(self, node: Node) -> str:
         name = self.source.text(node)
@@ -469,6 +489,14 @@ class _Walk:
         variables, found = self.source.arithmetic(nodes, start, end)
         self.script.hidden = self.script.hidden or variables
         self._push_expansions(found, place)
+
+
+def _writes(redirect: Node) -> bool:
+    return redirect.type == "file_redirect" and any(child.type in (">", ">>") for child in redirect.children[:2])
+
+
+def _takes_input(node: Node) -> bool:
+    return node.type == "command" and not any(child.type.endswith("_redirect") for child in node.children)
 
 
 def walk(text: str, depth: int) -> ShellText:

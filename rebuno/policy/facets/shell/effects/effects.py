@@ -186,7 +186,7 @@ class _EffectReader:
     def _inner(self, arguments: Arguments) -> None:
         # What stands behind an option such as `-exec` runs too.
         if any(each.slot.kinds == ("command",) for each in arguments.values):
-            run = inside(self.simple.words[0].start.rpartition("/")[2], self.simple.words)
+            run = inside(self.simple.words[0].start.rpartition("/")[2], self.simple.words, self.simple.fed)
             if run.hidden or not run.commands:
                 self.found.unread.append(written(self.simple.words))
             self._ran(run.commands)
@@ -194,7 +194,7 @@ class _EffectReader:
     def _command(self, arguments: Arguments, form: Form) -> None:
         # Its options are the table's, what it runs is what the reader of wrappers found.
         name = self.simple.words[0].start.rpartition("/")[2]
-        run = inside(name, self.simple.words) if name in WRAPPERS else None
+        run = inside(name, self.simple.words, self.simple.fed) if name in WRAPPERS else None
         if run is None or run.hidden:
             self.found.unread.append(written(self.simple.words))
             return
