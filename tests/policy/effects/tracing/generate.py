@@ -58,8 +58,10 @@ class LineMaker:
             self._learn(line)
 
     def lines(self) -> Iterator[str]:
-        """The cases, then made lines without an end."""
-        yield from self.cases
+        """The cases in any order, each with a made line behind it; then made lines without an end."""
+        for case in self.random.sample(self.cases, len(self.cases)):
+            yield case
+            yield self.line()
         while True:
             yield self.line()
 
