@@ -36,7 +36,8 @@ class Effect:
     With `below` it stands for all that lies below the folder too; then only for names that fit one of the globs `only`
     if there are any, and if it is `visible` for no name that begins with a dot. With `outside` it counts only if it is
     not in `workdir`; with `glob` it is names in the folder and not the folder itself. With `project` the path is read
-    from the root of the project in which the command stands. `why` names the table and the word or option that gave it.
+    from the folder of the project in which the command stands, which may be any below `workdir`, with `root` from
+    `workdir` itself. `why` names the table and the word or option that gave it.
     """
 
     kind: EffectKind
@@ -51,6 +52,7 @@ class Effect:
     url: bool = False
     name: bool = False
     glob: bool = False
+    root: bool = False
 
 
 @dataclass(slots=True)
@@ -87,6 +89,7 @@ class Found:
         names: str = "",
         only: tuple[str, ...] = (),
         below_names: str = "",
+        root: bool = False,
     ) -> None:
         """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it, and
         `below_names` is one for names at any depth."""
@@ -99,7 +102,7 @@ class Found:
             only, visible = () if names == "*" else (names,), names[:1] != "."
         if below_names:
             only = (below_names,)
-        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names))
+        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names), root)
         self.effects.append(effect)
 
     def why(self, option: str, raw: str) -> str:
@@ -113,6 +116,7 @@ _PATHS: Final = {
     "visible": (EffectKind.READ, True),
     "new": (EffectKind.WRITTEN, False),
     "new-deep": (EffectKind.WRITTEN, True),
+    "new-visible": (EffectKind.WRITTEN, True),
     "gone": (EffectKind.REMOVED, False),
     "gone-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -121,8 +125,10 @@ _PATHS: Final = {
 _VERBS: Final = {
     "read": (EffectKind.READ, False),
     "read-deep": (EffectKind.READ, True),
+    "read-visible": (EffectKind.READ, True),
     "write": (EffectKind.WRITTEN, False),
     "write-deep": (EffectKind.WRITTEN, True),
+    "write-visible": (EffectKind.WRITTEN, True),
     "remove": (EffectKind.REMOVED, False),
     "remove-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -130,9 +136,10 @@ _VERBS: Final = {
 }
 _FOLDERS: Final = {
     "go-run": "run-deep",
-    "go-read": "read-deep",
-    "go-new": "write-deep",
+    "go-new": "write-visible",
     "go-out": "write",
+    "glob": "read-deep",
+    "glob-new": "write-deep",
     "file": "read-deep",
 }
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
@@ -161,7 +168,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             found.why(argument.option, argument.raw),
             below=below or value.below,
             only=argument.slot.only if below else value.only,
-            visible=kind == "visible",
+            visible=kind.endswith("visible"),
             names="" if below else value.names,
         )
 
@@ -312,11 +319,12 @@ def _host(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _parts(kind: str, argument: Argument, found: Found) -> None:
-    # What a part of the word does. A name in the place of a glob is in its folder, whatever it is.
+    # What a part of the word does.
     for value in argument.values or ():
         told = parts.READERS[kind](value.text)
         if value.below and kind in _FOLDERS:
-            told = ((_FOLDERS[kind], value.text),)
+            # A name in the place of a glob is below its folder.
+            told = ((_FOLDERS[kind], value.text or "."),)
         elif value.below:
             told = None
         if told is None:
@@ -328,7 +336,8 @@ def _parts(kind: str, argument: Argument, found: Found) -> None:
                 found.add(EffectKind.CONTACTED, text, (), why, url=True)
             else:
                 effect, below = _VERBS[verb]
-                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only)
+                visible = verb.endswith("-visible")
+                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only, visible=visible)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -472,11 +481,23 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
     else:
         kind, below = _VERBS[rule.verb]
         target = rule.target
-        project, outside = target.partition("/")[0] in ("project", "root"), target == "elsewhere"
+        first = target.partition("/")[0]
+        project, root, outside = first == "project", first == "root", target == "elsewhere"
         if target[:1] == "~":
             target = f"{HOME}{target[1:]}"
-        elif project or outside:
+        elif project or root or outside:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
         below = below or rule.target == "project"
-        found.add(kind, target, places, why, below=below, only=rule.only, project=project, outside=outside)
+        found.add(
+            kind,
+            target,
+            places,
+            why,
+            below=below,
+            only=rule.only,
+            visible=rule.verb.endswith("-visible"),
+            project=project,
+            outside=outside,
+            root=root,
+        )

@@ -210,7 +210,7 @@ def placed(effects: Effects, context: PathContext) -> PlacedEffects:
 def both(value: Any, effect: Effect) -> tuple[Any, ...]:
     """The values of an effect for a rule: what all is done to below a path is done to the path itself too, which may be
     a file."""
-    if not effect.below or effect.glob or effect.project or effect.outside:
+    if not effect.below or effect.glob or effect.project or effect.root or effect.outside:
         return (value,)
     readings = value.readings if type(value) is UncertainReading else (value,)
     return (either(one.folder for one in readings), value)
@@ -221,7 +221,7 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
         return [_host(effect)]
     if effect.name:
         return [ProgramName(effect.text)]
-    path = _project(effect, context) if effect.project else _path(effect, context)
+    path = _placed_path(effect, context)
     wide = effect.project and effect.text != "." and path != _path(effect, context)
     if effect.outside and _inside(path, context):
         return []
@@ -245,6 +245,12 @@ def _path(effect: Effect, context: PathContext) -> Any:
     if text[0] == "/":
         return paths.read(text, context)
     return paths.read(Placed(text, effect.places), context)
+
+
+def _placed_path(effect: Effect, context: PathContext) -> Any:
+    if effect.root and _inside(paths.read(Placed(".", effect.places), context), context):
+        return paths.read(Placed(effect.text, START), context)
+    return _project(effect, context) if effect.project else _path(effect, context)
 
 
 def _project(effect: Effect, context: PathContext) -> Any:

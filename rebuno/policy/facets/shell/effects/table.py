@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from fnmatch import translate
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
@@ -18,10 +18,13 @@ from rebuno.policy.facets.shell.effects.parts import READERS as PARTS
 STYLES: Final = frozenset({"getopt", "single-dash", "primaries", "first-cluster", "assignments", "text"})
 VERBS: Final = frozenset(
     {
-        "read", "read-deep", "write", "write-deep", "remove", "remove-deep", "contact", "run", "run-deep", "unread",
+        "read", "read-deep", "read-visible", "write", "write-deep", "write-visible", "remove", "remove-deep", "contact",
+        "run", "run-deep", "unread",
     }
 )  # fmt: skip
-_PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone", "gone-deep", "run", "run-deep"})
+_PATHS: Final = frozenset(
+    {"path", "deep", "visible", "new", "new-deep", "new-visible", "gone", "gone-deep", "run", "run-deep"}
+)
 KINDS: Final = frozenset(
     {
         *_PATHS, "text", "unread", "host", "host-path",
@@ -58,7 +61,7 @@ _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
         "options", "operands", "after", "effects", "only", "always", "apart", "forms", "subcommands", "otherwise",
-        "assignments", "cases", "kinds", "modules", "unread", "glued",
+        "assignments", "cases", "kinds", "modules", "unread", "glued", "dashed",
     }
 )  # fmt: skip
 
@@ -170,7 +173,8 @@ class Table:
     its own. `modules` tells how the words behind a module are read: by the table of a program, or by one that stands
     there; as those of the program `modules_of` if that is named. Words that fit one of the globs `unread` are unread in
     every place. The effects `always` hold for all forms and subcommands. `apart`: an option before the subcommand is
-    none of its own, though it has the same name.
+    none of its own, though it has the same name. With `dashed` a word that begins with `-` is an option though a
+    value is due.
     """
 
     name: str
@@ -194,6 +198,7 @@ class Table:
     behind: "Table | None" = None
     always: tuple[EffectRule, ...] = ()
     apart: bool = False
+    dashed: bool = False
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -273,9 +278,6 @@ def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
 
 
 def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str, Option]]:
-    names = key.split()
-    if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
-        raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
     effects: tuple[EffectRule, ...] = ()
     harmless: tuple[str, ...] = ()
     last = False
@@ -285,18 +287,39 @@ def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str
         effects, harmless = _rules(where, value.get("effects")), _words(where, value.get("harmless"))
         last = value.get("last") == "optional"
         value = value.get("value")
-    if value is None:
-        values: tuple[Slot, ...] = ()
-    elif isinstance(value, str):
-        values = tuple(_slot(where, one, own) for one in _VALUE.findall(value))
-    elif isinstance(value, list) and value:
-        values = (Slot((), choices=tuple(_slot(where, one, own) for one in value)),)
-    else:
+    choices: tuple[Slot, ...] = ()
+    if isinstance(value, list) and value:
+        choices, value = tuple(_slot(where, one, own) for one in value), None
+    if value is not None and not isinstance(value, str):
         raise _fail(where, "write the kind of its value, or `~` where it has none")
-    attached = len(values) == 1 and values[0].optional
+    try:
+        found = _own_option(key, value, own) if own else _plain_option(key, value)
+    except TableError as error:
+        raise _fail(where, error.message) from error
+    if not (effects or harmless or last or choices):
+        return found
+    # All its names stand for one option.
+    option = found[0][1]
+    values = (Slot((), choices=choices),) if choices else option.values
     patterns = tuple(_harmless(one) for one in harmless)
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects, patterns, last)
-    return [(name, option) for name in names]
+    option = replace(option, values=values, effects=effects, harmless=patterns, last=last)
+    return [(name, option) for name, _ in found]
+
+
+# Subcommands share most of their options, which are read once.
+@lru_cache(maxsize=4096)
+def _plain_option(key: str, value: str | None) -> tuple[tuple[str, Option], ...]:
+    return _own_option(key, value, {})
+
+
+def _own_option(key: str, value: str | None, own: _Kinds) -> tuple[tuple[str, Option], ...]:
+    names = key.split()
+    if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
+        raise _fail(key, f"`{key}` is no option; write its names with blanks between them")
+    values = tuple(_slot(key, one, own) for one in _VALUE.findall(value or ""))
+    attached = len(values) == 1 and values[0].optional
+    option = Option(names[-1] if len(names) > 1 else names[0], values, attached)
+    return tuple((name, option) for name in names)
 
 
 def _harmless(glob: str) -> re.Pattern[str]:
@@ -390,13 +413,14 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         read_table(f"{name} --", value["after"]) if isinstance(value.get("after"), dict) else None,
         (*outer.always, *_rules(f"{name}: always", value.get("always"))),
         bool(value.get("apart")),
+        bool(value.get("dashed") == "options" or outer.dashed),
     )
     made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, Table] = {}
     for key, each in (value.get("subcommands") or {}).items():
         names = str(key).split()
         table = read_table(f"{name} {names[0]}", {} if each is None else each, made)
-        subcommands.update(dict.fromkeys(names, table))
+        subcommands.update((one, replace(table, name=f"{name} {one}")) for one in names)
     otherwise = value.get("otherwise")
     if not (subcommands or otherwise):
         return made
@@ -455,7 +479,10 @@ def builtin_table(program: str, flavour: str = GNU) -> Table | None:
     """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
     known, program = table_files(), _ALIASES.get(program, program)
     one = known.get(f"{program}.{flavour}") or known.get(program)
-    return None if one is None else read_table(program, load_yaml(one.read_text("utf-8")))
+    if one is None:
+        return None
+    # The cases come last and are for the tests.
+    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:")[0]))
 
 
 FLAVOURS: Final = (GNU, BSD)
