@@ -84,7 +84,8 @@ class FolderReading(Reading):
         return False if not below and here is False else None
 
     def _text(self) -> PathReading:
-        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, "**"))
+        names = self.only[0] if self.direct and self.only else "**"
+        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, names))
 
     def json(self) -> Any:
         """The folder, with `/**` behind it."""
