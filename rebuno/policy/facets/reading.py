@@ -17,12 +17,16 @@ class PathContext:
 
     `today` is the day on which the user wrote the text that is read: `UNREADABLE` if the time of the text is unknown.
     It is None for all other texts and without a `zone`: then no text names a day by *today* or *tomorrow*.
+
+    `begins` is the directory in which the commands of the text begin: absolute, relative to `workdir` (the empty text:
+    `workdir` itself), or None if it is not known. Only a facet that `begins` gets another one than `workdir`.
     """
 
     workdir: str | None = None
     home: str | None = None
     zone: str | None = None
     today: date | Marker | None = None
+    begins: str | None = ""
 
 
 NO_CONTEXT: Final = PathContext()
@@ -188,6 +192,9 @@ class Facet:
     `find` gives the values of this facet in a free text, for `FACET of … in` a `known` set with `input`; None if the
     facet cannot be found in a text. An uncertain value is an `UncertainValue`, an unknown one `UNREADABLE`.
 
+    With `begins` the facet reads commands, which begin in the `cwd` beside the text; `read` gets a context that says
+    where.
+
     With `structural` the facet reads how a list or an object is built, not what a value says: a quantifier does not
     split the lists that it reads, and its values are looked up in a `known` set as they are.
 
@@ -205,6 +212,7 @@ class Facet:
     sees_empty: bool = False
     lower: bool = False
     placed: bool = False
+    begins: bool = False
     structural: bool = False
     pattern: Callable[[str, PathContext], Any] | None = None
     network: Callable[[str, PathContext], Any] | None = None

@@ -8,6 +8,7 @@ from typing import Any, Final
 from rebuno.policy.facets.path.placed import unplaced
 from rebuno.policy.facets.predicates import ANY_OF, NEGATIVE, Predicate, predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext
+from rebuno.policy.matcher.beginnings import asks_around
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check, constant_predicate, fast_test
 from rebuno.policy.matcher.growing import AskedInWhere
@@ -15,6 +16,8 @@ from rebuno.policy.matcher.operands import (
     MAY_BE_MISSING,
     Block,
     Lens,
+    chain_of,
+    elements_around,
     is_given,
     lens,
     literal,
@@ -22,6 +25,7 @@ from rebuno.policy.matcher.operands import (
     normal_operand,
     normal_right,
     read_operand,
+    read_single,
     right_of,
     root_of,
     values_of,
@@ -96,7 +100,11 @@ def compile_test(test: tree.Test, names: Vocabulary, negated: bool, block: Block
 
 def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary, block: Block | None) -> Check:
     """The check of `… has (…)`. `inner` answers for one element, which it finds in `facts.it`."""
-    values = _elements(test.operand, lens(test.operand, test.op, block), names, apart=True, block=True)
+    operand, look = test.operand, lens(test.operand, test.op, block)
+    values = _elements(operand, look, names, apart=True, block=True)
+    if test.block is not None and asks_around(test.block, chain_of):
+        values = _entered(operand, look, names, values)
+        inner = _with_around(inner)
 
     def check(facts: Facts) -> Tri:
         if facts.tests > MAX_ELEMENT_TESTS:
@@ -116,6 +124,27 @@ def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary,
             if here is None:
                 answer = None
         facts.it = outer
+        return answer
+
+    return check
+
+
+def _entered(operand: tree.Operand, look: Lens, names: Vocabulary, values: Elements) -> Elements:
+    # The elements of a block that asks what each of them stands in.
+    chain, context = look.chain, names.context
+
+    def pairs(facts: Facts) -> list[Any]:
+        return list(zip(values(facts), elements_around(operand, chain, facts, context), strict=True))
+
+    return pairs
+
+
+def _with_around(inner: Check) -> Check:
+    def check(facts: Facts) -> Tri:
+        outer = facts.around
+        facts.it, facts.around = facts.it
+        answer = inner(facts)
+        facts.around = outer
         return answer
 
     return check
@@ -247,6 +276,8 @@ def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value
         return _path_value(path)
     root, parts = _root(path.root), path.parts
     key = names.place(operand, chain[0].name, "one")
+    if look.begins:
+        return _kept(key, path.root in names.changing, lambda facts: read_single(operand, chain, facts, context))
     return _kept(
         key,
         path.root in names.changing,
@@ -255,12 +286,12 @@ def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value
 
 
 def _elements(operand: tree.Operand, look: Lens, names: Vocabulary, *, apart: bool, block: bool = False) -> Elements:
-    chain, context = look.chain, names.context
+    chain, context, begins = look.chain, names.context, look.begins
     inside = any(path.root in names.changing for path in operand.paths)
     key = names.place(operand, chain[0].name if chain else "", "apart" if apart else "whole")
 
     def read(facts: Facts) -> list[Any]:
-        return values_of(operand, chain, facts, context, apart=apart, block=block)
+        return values_of(operand, chain, facts, context, apart=apart, block=block, begins=begins)
 
     return _kept(key, inside, read) if chain else read
 

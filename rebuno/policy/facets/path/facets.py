@@ -157,7 +157,7 @@ def read(value: Any, context: PathContext) -> Any:
     """
     if isinstance(value, Reading):
         return _placed(value, context) if type(value) is Placed else value if type(value) in _READ else UNREADABLE
-    return UNREADABLE if type(value) is not str or _doubt(value, context) else _resolved(value, context)
+    return UNREADABLE if type(value) is not str or _doubt(value, context) else resolved(value, context)
 
 
 def plain(text: str) -> bool:
@@ -182,16 +182,17 @@ def _doubt(text: str, context: PathContext) -> str:
     return ""
 
 
-def _resolved(text: str, context: PathContext) -> PathReading:
+def resolved(text: str, context: PathContext) -> PathReading:
+    """The path that a text without doubt names."""
     if text[0] == "~" and context.home is not None:
         text = context.home + text[1:]
     elif text[0] != "/" and context.workdir is not None:
         text = f"{context.workdir}/{text}"
-    return _from(PathReading(text[0] == "/", 0, ()), text)
+    return follow(PathReading(text[0] == "/", 0, ()), text)
 
 
-def _from(start: PathReading, text: str) -> PathReading:
-    # Where a relative text leads from there, or any text from the root or from nowhere.
+def follow(start: PathReading, text: str) -> PathReading:
+    """Where a relative text leads from there, or any text from the root or from nowhere."""
     ups, segments = start.ups, list(start.segments)
     for segment in text.split("/"):
         if segment == "..":
@@ -210,12 +211,12 @@ def _placed(word: Placed, context: PathContext) -> Any:
     if word.places is None or text[:1] == "~" or _doubt(text, context):
         return read(text, context) if text[:1] == "/" else UNREADABLE
     starts = [_directory(place, context) for place in word.places]
-    return UNREADABLE if None in starts else either(_from(start, text) for start in starts if start)
+    return UNREADABLE if None in starts else either(follow(start, text) for start in starts if start)
 
 
 @lru_cache(maxsize=256)
 def _directory(place: str, context: PathContext) -> PathReading | None:
-    return None if place[:1] == "~" and context.home is None else _resolved(place or ".", context)
+    return None if place[:1] == "~" and context.home is None else resolved(place or ".", context)
 
 
 def literal(value: Any, context: PathContext) -> PathReading:
@@ -229,7 +230,7 @@ def literal(value: Any, context: PathContext) -> PathReading:
     doubt = _doubt(value, context)
     if doubt:
         raise ValueError(f"the path `{shown(value)}` {doubt}")
-    return _resolved(value, context)
+    return resolved(value, context)
 
 
 def pattern(text: str, context: PathContext) -> PathGlob:
@@ -253,7 +254,7 @@ def pattern(text: str, context: PathContext) -> PathGlob:
         base = context.workdir
     if base is None:
         return PathGlob(parts, absolute=text[0] == "/")
-    names = [re.sub(r"[*?[\]\\]", r"\\\g<0>", name) for name in _resolved(base, context).segments]
+    names = [re.sub(r"[*?[\]\\]", r"\\\g<0>", name) for name in resolved(base, context).segments]
     return PathGlob([*names, *parts], absolute=True)
 
 
