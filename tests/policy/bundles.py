@@ -132,12 +132,13 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
         parent=draw(st.sampled_from(["", "", "bot"])),
         definition=draw(definitions),
         input_at=draw(st.sampled_from([None, 1_736_553_600.0])),
+        workdir=draw(st.sampled_from(["", "/a", "/a/b", "/", "/proj"])),
     )
 
 
 OF_EXECUTION: Final = (
     "parent", "delegated", "turns", "turn_times", "input_at", "root_input", "root_input_at", "root_turns",
-    "root_turn_times", "read_args",
+    "root_turn_times", "read_args", "workdir",
 )  # fmt: skip
 
 
@@ -396,7 +397,8 @@ def prologues(draw: st.DrawFn, presence: bool = True) -> str:
             ]
         )
     )
-    around = draw(st.sampled_from(["", "", 'workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n', 'zone "Europe/London"\n']))
+    placed = ['workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n', "workdir session\n", 'workdir session\nhome "/a/b"\n']
+    around = draw(st.sampled_from(["", "", *placed, 'zone "Europe/London"\n']))
     return f"""
 {around}let some = {draw(listed(words, 1))}
 let none = []

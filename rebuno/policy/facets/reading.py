@@ -15,6 +15,9 @@ class PathContext:
     """The `workdir` and the `home` of a bundle: absolute paths, or None if the bundle does not name them. `zone` is the
     name of its time zone, None without one.
 
+    `workdir` is empty if a session works in a folder such as `/`, below which everything lies: no relative path is told
+    from there, and a test against a relative literal is maybe.
+
     `today` is the day on which the user wrote the text that is read: `UNREADABLE` if the time of the text is unknown.
     It is None for all other texts and without a `zone`: then no text names a day by *today* or *tomorrow*.
 

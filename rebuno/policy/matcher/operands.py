@@ -46,11 +46,12 @@ class Lens:
 
 
 def path_context(bundle: tree.Bundle) -> PathContext:
-    """The context of paths in a bundle: its `workdir`, its `home` and its `zone`."""
+    """The context of paths in a bundle: its `workdir`, its `home` and its `zone`. Under `workdir session` it is the one
+    of a session without a folder; see `sessions`."""
     workdir = home = zone = None
     for statement in bundle.statements:
         if isinstance(statement, tree.Workdir):
-            workdir = str(statement.path.value)
+            workdir = None if statement.path is None else str(statement.path.value)
         elif isinstance(statement, tree.Home):
             home = str(statement.path.value)
         elif isinstance(statement, tree.Zone):

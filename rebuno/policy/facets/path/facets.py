@@ -128,6 +128,8 @@ class PathReading(Reading):
 
 
 _READ: Final = frozenset({PathReading, UncertainReading})
+# Against it every answer is maybe.
+UNKNOWN_PLACE: Final = UncertainReading(())
 
 _HOLDS: Final[dict[Op, Callable[[str, str], bool]]] = {
     Op.CONTAINS: lambda text, part: part in text,
@@ -186,7 +188,7 @@ def resolved(text: str, context: PathContext) -> PathReading:
     """The path that a text without doubt names."""
     if text[0] == "~" and context.home is not None:
         text = context.home + text[1:]
-    elif text[0] != "/" and context.workdir is not None:
+    elif text[0] != "/" and context.workdir:
         text = f"{context.workdir}/{text}"
     return follow(PathReading(text[0] == "/", 0, ()), text)
 
@@ -219,8 +221,8 @@ def _directory(place: str, context: PathContext) -> PathReading | None:
     return None if place[:1] == "~" and context.home is None else resolved(place or ".", context)
 
 
-def literal(value: Any, context: PathContext) -> PathReading:
-    """The `PathReading` that a rule names.
+def literal(value: Any, context: PathContext) -> PathReading | UncertainReading:
+    """The `PathReading` that a rule names; one of any place where a relative one says nothing.
 
     Raises:
         ValueError: it is no string, or one that `read` would not read, with the reason in words.
@@ -230,10 +232,10 @@ def literal(value: Any, context: PathContext) -> PathReading:
     doubt = _doubt(value, context)
     if doubt:
         raise ValueError(f"the path `{shown(value)}` {doubt}")
-    return resolved(value, context)
+    return UNKNOWN_PLACE if context.workdir == "" and value[0] not in "/~" else resolved(value, context)
 
 
-def pattern(text: str, context: PathContext) -> PathGlob:
+def pattern(text: str, context: PathContext) -> PathGlob | UncertainReading:
     """The glob that a rule writes for paths; one without leading `/`, `~/` or `**` is relative, to `workdir` if given.
 
     Raises:
@@ -251,6 +253,8 @@ def pattern(text: str, context: PathContext) -> PathGlob:
             raise ValueError(f"the pattern `{shown(text)}` {doubt}")
         base, parts = context.home, parts[1:]
     elif text[0] != "/" and parts[:1] != ["**"]:
+        if context.workdir == "":
+            return UNKNOWN_PLACE
         base = context.workdir
     if base is None:
         return PathGlob(parts, absolute=text[0] == "/")
