@@ -266,7 +266,7 @@ class Execution(Model):
     head_hash: str = ""
     failure: Failure | None = None
     turns: Annotated[list[UserTurn] | None, Absent.LEFT_OUT] = None
-    workdir: Annotated[Text, Absent.LEFT_OUT] = None
+    workdir: Annotated[str | None, Absent.LEFT_OUT] = None
     attempt: Annotated[int | None, Absent.NEVER] = None
     digest: Annotated[str | None, Absent.NEVER] = None
     pinned: Annotated[bool | None, Absent.NEVER] = None
