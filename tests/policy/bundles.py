@@ -58,8 +58,10 @@ hostile = st.one_of(
     st.builds(nested, st.sampled_from([3, 127, 128, 129, 300]), st.booleans()),
 )
 values = st.one_of(plain, plain, plain, hostile, st.lists(st.one_of(scalars, hostile), max_size=3))
+beginnings = st.sampled_from(["/a", "b", "..", "/a/b", "", 7, None])
 arguments = st.one_of(
     st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, values)),
+    st.fixed_dictionaries({"cwd": beginnings}, optional=dict.fromkeys(KEYS, values)),
     st.fixed_dictionaries(dict.fromkeys(KEYS[:4], values)),
     st.fixed_dictionaries(dict.fromkeys(KEYS[:4], plain)),
     values,

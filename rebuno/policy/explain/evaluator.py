@@ -179,7 +179,8 @@ class Evaluator:
             )
         every, flipped = _SIGNS[test.operand.quantifier, negated]
         outer, outside = facts.it if block is not None else None, facts.around
-        objects = elements_around(test.operand, look.chain, facts, self.context)
+        placed = look.facet is not None and look.facet.begins
+        objects = [MISSING] * len(values) if placed else elements_around(test.operand, look.chain, facts, self.context)
         # The first few are shown, and the one that settles the answer.
         shown: list[TraceNode] = []
         answer: Tri = every

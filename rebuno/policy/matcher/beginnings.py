@@ -5,7 +5,7 @@ from itertools import repeat
 from typing import Any
 
 from rebuno.policy.facets.path.begins import CWD, beginning
-from rebuno.policy.facets.reading import Facet, PathContext
+from rebuno.policy.facets.reading import Facet, PathContext, Reading
 from rebuno.policy.matcher.paths import Parts, holders, last_key, many
 from rebuno.policy.syntax import tree
 from rebuno.policy.values.json_values import MISSING, UNREADABLE
@@ -39,6 +39,16 @@ def _reads_it(operand: tree.Operand) -> bool:
     return any(path.root == "it" and last_key(path.parts) is None for path in operand.paths)
 
 
+def single_holder(operand: tree.Operand, chain: Sequence[Facet]) -> Parts | None:
+    """The path to the one object that all texts at an operand stand in: where no `cwd` is in it, all of them begin in
+    `workdir`. None for an operand whose texts may stand in several objects."""
+    path = operand.paths[0]
+    last = last_key(path.parts)
+    if len(operand.paths) > 1 or path.many or last is None or not chain[-1].begins:
+        return None
+    return path.parts[:last]
+
+
 def around(
     operand: tree.Operand,
     chain: Sequence[Facet],
@@ -48,17 +58,25 @@ def around(
     *,
     apart: bool,
 ) -> list[Any]:
-    """The object that each of the values `found` at the paths of an operand stands in. `MISSING` if there is none,
-    `UNREADABLE` if the facets take texts out of a list or an object, which may hold others."""
-    # What an item of a source stands in is not known.
-    outer = [
-        facts.around if path.root == "it" else UNREADABLE if path.root == "item" else MISSING for path in operand.paths
-    ]
+    """The object that each of the values `found` at the paths of an operand stands in. `MISSING` if there is none, and
+    for a command, whose places are resolved. `UNREADABLE` for a word of a command, and if the facets take texts out of
+    a list or an object, which may hold others."""
+    outer = [_outer(path.root, facts) for path in operand.paths]
     objects = holders(roots, [path.parts for path in operand.paths], outer, apart=apart)
     return _of_texts(chain, found, objects)
 
 
+def _outer(root: str, facts: Any) -> Any:
+    if root == "it":
+        return UNREADABLE if isinstance(facts.it, Reading) else facts.around
+    # What an item of a source stands in is not known.
+    return UNREADABLE if root == "item" else MISSING
+
+
 def _of_texts(chain: Sequence[Facet], found: Sequence[Any], objects: list[Any]) -> list[Any]:
+    if any(isinstance(value, Reading) for value in found):
+        pairs = zip(found, objects, strict=True)
+        objects = [MISSING if isinstance(value, Reading) else one for value, one in pairs]
     if not chain or chain[-1].begins:
         return objects
     pairs = zip(found, objects, strict=True)

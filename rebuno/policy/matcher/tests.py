@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
+from rebuno.policy.facets.path.begins import CWD
 from rebuno.policy.facets.path.placed import unplaced
 from rebuno.policy.facets.predicates import ANY_OF, NEGATIVE, Predicate, predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext
-from rebuno.policy.matcher.beginnings import asks_around
+from rebuno.policy.matcher.beginnings import asks_around, single_holder
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check, constant_predicate, fast_test
 from rebuno.policy.matcher.growing import AskedInWhere
@@ -102,7 +103,9 @@ def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary,
     """The check of `… has (…)`. `inner` answers for one element, which it finds in `facts.it`."""
     operand, look = test.operand, lens(test.operand, test.op, block)
     values = _elements(operand, look, names, apart=True, block=True)
-    if test.block is not None and asks_around(test.block, chain_of):
+    # A command is placed already.
+    commands = look.facet is not None and look.facet.begins
+    if test.block is not None and not commands and asks_around(test.block, chain_of):
         values = _entered(operand, look, names, values)
         inner = _with_around(inner)
 
@@ -293,7 +296,19 @@ def _elements(operand: tree.Operand, look: Lens, names: Vocabulary, *, apart: bo
     def read(facts: Facts) -> list[Any]:
         return values_of(operand, chain, facts, context, apart=apart, block=block, begins=begins)
 
-    return _kept(key, inside, read) if chain else read
+    holder = single_holder(operand, chain) if begins else None
+    if holder is None:
+        return _kept(key, inside, read) if chain else read
+    root, parts = _root(operand.paths[0].root), holder
+
+    def read_commands(facts: Facts) -> list[Any]:
+        # Few calls have a `cwd`, and without one nothing has to be placed.
+        found = one(root(facts), parts)
+        if type(found) is dict and CWD in found:
+            return read(facts)
+        return values_of(operand, chain, facts, context, apart=apart, block=block)
+
+    return _kept(key, inside, read_commands)
 
 
 def _kept(key: int, changes: bool, read: Value) -> Value:

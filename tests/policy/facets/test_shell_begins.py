@@ -92,6 +92,7 @@ def test_without_a_workdir(cwd: str, expression: str, expected: Tri) -> None:
     assert asked({"command": TEXT, "cwd": cwd}, expression, "") is expected
 
 
+_WORDS = 'any command of args.command has (any it has (any redirect of it under "/proj"))'
 _CALLS = [{"command": TEXT, "cwd": "src"}, {"command": TEXT}]
 _LIST = {"commands": [TEXT], "cwd": "/"}
 _OUTSIDE = [{"command": TEXT, "cwd": "src"}, {"command": TEXT, "cwd": "/"}]
@@ -135,6 +136,9 @@ _OUTSIDE = [{"command": TEXT, "cwd": "src"}, {"command": TEXT, "cwd": "/"}]
         ({"command": TEXT, "cwd": "src", "file": "/proj/src/y"}, "path of args.file in redirect of args.command", True),
         ({"command": TEXT, "cwd": "src", "file": "/proj/y"}, "path of args.file in redirect of args.command", False),
         (TEXT, 'every redirect of args under "/proj"', True),
+        ({"command": "run 'a > y'", "cwd": "/proj"}, _WORDS, None),
+        ({"command": "run 'a > /proj/y'", "cwd": "/etc"}, _WORDS, True),
+        ({"command": "run 'a > y'"}, 'any command of args.command has (any redirect of it[1] under "/proj")', None),
     ],
 )  # fmt: skip
 def test_the_object_around_it(args: Any, expression: str, expected: Tri) -> None:
