@@ -33,6 +33,18 @@ SAID: list[tuple[str, str, Any]] = [
     ("name", "./x.json", None),
     ("name", "-x", None),
     ("name", "@x", None),
+    ("name", "CC=x", None),
+    ("word", "a/b c", ()),
+    ("word", "@x", None),
+    ("word", "a';id;'", None),
+    ("no-archive", "a.src.rpm", None),
+    ("no-archive", "src", ()),
+    ("glob", "docs/**/*.md", (("read-deep", "docs"),)),
+    ("glob", "**/*.md", (("read-deep", "."),)),
+    ("glob", "/*.md", (("read-deep", "/"),)),
+    ("glob", "*/../../x", None),
+    ("glob", "{/etc,a}/*", None),
+    ("glob-new", "docs", (("write-deep", "docs"),)),
     ("file", "a/b.pem", (("read", "a/b.pem"),)),
     ("file", "file:/x", None),
     ("file", "@x", None),
@@ -77,7 +89,7 @@ SAID: list[tuple[str, str, Any]] = [
     ("go-out", "a/b.go", (("write", "./b"),)),
     ("go-out", "./...", (("write", "."),)),
     ("go-out", "x@v1", None),
-    ("go-new", "../x", (("write-deep", "../x"),)),
+    ("go-new", "../x", (("write-visible", "../x"),)),
 ]
 
 

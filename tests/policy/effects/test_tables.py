@@ -67,6 +67,7 @@ def test_a_table_is_read_and_has_cases(program: str) -> None:
     value = load_yaml(table_files()[program].read_text("utf-8"))
     assert {program, program.split(".")[0]} & set(value["program"])
     assert value.get("cases"), "a table has cases"
+    assert list(value)[-1] == "cases", "what follows the cases is not read"
 
 
 def tables(table: Table) -> Iterator[Table]:

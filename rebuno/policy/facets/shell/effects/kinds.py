@@ -116,6 +116,7 @@ _PATHS: Final = {
     "visible": (EffectKind.READ, True),
     "new": (EffectKind.WRITTEN, False),
     "new-deep": (EffectKind.WRITTEN, True),
+    "new-visible": (EffectKind.WRITTEN, True),
     "gone": (EffectKind.REMOVED, False),
     "gone-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -124,8 +125,10 @@ _PATHS: Final = {
 _VERBS: Final = {
     "read": (EffectKind.READ, False),
     "read-deep": (EffectKind.READ, True),
+    "read-visible": (EffectKind.READ, True),
     "write": (EffectKind.WRITTEN, False),
     "write-deep": (EffectKind.WRITTEN, True),
+    "write-visible": (EffectKind.WRITTEN, True),
     "remove": (EffectKind.REMOVED, False),
     "remove-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -133,9 +136,10 @@ _VERBS: Final = {
 }
 _FOLDERS: Final = {
     "go-run": "run-deep",
-    "go-read": "read-deep",
-    "go-new": "write-deep",
+    "go-new": "write-visible",
     "go-out": "write",
+    "glob": "read-deep",
+    "glob-new": "write-deep",
     "file": "read-deep",
 }
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
@@ -143,7 +147,6 @@ _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/
 _INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _AMOUNT: Final = re.compile(r"[-+]?(?:0[xX][0-9A-Fa-f]+|[0-9][0-9.,]*[kKmMgG]?)")
 _SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
-_AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -164,7 +167,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             found.why(argument.option, argument.raw),
             below=below or value.below,
             only=argument.slot.only if below else value.only,
-            visible=kind == "visible",
+            visible=kind.endswith("visible"),
             names="" if below else value.names,
         )
 
@@ -233,11 +236,10 @@ def _local(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _awk_input(kind: str, argument: Argument, found: Found) -> None:
-    # A file, or `name=value`. Some read the network where a name begins with `/inet`.
+    # A file, or `name=value`, which some take for a file if the name is a word of theirs. Some talk to hosts where a
+    # name begins with `/inet`.
     if any(re.match("/+inet", value.text) for value in argument.values or ()):
         found.unread.append(argument.raw)
-    if argument.word.known and _AWK_ASSIGNMENT.match(argument.word.start):
-        return
     _path("path", argument, found)
 
 
@@ -315,11 +317,12 @@ def _host(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _parts(kind: str, argument: Argument, found: Found) -> None:
-    # What a part of the word does. A name in the place of a glob is in its folder, whatever it is.
+    # What a part of the word does.
     for value in argument.values or ():
         told = parts.READERS[kind](value.text)
         if value.below and kind in _FOLDERS:
-            told = ((_FOLDERS[kind], value.text),)
+            # A name in the place of a glob is below its folder.
+            told = ((_FOLDERS[kind], value.text or "."),)
         elif value.below:
             told = None
         if told is None:
@@ -331,7 +334,8 @@ def _parts(kind: str, argument: Argument, found: Found) -> None:
                 found.add(EffectKind.CONTACTED, text, (), why, url=True)
             else:
                 effect, below = _VERBS[verb]
-                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only)
+                visible = verb.endswith("-visible")
+                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only, visible=visible)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -483,4 +487,15 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
         below = below or rule.target == "project"
-        found.add(kind, target, places, why, below=below, only=rule.only, project=project, outside=outside, root=root)
+        found.add(
+            kind,
+            target,
+            places,
+            why,
+            below=below,
+            only=rule.only,
+            visible=rule.verb.endswith("-visible"),
+            project=project,
+            outside=outside,
+            root=root,
+        )

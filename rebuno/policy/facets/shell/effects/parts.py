@@ -8,7 +8,12 @@ from typing import Final
 Parts = tuple[tuple[str, str], ...]
 Reader = Callable[[str], Parts | None]
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_%+,=][A-Za-z0-9_.%+,:=*-]*")
+_NAME: Final = re.compile(r"[A-Za-z0-9_%+,][A-Za-z0-9_.%+,:*-]*")
+_WORD: Final = re.compile(r"[^-@'\"`$;&|<>\\\n][^'\"`$;&|<>\\\n]*")
+_ARCHIVE: Final = re.compile(
+    r".*\.(?:7z|deb|dmg|ear|egg|ez|gz|bz2|xz|zst|z|jar|war|rpm|tar|tbz2?|tgz|txz|whl|xpi|zip)",
+    re.IGNORECASE | re.DOTALL,
+)
 _SWITCH: Final = re.compile(
     r"on|off|yes|no|true|false|[0-9]+(?:\.[0-9]+)*|debug|release|relwithdebinfo|minsizerel", re.IGNORECASE
 )
@@ -52,6 +57,31 @@ def _saved(text: str) -> Parts | None:
 
 def _name(text: str) -> Parts | None:
     return () if text == "" or _NAME.fullmatch(text) else None
+
+
+def _word(text: str) -> Parts | None:
+    # No file of arguments (`@x`), no option, and nothing that ends a word of a shell.
+    return () if text == "" or _WORD.fullmatch(text) else None
+
+
+def _no_archive(text: str) -> Parts | None:
+    return None if _ARCHIVE.fullmatch(text) else _word(text)
+
+
+def _glob(verb: str) -> Reader:
+    # A pattern that the program itself expands: all below the folder before it.
+    def read(text: str) -> Parts | None:
+        if re.search(r"[{}()\\|!]", text):
+            return None
+        found = re.search(r"[*?\[]", text)
+        if found is None:
+            return ((verb, text),)
+        before = text[: found.start()]
+        if ".." in text[found.start() :].split("/"):
+            return None
+        return ((verb, before.rpartition("/")[0] or ("/" if before[:1] == "/" else ".")),)
+
+    return read
 
 
 def _file(text: str) -> Parts | None:
@@ -115,7 +145,7 @@ def _go(verb: str) -> Reader:
             # `pkg@v1` is fetched from the network.
             return None
         if text.endswith(".go"):
-            return ((verb.removesuffix("-deep"), text),)
+            return ((verb.partition("-")[0], text),)
         if text[:1] == "/" or text.split("/")[0] == "." or ".." in text.split("/"):
             return ((verb, re.sub(r"\.\.\..*", "", text) or "."),)
         return ()
@@ -137,6 +167,10 @@ READERS: Final[Mapping[str, Reader]] = {
     "url-new": _uploaded,
     "url-name": _saved,
     "name": _name,
+    "word": _word,
+    "no-archive": _no_archive,
+    "glob": _glob("read-deep"),
+    "glob-new": _glob("write-deep"),
     "file": _file,
     "at-file": _at,
     "named-at-file": _named_at,
@@ -148,7 +182,6 @@ READERS: Final[Mapping[str, Reader]] = {
     "define": _define,
     "go-flags": _go_flags,
     "go-run": _go("run-deep"),
-    "go-read": _go("read-deep"),
-    "go-new": _go("write-deep"),
+    "go-new": _go("write-visible"),
     "go-out": _go_out,
 }
