@@ -7,7 +7,7 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects.expansion import Values, values_of
+from rebuno.policy.facets.shell.effects.expansion import Values, split_braces, values_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, Table
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
@@ -58,7 +58,7 @@ def raw_of(word: Word) -> str:
 
 class _ArgumentReader:
     def __init__(self, simple: SimpleCommand, table: Table) -> None:
-        self.words = simple.words
+        self.words = tuple(each for word in simple.words for each in split_braces(word))
         self.loops = simple.loops
         self.home = simple.home
         self.start = simple.places
@@ -130,7 +130,7 @@ class _ArgumentReader:
         return Argument(slot, values, raw_of(word), option, self.found.places, word)
 
     def _operand(self, word: Word, values: Values | None) -> None:
-        text = values[0].text if values and len(values) == 1 else ""
+        text = values[0].text if values and len(values) == 1 and not values[0].below else ""
         name, equals, value = text.partition("=")
         if equals and self.table.assignments:
             slot = self.table.assignments.get(name) or self.table.assignments.get("*")
@@ -245,7 +245,8 @@ class _ArgumentReader:
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if values is None and not given.single:
+            if not given.single and (values is None or any(value.below for value in values)):
+                # Only the first of several words is the value.
                 self._unread(given)
             self._given(slot, given, values, option.name)
 
@@ -309,6 +310,8 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
 
     Slots before the one for any number take the first words, those behind it the last.
     """
+    if any(_several(each) for each in operands):
+        return _perhaps_slots(operands, slots), []
     many = next((at for at, slot in enumerate(slots) if slot.many), None)
     if many is None:
         taken = [*zip(slots, operands, strict=False)]
@@ -321,6 +324,33 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
         taken += [*zip(tail, operands[middle:], strict=False)]
         left = ()
     return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in left]
+
+
+def _several(argument: Argument) -> bool:
+    # A glob takes the place of one word or more.
+    return any(value.below for value in argument.values or ()) or (argument.values is None and not argument.word.single)
+
+
+def _perhaps_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> list[Argument]:
+    # Each operand with all slots that it may fall to, where some stand for several words.
+    many = next((at for at, slot in enumerate(slots) if slot.many), len(slots))
+    tail = len(slots) - many - 1
+    several = [at for at, each in enumerate(operands) if _several(each)]
+    found: list[Argument] = []
+    for at, each in enumerate(operands):
+        left = len(operands) - 1 - at
+        before, behind = several[0] < at or at in several, several[-1] > at or at in several
+        for position, slot in enumerate(slots):
+            from_end = len(slots) - 1 - position
+            if position < many:
+                falls = position == at or (before and position > at)
+            elif position > many:
+                falls = from_end == left or (behind and from_end > left)
+            else:
+                falls = (before or at >= many) and (behind or left >= tail)
+            if falls:
+                found.append(_in_slot(each, slot))
+    return found
 
 
 def _in_slot(argument: Argument, slot: Slot) -> Argument:
