@@ -3,17 +3,21 @@
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Marker, Tri
 
+if TYPE_CHECKING:
+    from rebuno.policy.facets.shell.effects.table import TableSet
+
 
 @dataclass(frozen=True, slots=True)
 class PathContext:
     """The `workdir` and the `home` of a bundle: absolute paths, or None if the bundle does not name them. `zone` is the
-    name of its time zone, None without one.
+    name of its time zone, None without one. `tables` are the tables of programs that it names beside those that
+    come along, None without any.
 
     `today` is the day on which the user wrote the text that is read: `UNREADABLE` if the time of the text is unknown.
     It is None for all other texts and without a `zone`: then no text names a day by *today* or *tomorrow*.
@@ -23,6 +27,7 @@ class PathContext:
     home: str | None = None
     zone: str | None = None
     today: date | Marker | None = None
+    tables: "TableSet | None" = None
 
 
 NO_CONTEXT: Final = PathContext()

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.policy.facets import registry
 from rebuno.policy.facets.path.placed import Placed, unplaced, unplaced_all
@@ -14,6 +14,9 @@ from rebuno.policy.matcher.said_days import said_contexts
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, given
+
+if TYPE_CHECKING:
+    from rebuno.policy.facets.shell.effects.table import TableSet
 
 logger: Final = logging.getLogger("rebuno.policy.facets")
 
@@ -43,8 +46,10 @@ class Lens:
 
 
 def path_context(bundle: tree.Bundle) -> PathContext:
-    """The context of paths in a bundle: its `workdir`, its `home` and its `zone`."""
+    """The context of paths in a bundle: its `workdir`, its `home`, its `zone` and its tables of programs."""
     workdir = home = zone = None
+    flavour: str | None = None
+    texts: list[str] = []
     for statement in bundle.statements:
         if isinstance(statement, tree.Workdir):
             workdir = str(statement.path.value)
@@ -52,7 +57,19 @@ def path_context(bundle: tree.Bundle) -> PathContext:
             home = str(statement.path.value)
         elif isinstance(statement, tree.Zone):
             zone = str(statement.name.value)
-    return PathContext(workdir, home, zone)
+        elif isinstance(statement, tree.Effects):
+            if isinstance(statement.source, tree.Name):
+                flavour = statement.source.text
+            else:
+                texts.append(statement.text)
+    return PathContext(workdir, home, zone, tables=_tables(flavour, texts) if flavour or texts else None)
+
+
+def _tables(flavour: str | None, texts: list[str]) -> "TableSet":
+    # Few bundles name tables.
+    from rebuno.policy.facets.shell.effects.table import GNU, TableSet
+
+    return TableSet(flavour or GNU, tuple(texts))
 
 
 def chain_of(names: Sequence[tree.FacetName]) -> tuple[Facet, ...]:

@@ -26,6 +26,7 @@ class Code(StrEnum):
     OPEN_BUNDLE = "open-bundle"
     BAD_LIBRARY = "bad-library"
     BAD_DATA = "bad-data"
+    BAD_TABLE = "bad-table"
     YAML_BUNDLE = "yaml-bundle"
     NOT_UTF8 = "not-utf8"
     FILE_TOO_BIG = "file-too-big"

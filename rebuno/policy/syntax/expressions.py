@@ -148,6 +148,11 @@ class FacetWithText:
 FacetName = Name | FacetWithText
 
 
+def named_alone(facet: FacetName) -> str:
+    """The name of a facet, without its text."""
+    return facet.name.text if isinstance(facet, FacetWithText) else facet.text
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
     """`[any|every|no] [FACET of …] PATH`, or several paths in parentheses. Facets stand outermost first."""

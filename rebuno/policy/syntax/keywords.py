@@ -11,7 +11,7 @@ KIND_WORDS: Final = ("tool", "llm", "local")
 ROOT_WORDS: Final = ("args", "input", "target", "agent", "it", "item", "result", "this")
 # Words of the second edition. A bundle may use them as names; then they mean what it defines.
 SOFT_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
-SOFT_STATEMENTS: Final = ("zone", "never")
+SOFT_STATEMENTS: Final = ("zone", "effects", "never")
 TYPE_WORDS: Final = ("string", "number", "integer", "boolean", "list", "object", "null")
 
 # The built-in facets, each with its module in `facets/`.

@@ -121,6 +121,10 @@ class NodeBuilder:
                 return s.Home(self._strings(tree)[0], span)
             case "zone":
                 return s.Zone(self._strings(tree)[0], span)
+            case "effects":
+                token = _tokens(tree)[0]
+                source = self._name(token) if token.type == "NAME" else self._strings(tree)[0]
+                return s.Effects(source, span=span)
             case "named_limit":
                 return s.NamedLimit(self._name(_tokens(tree)[0]), self._limit(tree, span), span)
             case "never":

@@ -167,3 +167,143 @@ def test_what_the_facets_read(command: Any, names: Any, values: Any) -> None:
 def test_the_rule_of_the_contract(command: str, given: bool) -> None:
     """What it allows, and what it does not."""
     assert (answer(LOOK, command) is True) is given
+
+
+# ---------------------------------------------------------------- in a rule
+
+
+@pytest.mark.parametrize(
+    ("condition", "command", "expected"),
+    [
+        # the table of the contract, row by row
+        ('any option of args.command in ["-n", "--namespace"]', "k -n dev", True),
+        ('any option of args.command in ["-n", "--namespace"]', "k --namespace dev", True),
+        ('any option of args.command in ["-n", "--namespace"]', "k --namespace=dev", True),
+        ('any option of args.command in ["-n", "--namespace"]', "k -ndev", None),
+        ('any option of args.command in ["-n", "--namespace"]', "k --name dev", None),
+        ('any option of args.command in ["-n", "--namespace"]', "k -vn dev", None),
+        ('any option of args.command in ["-n", "--namespace"]', "k $x", None),
+        ('any option of args.command in ["-n", "--namespace"]', "k -A --other", False),
+        ('every option of args.command in ["-n", "--namespace"]', "k -n dev --namespace=x", True),
+        ('every option of args.command in ["-n", "--namespace"]', "k", True),
+        ('every option of args.command in ["-n", "--namespace"]', "k -- -n dev", True),
+        ('every option of args.command in ["-n", "--namespace"]', "k -n -n", True),
+        ('every option of args.command in ["-n", "--namespace"]', "k -- -A", None),
+        ('every option of args.command in ["-n", "--namespace"]', "k -A", False),
+        ('any option of args.command == "-n"', "k -- -n dev", None),
+        ('any option of args.command == "-n"', "k --message -n dev", None),
+        ('no option of args.command == "-A"', "k -nvAx", None),
+        ('no option of args.command == "-A"', "k -nvx", True),
+        ('any option of args.command == "-N" ignoring case', "k -n dev", True),
+        ('any option of args.command == "--NAME" ignoring case', "k --na", None),
+        # presence
+        ("option of args.command missing", "k a b", True),
+        ("option of args.command missing", "k -", None),
+        ("option of args.command missing", "k -- -x", None),
+        ("option of args.command given", "k -x", True),
+        ('option "-A" of args.command missing', "k get", True),
+        ('option "-A" of args.command missing', "k get -A", None),
+        ('option "-A" of args.command missing', "k get -A pods", False),
+        ('option "-A" of args.command missing', "k get -- -A pods", None),
+        ('option "-A" of args.command missing', "k get *", None),
+        ('option "-A" of args.command missing', "k get -vAx", None),
+        # values
+        ('every option "-n" of args.command == "dev"', "k -n dev", True),
+        ('every option "-n" of args.command == "dev"', "k", False),
+        ('every option "-n" of args.command != "dev"', "k", None),
+        ('every option "-n" of args.command == "dev"', "k -- -n dev", None),
+        ('every option "-n" of args.command == "dev"', "k -n dev -- -n dev", True),
+        ('every option "-n" of args.command == "dev"', "k -n dev -- -n prod", None),
+        ('any option "-n" of args.command == "dev"', "k -n prod -- -n dev", None),
+        ('any option "-n" of args.command == "dev"', "k -n prod -n dev", True),
+        ('any option "-n" of args.command == "dev"', "k -n prod -- -n prod", False),
+        ('no option "-n" of args.command == "prod"', "k -n dev -- -n prod", None),
+        ('any option "-n" of args.command like "d*"', "k -ndev", True),
+        ('any option "-n" of args.command has (it == "dev")', "k -- -n dev", None),
+        ('every option "-n" of args.command has (it == "dev")', "k -n dev -- -n dev", True),
+        ('every option "-n" of args.command has (it == "dev")', "k -n dev -- -n prod", None),
+        ('any number of option "-n" of args.command <= 5', "k -n 7 -n 3", True),
+        ('any number of option "-n" of args.command <= 5', "k -n 7 -- -n 3", None),
+        ('every number of option "-n" of args.command <= 5', "k", False),
+        # a command in a block, whole
+        ('every command of args.command has (every option of it in ["-n"])', "k -n a -n b; ls", True),
+        ('every command of args.command has (every option of it in ["-n"])', "k -n a; ls -A", False),
+        ('every command of args.command has (every option "-n" of it == "a")', "k -n a; ls", False),
+        ('any option "-n" of command of args.command == "a"', "k -n a; ls", True),
+        ('any command of args.command has (any it == "-n" and any option of it == "-n")', "k -n a", True),
+        ('any command of args.command has (any it has (any option of it == "-n"))', "k -n a", False),
+        # the text of a command that no shell takes, and other values
+        ('any option of args.command == "-n"', ["k -n a", "ls"], True),
+        ('every option of args.command == "-n"', ["k -n a", "ls -A"], False),
+        ('any option of args.command == "-n"', 5, None),
+        ('any option of args.command == "-n"', [], False),
+        ('any option of args.none == "-n"', "k -n", False),
+        # on the right
+        ('args.command in option "-n" of args.command', "k -n x", False),
+        ('args.command in option "-n" of args.command', "k -n 'k -n x'", False),
+    ],
+)
+def test_options_in_a_rule(condition: str, command: Any, expected: Tri) -> None:
+    """The contract's table, presence, quantifiers, blocks and chains: `decide` and `explain` agree."""
+    assert answer(condition, command) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("k -o out/x", True),
+        ("k -oout/x", True),
+        ("k --out=out/x", True),
+        ("k -o ../x", False),
+        ("k -o /proj/out/x", True),
+        ("cd out && k -o x", True),
+        ("cd / && k -o out/x", False),
+        ("cd out; k -o x", None),
+        ('cd "$d" && k -o out/x', None),
+        ("k -o '~/x'", None),
+        ("k -o out/x -- -o ../x", None),
+    ],
+)
+def test_a_value_is_a_path_from_where_the_command_stands(command: str, expected: Tri) -> None:
+    """In a chain and in a block; a plain test sees the text."""
+    around = 'workdir "/proj"\n'
+    chain = 'every path of option "-o --out" of args.command under "/proj/out"'
+    block = 'every option "-o --out" of args.command has (path of it under "/proj/out")'
+    assert answer(chain, command, around) is answer(block, command, around) is expected
+    inside = (
+        'any command of args.command has (it like "k *" and every path of option "-o --out" of it under "/proj/out")'
+    )
+    assert answer(inside, command, around) is expected
+    assert answer('any option "-o --out" of args.command ends with "x"', command, around) is True
+
+
+def test_equal_operands_share_their_values_and_keep_directories_apart() -> None:
+    """A test and a block of one operand read it once each: the block alone sees directories."""
+    around = 'workdir "/proj"\n'
+    text, place = (
+        'every option "-o" of args.command == "x"',
+        'option "-o" of args.command has (path of it under "/proj/out")',
+    )
+    assert answer(f"{text} and every {place}", "cd out && k -o x", around) is True
+    assert answer(f"every {place} and {text}", "cd out && k -o x", around) is True
+    other = 'every option "-o" of args.command == "x" and every option "-p" of args.command == "y"'
+    assert answer(other, "k -o x -p y") is True
+    assert answer(other, "k -o y -p x") is False
+
+
+def test_a_known_set_of_values() -> None:
+    """Values of an option may be known, and make known."""
+    known = 'known asked = ["dev", "test"]\nknown ran = result of tool "list" at option "-n" of [].line\n'
+    assert answer('every option "-n" of args.command in asked', "k -n dev", known) is True
+    assert answer('every option "-n" of args.command in asked', "k -n prod", known) is False
+    assert answer('every option "-n" of args.command in asked', "k -n dev -- -n prod", known) is None
+    # A name may be short for another one.
+    assert answer("any option of args.command in asked", "k -n dev", known) is None
+
+
+def test_reading_takes_time_in_proportion() -> None:
+    """A text of the greatest size, and an option with many names."""
+    text = "k " + "-n dev --na=x " * 4_000
+    names = " ".join(f"--name{n}" for n in range(50))
+    assert len(read("option", text)) == 2
+    assert read(f'option "-n {names}"', text) == ["dev", UNREADABLE]

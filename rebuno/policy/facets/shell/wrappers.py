@@ -7,6 +7,7 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import SET_OPTIONS
+from rebuno.policy.facets.shell.find import FOUND, Loops, ends_command, find_loops, found_word, piped_loops
 from rebuno.policy.facets.shell.words import ANYTHING, Word, WordKind
 
 Words = tuple[Word, ...]
@@ -19,7 +20,8 @@ class WrappedCommands:
     `commands` are lists of words (never empty), `texts` are shell texts. `hidden` tells that it may run something that
     is not written there, `assigned` names are set for what it runs. `moved` tells that it runs in a directory that is
     not known, `directory` in which one, and `homeless` that its home directory is not known. `script` tells that all
-    that it hides is what stands in a file that its words name.
+    that it hides is what stands in a file that its words name. `loops` are variables that stand for
+    known words, a list for each of the `commands` where there are any.
     """
 
     commands: tuple[tuple[Word, ...], ...] = ()
@@ -30,6 +32,7 @@ class WrappedCommands:
     directory: str | None = None
     homeless: bool = False
     script: bool = False
+    loops: tuple[Loops, ...] = ()
 
 
 NOTHING: Final = WrappedCommands()
@@ -224,7 +227,12 @@ _XARGS: Final = Options(
 )
 
 
-def _xargs(words: Words) -> WrappedCommands:
+_FILLED: Final = frozenset({"-0", "--null"})
+_NOT_FILLED: Final = frozenset({"-a", "--arg-file", "-d", "--delimiter"})
+_ONLY_FILLED: Final = frozenset({"-r", "--no-run-if-empty"})
+
+
+def _xargs(words: Words, fed: Words = ()) -> WrappedCommands:
     read = read_options(words, _XARGS)
     if read is None:
         return HIDDEN
@@ -234,10 +242,22 @@ def _xargs(words: Words) -> WrappedCommands:
     marks = [
         value or ("{}" if name == "--replace" else None) for name, value in read.found if name in ("-I", "--replace")
     ]
+    loops = piped_loops(fed) if fed and read.has(_FILLED) and not read.has(_NOT_FILLED) else None
+    if loops is not None and marks in ([], [FOUND]):
+        return _filled(command, loops, marked=bool(marks), only=read.has(_ONLY_FILLED))
     if not marks:
         return WrappedCommands(((*command, ANYTHING),))
     mark = marks[-1]
     return HIDDEN if mark is None else WrappedCommands((_replaced(command, mark),))
+
+
+def _filled(command: Words, loops: Loops, *, marked: bool, only: bool) -> WrappedCommands:
+    # Names with a NUL behind each are words as they are. Without any the command is run once, unless `only` with some.
+    if marked:
+        return WrappedCommands((tuple(found_word(word, single=True) for word in command),), loops=(loops,))
+    names = Word("", kind=WordKind.OPEN, single=False, raw=FOUND)
+    filled = (*command, names)
+    return WrappedCommands((filled,) if only else (filled, command), loops=(loops,) * (1 if only else 2))
 
 
 def _replaced(words: Words, mark: str) -> tuple[Word, ...]:
@@ -257,23 +277,27 @@ def _find(words: Words) -> WrappedCommands:
         at += 1
         if word.known and word.start in _FIND_RUNS:
             start = at
-            while at < len(words) and not _ends_find(words, at):
+            while at < len(words) and not ends_command(words, at):
                 at += 1
             if at == start or at == len(words):
                 hidden = True
             else:
-                commands.append(_replaced(words[start:at], "{}"))
+                single = words[at] == Word(";")
+                commands.append(tuple(found_word(each, single=single) for each in words[start:at]))
                 hidden = hidden or not all(each.single for each in words[start:at])
             moved = moved or word.start in ("-execdir", "-okdir")
             at += 1
-        elif (word.known and word.start in (";", "+")) or not (word.single or word.start):
+        elif (word.known and word.start in (";", "+")) or _may_run(word):
             # An unknown word before the sign may be `-exec`.
             hidden = True
-    return WrappedCommands(tuple(commands), hidden=hidden, moved=moved)
+    loops = find_loops(words) if commands and not (hidden or moved) else None
+    if loops is None or len(loops) != len(commands):
+        return WrappedCommands(tuple(commands), hidden=hidden, moved=moved)
+    return WrappedCommands(tuple(commands), loops=loops)
 
 
-def _ends_find(words: Words, at: int) -> bool:
-    return words[at] == Word(";") or (words[at] == Word("+") and words[at - 1] == Word("{}"))
+def _may_run(word: Word) -> bool:
+    return not (word.single or word.start) and any(map(word.may_be, _FIND_RUNS))
 
 
 _WATCH: Final = Options(
@@ -421,7 +445,10 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
 }
 
 
-def inside(name: str, words: Words) -> WrappedCommands:
-    """What the program `name` (its base name) runs when it is given `words` (its own name first)."""
+def inside(name: str, words: Words, fed: Words = ()) -> WrappedCommands:
+    """What the program `name` (its base name) runs when it is given `words` (its own name first). `fed` are the words
+    of the command whose output is its input, if that is known."""
+    if name == "xargs":
+        return _xargs(words, fed)
     wrapper = WRAPPERS.get(name)
     return NOTHING if wrapper is None else wrapper(words)

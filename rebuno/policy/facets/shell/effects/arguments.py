@@ -3,18 +3,29 @@
 import re
 from collections.abc import Sequence
 from dataclasses import field
+from fnmatch import fnmatchcase
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects.expansion import Values, split_braces, values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, Values, split_braces, values_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, Table
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
+Harmless = tuple[re.Pattern[str], ...]
+
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
 # With these begin options of a few programs: commands of pagers and editors, files of more arguments.
 _SPECIAL: Final = ("+", "@")
+_GLOB_OPTION: Final = re.compile(
+    r"(?P<name>--[a-z-]+)=(?P<before>[\w.*?-]*)(?P<list>\{[\w.*?-]*(?:,[\w.*?-]*)+\})?(?P<after>[\w.*?-]*)"
+)
+# Kinds of words of which it does not matter what they are, but for what the glob says.
+_FREE: Final = frozenset({"text", "only", "all"})
+_EXTENSION: Final = re.compile(r"[\w.*?]*\.[A-Za-z]+")
+_VARIABLE: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_DASHED: Final = re.compile(r"-[^\s0-9.]")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
@@ -35,7 +46,9 @@ class Argument:
 class Arguments:
     """A command, taken apart. `table` is that of its last subcommand. `operands` are not yet given to slots; `rest` are
     those behind `--`, if the table tells them apart. `given` are the names of the options that are there. `unread` are
-    the words that the table does not name. `tail` is where the words begin that are no options any more."""
+    the words that the table does not name. `tail` is where the words begin that are no options any more. `wandered`
+    tells that an option has changed the directory twice, or behind an operand. `module` are the words of a module: its
+    name, and all that follow."""
 
     table: Table
     values: list[Argument] = field(default_factory=list)
@@ -46,6 +59,8 @@ class Arguments:
     unread: list[str] = field(default_factory=list)
     places: Places = None
     tail: int = 0
+    wandered: bool = False
+    module: tuple[Word, ...] = ()
 
 
 _OPERAND: Final = Slot(("text",))
@@ -54,6 +69,13 @@ _OPERAND: Final = Slot(("text",))
 def raw_of(word: Word) -> str:
     """The word as it is written, but for the quotes of a known one."""
     return word.start if word.known else word.raw or f"{word.start}…{word.end}"
+
+
+def several(word: Word, values: Values | None) -> bool:
+    """Whether more than one word may stand in the place of this one."""
+    if word.single:
+        return False
+    return values is None or "{" in word.raw or any(value.below for value in values)
 
 
 class _ArgumentReader:
@@ -67,6 +89,21 @@ class _ArgumentReader:
         self.found = Arguments(table, places=simple.places)
 
     def read(self) -> Arguments:
+        found = self._read()
+        if found.table.unread:
+            for word in self.words[1:]:
+                if self._never(word, found.table.unread):
+                    self._unread(word)
+        return found
+
+    def _never(self, word: Word, globs: Sequence[str]) -> bool:
+        # Such as `@file`, which a program replaces by what stands in the file before it looks at its words.
+        values = self._values(word)
+        if values is None:
+            return not word.start or any(fnmatchcase(word.start, glob) for glob in globs)
+        return any(not one.text if one.below else fnmatchcase(one.text, glob) for one in values for glob in globs)
+
+    def _read(self) -> Arguments:
         found = self.found
         if self.table.style == "text":
             found.tail = len(self.words)
@@ -78,7 +115,8 @@ class _ArgumentReader:
             values = self._values(word)
             text = values[0].text if values and len(values) == 1 and not values[0].below else None
             if text is None:
-                self._unknown(word, values)
+                if not self._glob_option(word):
+                    self._unknown(word, values)
             elif text == "--" and self.table.style != "primaries":
                 self.at += 1
                 self._after()
@@ -123,6 +161,18 @@ class _ArgumentReader:
             self._unread(word)
         self._operand(word, values)
 
+    def _glob_option(self, word: Word) -> bool:
+        # A glob in the value of a long option, `--include=*.py`: what takes its place begins so too, and fits it.
+        found = _GLOB_OPTION.fullmatch(word.raw)
+        option = self.table.options.get(found["name"]) if found and self.table.style == "getopt" else None
+        if found is None or option is None or not (option.values and _FREE.issuperset(option.values[0].kinds)):
+            return False
+        self.at += 1
+        one = found["list"] or ""
+        for each in one[1:-1].split(",") if one else [""]:
+            self._met(option, f"{found['before']}{each}{found['after']}", word)
+        return True
+
     def _unread(self, word: Word) -> None:
         self.found.unread.append(raw_of(word))
 
@@ -130,11 +180,17 @@ class _ArgumentReader:
         return Argument(slot, values, raw_of(word), option, self.found.places, word)
 
     def _operand(self, word: Word, values: Values | None) -> None:
-        text = values[0].text if values and len(values) == 1 and not values[0].below else ""
+        text = values[0].text if values and len(values) == 1 else ""
         name, equals, value = text.partition("=")
-        if equals and self.table.assignments:
+        if self.table.assignments and (
+            values is None or any(one.below or (not text and "=" in one.text) for one in values)
+        ):
+            # Perhaps an assignment.
+            self._unread(word)
+        elif equals and self.table.assignments:
             slot = self.table.assignments.get(name) or self.table.assignments.get("*")
-            if slot is None:
+            # `X!=id` and `X:=y` of make are more than an assignment.
+            if slot is None or not _VARIABLE.fullmatch(name):
                 self._unread(word)
             else:
                 self.found.given.add(name)
@@ -143,15 +199,25 @@ class _ArgumentReader:
             self.found.operands.append(self._argument(_OPERAND, word, values))
         self.at += 1
 
-    def _value(self, slot: Slot, word: Word, text: str, option: str) -> None:
-        self._given(slot, Word(text), values_of(Word(text)), option)
+    def _value(self, slot: Slot, word: Word, text: str, option: str, harmless: Harmless = ()) -> None:
+        self._given(slot, Word(text), values_of(Word(text)), option, harmless)
 
     def _all_operands(self) -> None:
         self.found.tail = self.at
         while self.at < len(self.words):
             self._operand(self.words[self.at], self._values(self.words[self.at]))
 
+    def _behind(self, table: Table) -> None:
+        # The words behind `--` are for another program, with options of its own.
+        before, self.table = self.found.operands, table
+        self.found.operands = []
+        self.read()
+        self.found.rest, self.found.operands = self.found.operands, before
+
     def _after(self) -> None:
+        if self.table.behind is not None:
+            self._behind(self.table.behind)
+            return
         if any(form.after is not None for form in self.table.forms):
             self.found.rest = []
             before, self.found.operands = self.found.operands, self.found.rest
@@ -171,6 +237,8 @@ class _ArgumentReader:
             self.found.tail = self.at
             self.at = len(self.words)
             return
+        if self.table.apart:
+            self.found.given.clear()
         self.table = self.found.table = table
 
     # ------------------------------------------------------------ options
@@ -230,8 +298,16 @@ class _ArgumentReader:
         found.effects.extend((rule, option.name) for rule in option.effects)
         if not option.values:
             return
+        if option.values[0].kinds == ("module",):
+            first = (Word(value),) if value is not None else ()
+            found.module = (*first, *self.words[self.at :])
+            found.tail = self.at
+            self.at = len(self.words)
+            if not found.module:
+                found.unread.append(raw_of(word))
+            return
         if value is not None:
-            self._value(option.values[0], word, value, option.name)
+            self._value(option.values[0], word, value, option.name, option.harmless)
             return
         if option.attached:
             return
@@ -240,18 +316,33 @@ class _ArgumentReader:
                 self._until(word)
                 return
             if self.at >= len(self.words):
-                found.unread.append(raw_of(word))
+                if not option.last:
+                    found.unread.append(raw_of(word))
                 return
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if not given.single and (values is None or any(value.below for value in values)):
-                # Only the first of several words is the value.
+            dashed = self.table.dashed and self._dashed(given, values)
+            if dashed or (several(given, values) and not self._ends_in_vain(slot, given)):
+                # Only the first of several is the value, the others are operands.
                 self._unread(given)
-            self._given(slot, given, values, option.name)
+            self._given(slot, given, values, option.name, option.harmless)
 
-    def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
+    def _dashed(self, word: Word, values: Values | None) -> bool:
+        # Whether what stands where a value is due may be read as an option. Negative numbers and texts are none.
+        texts = [word.start] if values is None else [value.text for value in values]
+        return any(_DASHED.match(text) or (values is None and not text) for text in texts)
+
+    def _ends_in_vain(self, slot: Slot, word: Word) -> bool:
+        # `find -name *.py` does nothing where the glob gives a second word: none that ends so is a primary.
+        return (
+            self.table.style == "primaries" and slot.kinds == ("text",) and _EXTENSION.fullmatch(word.raw) is not None
+        )
+
+    def _given(self, slot: Slot, word: Word, values: Values | None, option: str, harmless: Harmless = ()) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None
+        if known is not None and any(glob.fullmatch(known) for glob in harmless):
+            return
         if slot.kinds == ("dir",):
             self._moved(known, word)
         else:
@@ -260,9 +351,13 @@ class _ArgumentReader:
 
     def _moved(self, to: str | None, word: Word) -> None:
         found = self.found
+        if self.table.directory:
+            found.wandered = found.wandered or found.places is not self.start or bool(found.operands)
         if to is None or to[:1] == "~":
             self._unread(word)
             found.places = None
+        elif to[:1] == HOME:
+            found.places = (f"~{to[1:]}",)
         elif found.places is not None:
             found.places = tuple(dict.fromkeys(_below(place, to) for place in found.places))
 
@@ -295,6 +390,8 @@ _COMMAND: Final = Slot(("command",))
 
 
 def _below(place: str, to: str) -> str:
+    if to[:1] == HOME:
+        return f"~{to[1:]}"
     if to[:1] == "/":
         return to
     return f"{place}/{to}" if place else to
@@ -308,10 +405,9 @@ def read_arguments(simple: SimpleCommand, table: Table) -> Arguments:
 def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[list[Argument], list[str]]:
     """The operands, each with the slot that it falls to, and those for which there is none, as written.
 
-    Slots before the one for any number take the first words, those behind it the last.
+    Slots before the one for any number take the first words, those behind it the last. Where several words may stand
+    in the place of one for a single slot, it is not known which of them fall to which, so that it is left over too.
     """
-    if any(_several(each) for each in operands):
-        return _perhaps_slots(operands, slots), []
     many = next((at for at, slot in enumerate(slots) if slot.many), None)
     if many is None:
         taken = [*zip(slots, operands, strict=False)]
@@ -323,34 +419,14 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
         taken += [(slots[many], each) for each in operands[many:middle]]
         taken += [*zip(tail, operands[middle:], strict=False)]
         left = ()
-    return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in left]
-
-
-def _several(argument: Argument) -> bool:
-    # A glob takes the place of one word or more.
-    return any(value.below for value in argument.values or ()) or (argument.values is None and not argument.word.single)
-
-
-def _perhaps_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> list[Argument]:
-    # Each operand with all slots that it may fall to, where some stand for several words.
-    many = next((at for at, slot in enumerate(slots) if slot.many), len(slots))
-    tail = len(slots) - many - 1
-    several = [at for at, each in enumerate(operands) if _several(each)]
-    found: list[Argument] = []
-    for at, each in enumerate(operands):
-        left = len(operands) - 1 - at
-        before, behind = several[0] < at or at in several, several[-1] > at or at in several
-        for position, slot in enumerate(slots):
-            from_end = len(slots) - 1 - position
-            if position < many:
-                falls = position == at or (before and position > at)
-            elif position > many:
-                falls = from_end == left or (behind and from_end > left)
-            else:
-                falls = (before or at >= many) and (behind or left >= tail)
-            if falls:
-                found.append(_in_slot(each, slot))
-    return found
+    # Words of the same kinds may change places.
+    same = () if many is None else slots[many].kinds
+    shifted = [
+        each
+        for slot, each in taken
+        if not (slot.many or (slot.kinds == same and slot in slots[:many])) and several(each.word, each.values)
+    ]
+    return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in (*left, *shifted)]
 
 
 def _in_slot(argument: Argument, slot: Slot) -> Argument:

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
+from rebuno.policy.facets.shell.find import FOUND, FOUND_NAMES
 from rebuno.policy.facets.shell.walk import Loops
 from rebuno.policy.facets.shell.words import Word
 
@@ -37,11 +38,13 @@ _SPLITS: Final = re.compile(r"[\s*?\[\\]")
 class WordValue:
     """One text that a word stands for. With `below` it is a folder, and the word stands for names in it; the empty text
     is the folder in which the command stands, so that the names may begin with anything. `names` is the glob that they
-    fit, if they lie directly in it, else empty."""
+    fit, if they lie directly in it, else empty. Names that lie anywhere below it fit one of the globs `only`, if there
+    are any."""
 
     text: str
     below: bool = False
     names: str = ""
+    only: tuple[str, ...] = ()
 
 
 Values = tuple[WordValue, ...]
@@ -57,6 +60,8 @@ def values_of(word: Word, loops: Loops = (), *, home: bool = True) -> Values | N
         return None
     if word.raw[:2] in ("<(", ">(") and word.raw[-1:] == ")":
         return (WordValue(PIPE),)
+    if word.raw == FOUND:
+        return _found(loops, home)
     return _expanded(word.raw, loops, home)
 
 
@@ -79,6 +84,22 @@ def split_braces(word: Word) -> tuple[Word, ...]:
     return tuple(
         replace(word, start="", end="", single=single, home=False, raw=raw) for raw in map("".join, product(*parts))
     )
+
+
+def _found(loops: Loops, home: bool) -> Values | None:
+    # What a `find` gives to what it runs: each begins with one of its operands.
+    at = max((at for at, (name, _) in enumerate(loops) if name == FOUND), default=-1)
+    if at < 0:
+        return None
+    following = loops[at + 1 : at + 2]
+    only = tuple(word.start for name, words in following if name == FOUND_NAMES for word in words)
+    found: list[WordValue] = []
+    for word in loops[at][1]:
+        values = values_of(word, loops[:at], home=home)
+        if values is None:
+            return None
+        found += (WordValue(value.text, below=True, only=only) for value in values)
+    return tuple(dict.fromkeys(found))
 
 
 def _expanded(raw: str, loops: Loops, home: bool) -> Values | None:

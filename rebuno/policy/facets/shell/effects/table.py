@@ -5,41 +5,63 @@ The format is described in `tables/README.md`. A table is loaded when a command 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from functools import cache
+from dataclasses import field, replace
+from fnmatch import translate
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
 
 from rebuno.model.dataclass import dataclass
+from rebuno.policy.facets.shell.effects.parts import READERS as PARTS
 
 STYLES: Final = frozenset({"getopt", "single-dash", "primaries", "first-cluster", "assignments", "text"})
 VERBS: Final = frozenset(
     {
-        "read", "read-deep", "write", "write-deep", "remove", "remove-deep", "contact", "run", "run-deep", "unread",
+        "read", "read-deep", "read-visible", "write", "write-deep", "write-visible", "remove", "remove-deep", "contact",
+        "run", "run-deep", "unread",
     }
 )  # fmt: skip
-_PATHS: Final = frozenset({"path", "deep", "visible", "new", "new-deep", "gone", "gone-deep", "run", "run-deep"})
+_PATHS: Final = frozenset(
+    {"path", "deep", "visible", "new", "new-deep", "new-visible", "gone", "gone-deep", "run", "run-deep"}
+)
 KINDS: Final = frozenset(
     {
-        *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "url", "host-path",
-        "host-new", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script", "dir", "only",
-        "shell-script", "printed", "number", "into", "into-deep", "linked", "prefix",
+        *_PATHS, "text", "unread", "host", "host-path",
+        "host-new", "host-gone", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
+        "dir", "only", "shell-script", "printed", "number", "into", "into-deep", "linked", "prefix", "all", "suffix",
+        "local", "awk-input", "at", "file-type", "path-zip", "new-zip", "module", "tool", "pattern",
+        *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
+        "revision", "revision-path", "revision-gone", "pathspec", "pathspec-gone", "pathspec-new", "remote",
+        "remote-new", "repository", "refspec", "format", "lines", "slug", "endpoint",
     }
 )  # fmt: skip
+PACKED: Final = {
+    "gz": {"gz": "", "Z": "", "z": "", "tgz": ".tar", "taz": ".tar"},
+    "bz2": {"bz2": "", "bz": "", "tbz": ".tar", "tbz2": ".tar"},
+    "xz": {"xz": "", "lzma": "", "txz": ".tar", "tlz": ".tar"},
+    "zst": {"zst": "", "tzst": ".tar"},
+}
+"""The suffixes of packed files, for each program that knows them, and what stands in their place afterwards."""
+BESIDE: Final = re.compile(r"new\.[a-z0-9]+|(?:packed|unpacked)\.(?:gz|bz2|xz|zst)")
+"""The kinds of words that name another file in the same folder, with a suffix or without it."""
+CHOICE: Final = "choice"
 _SLOT: Final = re.compile(
-    r"(?P<kinds>[a-z+-]+)(?P<many>[*?]?)(?: = (?P<default>\S+))?(?: if (?P<if>-\S+(?: -\S+)*))?"
+    r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: in (?P<among>\S+))?(?: only (?P<only>\S+))?(?: = (?P<default>\S+))?"
+    r"(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
+_VALUE: Final = re.compile(r"\S+(?: (?:in|only) \S+)*")
+_CONDITIONS: Final = r"(?:-\S+|none|operands|after|outside)(?: (?:-\S+|none|operands|after|outside))*"
 _RULE: Final = re.compile(
-    r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
-    r"(?: unless (?P<unless>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
+    r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: only (?P<only>\S+))?"
+    rf"(?: if (?P<if>{_CONDITIONS}))?(?: unless (?P<unless>{_CONDITIONS}))?"
 )
 _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
-        "options", "operands", "after", "effects", "only", "forms", "glued", "subcommands", "otherwise", "assignments",
-        "cases",
+        "options", "operands", "after", "effects", "only", "always", "apart", "forms", "subcommands", "otherwise",
+        "assignments", "cases", "kinds", "modules", "unread", "glued", "dashed",
     }
 )  # fmt: skip
 
@@ -58,7 +80,10 @@ class Slot:
     """A place for operands, or for the value of an option: all `kinds` hold of each word in it.
 
     `many` takes any number of words, `optional` none or one. `default` is the word that stands there if none is given.
-    With `needs` it is there only beside one of these options, with `without` only without all of them.
+    With `needs` it is there only beside one of these options, with `without` only without all of them. Of `choices`,
+    all whose conditions hold count; where none does, the word is unread. `globs` are those of a kind that the table
+    makes itself. A word that is not `among` these texts, if there are any, is unread. `only` are globs of the names
+    that are meant below a folder.
     """
 
     kinds: tuple[str, ...]
@@ -67,28 +92,58 @@ class Slot:
     default: str | None = None
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    among: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
+    choices: tuple["Slot", ...] = ()
+    globs: tuple["GlobChoice", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GlobChoice:
+    """A glob for the words of a table's own kind, and the slot of those that fit it. `PATH` in the glob stands for the
+    part of the word that counts."""
+
+    glob: str
+    slot: Slot
+
+    def part(self, text: str) -> str | None:
+        """What counts of a word: all of it, or what `PATH` stands for. None if it does not fit."""
+        found = _words_of(self.glob).fullmatch(text)
+        return found[found.lastindex or 0] if found else None
+
+
+@cache
+def _words_of(glob: str) -> re.Pattern[str]:
+    # `translate` ends an expression with a sign for the end of the text, which two of them in a row must not have.
+    parts = ("(.+?)" if part == "PATH" else translate(part)[:-2] for part in glob.partition("PATH"))
+    return re.compile("".join(parts), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class EffectRule:
-    """An effect that does not come from a word: `verb` and the path or host `target`. The conditions name options,
-    `none` (there is no operand) or `operands` (there is one)."""
+    """An effect that does not come from a word: `verb` and the path or host `target`, below which names are meant that
+    fit one of `only`. The conditions name options, `none` (there is no operand), `operands` (there is one), `after`
+    (one of them stands behind `--`) or `outside` (of two one leads out of the folder, or is surely a folder)."""
 
     verb: str
     target: str
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option: the slots of its values, one word each. With `attached` its one value is optional, and only given
-    after `=` or directly behind a letter."""
+    after `=` or directly behind a letter. A value that fits one of the globs `harmless` has no effect. With
+    `last` the value may be missing where the option is the last word."""
 
     name: str
     values: tuple[Slot, ...] = ()
     attached: bool = False
     effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[re.Pattern[str], ...] = ()
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +164,17 @@ class Form:
 class Table:
     """What a program, or one of its subcommands, does. `name` is the program's and the subcommands' names.
 
-    `options` are found by each of their names. `environment` holds globs of variables that may be set before it without
+    `behind` is the table of the words behind `--`, where they are for another program. `options` are found by each of
+    their names. `environment` holds globs of variables that may be set before it without
     changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
     operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
-    operands only. Unless values can be `glued`, none stands in the word of its option's letter. `otherwise` is
-    the table of unknown words in the place of a subcommand.
+    operands only. Unless values can be `glued`, none stands in the word of its option's letter. `otherwise` is the
+    table of unknown words in the place of a subcommand. `kinds` are kinds of words of
+    its own. `modules` tells how the words behind a module are read: by the table of a program, or by one that stands
+    there; as those of the program `modules_of` if that is named. Words that fit one of the globs `unread` are unread in
+    every place. The effects `always` hold for all forms and subcommands. `apart`: an option before the subcommand is
+    none of its own, though it has the same name. With `dashed` a word that begins with `-` is an option though a
+    value is due.
     """
 
     name: str
@@ -130,6 +191,14 @@ class Table:
     subcommands: Mapping[str, "Table"]
     assignments: Mapping[str, Slot]
     otherwise: "Table | None"
+    kinds: Mapping[str, tuple[GlobChoice, ...]] = field(default_factory=dict)
+    modules: Mapping[str, "str | Table"] = field(default_factory=dict)
+    modules_of: str = ""
+    unread: tuple[str, ...] = ()
+    behind: "Table | None" = None
+    always: tuple[EffectRule, ...] = ()
+    apart: bool = False
+    dashed: bool = False
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -146,10 +215,16 @@ def _words(where: str, value: Any) -> tuple[str, ...]:
     raise _fail(where, "write a list of texts")
 
 
-def _slot(where: str, text: Any) -> Slot:
+_Kinds = Mapping[str, tuple[GlobChoice, ...]]
+
+
+def _slot(where: str, text: Any, own: _Kinds) -> Slot:
     found = _SLOT.fullmatch(text) if isinstance(text, str) else None
     kinds = tuple(found["kinds"].split("+")) if found else ()
-    unknown = [kind for kind in kinds if kind not in KINDS]
+    globs = own.get(kinds[0], ()) if len(kinds) == 1 else ()
+    if globs:
+        kinds = (CHOICE,)
+    unknown = [kind for kind in kinds if not (kind in KINDS or globs or BESIDE.fullmatch(kind))]
     if found is None or unknown:
         raise _fail(where, f"`{text}` is no kind of words" + (f": `{unknown[0]}` is unknown" if unknown else ""))
     return Slot(
@@ -159,7 +234,31 @@ def _slot(where: str, text: Any) -> Slot:
         found["default"],
         frozenset((found["if"] or "").split()),
         frozenset((found["unless"] or "").split()),
+        frozenset(_list_of(found["among"])),
+        _list_of(found["only"]),
+        globs=globs,
     )
+
+
+def _own_kinds(where: str, value: Any, outer: _Kinds) -> _Kinds:
+    if value is None:
+        return outer
+    if not isinstance(value, dict) or not all(isinstance(each, dict) and each for each in value.values()):
+        raise _fail(where, "write a mapping of globs and kinds for each name")
+    taken = [str(name) for name in value if name in KINDS]
+    if taken:
+        raise _fail(where, f"`{taken[0]}` is a kind already")
+    made = {
+        str(name): tuple(
+            GlobChoice(str(glob), _slot(f"{where}: {name}: {glob}", kind, {})) for glob, kind in each.items()
+        )
+        for name, each in value.items()
+    }
+    return {**outer, **made}
+
+
+def _list_of(text: str | None) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
 
 
 def _rule(where: str, text: Any) -> EffectRule:
@@ -167,7 +266,7 @@ def _rule(where: str, text: Any) -> EffectRule:
     if found is None or found["verb"] not in VERBS:
         raise _fail(where, f"`{text}` is no effect; write one as `write build/ if -o`")
     needs, without = frozenset((found["if"] or "").split()), frozenset((found["unless"] or "").split())
-    return EffectRule(found["verb"], found["target"], needs, without)
+    return EffectRule(found["verb"], found["target"], needs, without, _list_of(found["only"]))
 
 
 def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
@@ -178,48 +277,79 @@ def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
     return tuple(_rule(where, one) for one in value)
 
 
-def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
+def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str, Option]]:
+    effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[str, ...] = ()
+    last = False
+    if isinstance(value, dict):
+        if value.keys() - {"value", "effects", "harmless", "last"}:
+            raise _fail(where, "an option has `value`, `effects`, `harmless` and `last`")
+        effects, harmless = _rules(where, value.get("effects")), _words(where, value.get("harmless"))
+        last = value.get("last") == "optional"
+        value = value.get("value")
+    choices: tuple[Slot, ...] = ()
+    if isinstance(value, list) and value:
+        choices, value = tuple(_slot(where, one, own) for one in value), None
+    if value is not None and not isinstance(value, str):
+        raise _fail(where, "write the kind of its value, or `~` where it has none")
+    try:
+        found = _own_option(key, value, own) if own else _plain_option(key, value)
+    except TableError as error:
+        raise _fail(where, error.message) from error
+    if not (effects or harmless or last or choices):
+        return found
+    # All its names stand for one option.
+    option = found[0][1]
+    values = (Slot((), choices=choices),) if choices else option.values
+    patterns = tuple(_harmless(one) for one in harmless)
+    option = replace(option, values=values, effects=effects, harmless=patterns, last=last)
+    return [(name, option) for name, _ in found]
+
+
+# Subcommands share most of their options, which are read once.
+@lru_cache(maxsize=4096)
+def _plain_option(key: str, value: str | None) -> tuple[tuple[str, Option], ...]:
+    return _own_option(key, value, {})
+
+
+def _own_option(key: str, value: str | None, own: _Kinds) -> tuple[tuple[str, Option], ...]:
     names = key.split()
     if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
-        raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
-    effects: tuple[EffectRule, ...] = ()
-    if isinstance(value, dict):
-        if value.keys() - {"value", "effects"}:
-            raise _fail(where, "an option has `value` and `effects`")
-        effects, value = _rules(where, value.get("effects")), value.get("value")
-    if value is None:
-        values: tuple[Slot, ...] = ()
-    elif isinstance(value, str):
-        values = tuple(_slot(where, one) for one in value.split())
-    else:
-        raise _fail(where, "write the kind of its value, or `~` where it has none")
+        raise _fail(key, f"`{key}` is no option; write its names with blanks between them")
+    values = tuple(_slot(key, one, own) for one in _VALUE.findall(value or ""))
     attached = len(values) == 1 and values[0].optional
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects)
-    return [(name, option) for name in names]
+    option = Option(names[-1] if len(names) > 1 else names[0], values, attached)
+    return tuple((name, option) for name in names)
 
 
-def _options(where: str, value: Any) -> dict[str, Option]:
+def _harmless(glob: str) -> re.Pattern[str]:
+    # `*` takes no `/`, `**` does.
+    parts = (".*" if one == "**" else "[^/]*" if one == "*" else re.escape(one) for one in re.split(r"(\*+)", glob))
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def _options(where: str, value: Any, own: _Kinds) -> dict[str, Option]:
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise _fail(where, "write a mapping of options")
     found: dict[str, Option] = {}
     for key, each in value.items():
-        for name, option in _option(f"{where}: {key}", str(key), each):
+        for name, option in _option(f"{where}: {key}", str(key), each, own):
             if name in found:
                 raise _fail(where, f"`{name}` stands there twice")
             found[name] = option
     return found
 
 
-def _form(where: str, value: Mapping[str, Any]) -> Form:
-    operands = tuple(_slot(f"{where}: operands", one) for one in _list(where, value.get("operands")))
+def _form(where: str, value: Mapping[str, Any], own: _Kinds) -> Form:
+    operands = tuple(_slot(f"{where}: operands", one, own) for one in _list(where, value.get("operands")))
     if sum(slot.many for slot in operands) > 1:
         raise _fail(where, "only one place of the operands can take any number of words")
     after = value.get("after")
     return Form(
         operands,
-        None if after is None else tuple(_slot(f"{where}: after", one) for one in _list(where, after)),
+        None if after is None else tuple(_slot(f"{where}: after", one, own) for one in _list(where, after)),
         _rules(f"{where}: effects", value.get("effects")),
         frozenset(_words(f"{where}: if", value.get("if"))),
         frozenset(_words(f"{where}: unless", value.get("unless"))),
@@ -254,8 +384,13 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         raise _fail(name, f"`{style}` is no style; there are {', '.join(sorted(STYLES))}")
     forms = _list(f"{name}: forms", value.get("forms"))
     plain = {key: value[key] for key in ("operands", "after", "effects", "only") if key in value}
+    if isinstance(value.get("after"), dict):
+        # That is a table of its own, for all forms.
+        del plain["after"]
     if forms and plain:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
+    assignments = value.get("assignments") or {}
+    kinds = _own_kinds(f"{name}: kinds", value.get("kinds"), outer.kinds)
     made = Table(
         name,
         style,
@@ -266,22 +401,48 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         bool(value.get("glued", outer.glued)),
         (*outer.environment, *_words(f"{name}: environment", value.get("environment"))),
         (*outer.own, *_words(f"{name}: own", value.get("own"))),
-        _options(f"{name}: options", value.get("options")),
-        tuple(_form(f"{name}: forms", one) for one in forms) if forms else (_form(name, plain),),
+        _options(f"{name}: options", value.get("options"), kinds),
+        tuple(_form(f"{name}: forms", one, kinds) for one in forms) if forms else (_form(name, plain, kinds),),
         {},
-        {key: _slot(f"{name}: assignments: {key}", one) for key, one in (value.get("assignments") or {}).items()},
+        {key: _slot(f"{name}: assignments: {key}", each, kinds) for key, each in assignments.items()},
         None,
+        kinds,
+        outer.modules,
+        outer.modules_of,
+        (*outer.unread, *_words(f"{name}: unread", value.get("unread"))),
+        read_table(f"{name} --", value["after"]) if isinstance(value.get("after"), dict) else None,
+        (*outer.always, *_rules(f"{name}: always", value.get("always"))),
+        bool(value.get("apart")),
+        bool(value.get("dashed") == "options" or outer.dashed),
     )
+    made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, Table] = {}
     for key, each in (value.get("subcommands") or {}).items():
         names = str(key).split()
         table = read_table(f"{name} {names[0]}", {} if each is None else each, made)
-        subcommands.update(dict.fromkeys(names, table))
+        subcommands.update((one, replace(table, name=f"{name} {one}")) for one in names)
     otherwise = value.get("otherwise")
     if not (subcommands or otherwise):
         return made
     other = None if otherwise is None else read_table(f"{name} …", otherwise, made)
     return replace(made, subcommands=subcommands, otherwise=other)
+
+
+def _with_modules(made: Table, value: Any) -> Table:
+    if value is None:
+        return made
+    if isinstance(value, str):
+        return replace(made, modules_of=value)
+    if not isinstance(value, dict):
+        raise _fail(f"{made.name}: modules", "write a mapping of modules, or the program whose modules they are")
+    # The words of a module are read by a table that has nothing of that of the interpreter.
+    return replace(
+        made,
+        modules={
+            str(key): each if isinstance(each, str) else read_table(f"{made.name} -m {key}", each or {})
+            for key, each in value.items()
+        },
+    )
 
 
 _FOLDER: Final = files("rebuno.policy.facets.shell.effects") / "tables"
@@ -318,7 +479,60 @@ def builtin_table(program: str, flavour: str = GNU) -> Table | None:
     """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
     known, program = table_files(), _ALIASES.get(program, program)
     one = known.get(f"{program}.{flavour}") or known.get(program)
-    return None if one is None else read_table(program, load_yaml(one.read_text("utf-8")))
+    if one is None:
+        return None
+    # The cases come last and are for the tests.
+    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:")[0]))
+
+
+FLAVOURS: Final = (GNU, BSD)
+
+
+def read_tables(text: str) -> Mapping[str, Table]:
+    """The tables of a user's file, a mapping of programs (`deploy`, or `deploy,deployctl` for two names).
+
+    Raises:
+        TableError: it is no YAML, or holds something else than tables.
+    """
+    import yaml
+
+    try:
+        value = load_yaml(text)
+    except yaml.YAMLError as error:
+        raise _fail("the file", " ".join(str(error).split())) from None
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise _fail("the file", "write a mapping of programs, each with its table")
+    found: dict[str, Table] = {}
+    for key, each in value.items():
+        for name in key.split(","):
+            found[name.strip()] = read_table(name.strip(), each)
+    return found
+
+
+@cache
+def _known_tables(text: str) -> Mapping[str, Table]:
+    return read_tables(text)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSet:
+    """The tables that a bundle reads commands by: those of its files, given as their `texts`, a later one before an
+    earlier one; then those that come along, of the flavour."""
+
+    flavour: str = GNU
+    texts: tuple[str, ...] = ()
+
+    def table(self, program: str) -> Table | None:
+        """The table of a program; None where there is none.
+
+        Raises:
+            TableError: a file holds something else than tables; `policy check` has reported it.
+        """
+        for text in reversed(self.texts):
+            found = _known_tables(text).get(program)
+            if found is not None:
+                return found
+        return builtin_table(program, self.flavour)
 
 
 def builtin_programs() -> tuple[str, ...]:
