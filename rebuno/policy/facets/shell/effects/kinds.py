@@ -238,8 +238,7 @@ def _local(kind: str, argument: Argument, found: Found) -> None:
 def _awk_input(kind: str, argument: Argument, found: Found) -> None:
     # A file, or `name=value`, which some take for a file if the name is a word of theirs. Some talk to hosts where a
     # name begins with `/inet`.
-    if any(re.match("/+inet", value.text) for value in argument.values or ()):
-        found.unread.append(argument.raw)
+    found.unread.extend(argument.raw for value in argument.values or () if re.match("/+inet", value.text))
     _path("path", argument, found)
 
 
