@@ -15,7 +15,7 @@ from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
 from rebuno.policy.facets.shell.effects.targets import read_targets
-from rebuno.policy.facets.shell.script import ShellCommands, written
+from rebuno.policy.facets.shell.script import ShellCommands, given_names, written
 from rebuno.policy.facets.shell.variables import (
     ENVIRONMENT,
     EXPORTED,
@@ -96,7 +96,7 @@ class _EffectReader:
     def _variables(self, harmless: Iterable[str]) -> None:
         # Those before it, and those that are set elsewhere in the text and may be in its environment.
         inherited = (one.removeprefix(EXPORTED) for one in self.simple.variables if not is_own(one))
-        for name in (*self.simple.assigned, *inherited):
+        for name in (*given_names(self.simple), *inherited):
             known = name in HARMLESS_VARIABLES or any(fnmatchcase(name, one) for one in harmless)
             if steers(name) or not known:
                 self.found.unread.append(f"{name}=")
