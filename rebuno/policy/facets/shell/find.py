@@ -39,7 +39,7 @@ _PLAIN: Final = re.compile(r"[\w.*?+@=-]+")
 _Globs = tuple[str, ...] | None
 
 
-class _Group:
+class _Expression:
     """A pair of parentheses that is still open: what is known of the names that meet one of its former alternatives,
     and of those that come as far as here."""
 
@@ -83,7 +83,7 @@ def find_loops(words: Words) -> tuple[Loops, ...] | None:
 def _names(words: Words, at: int) -> dict[int, _Globs] | None:
     # What is known of the names at each place where a command begins; None if the expression is not of a known form.
     found: dict[int, _Globs] = {}
-    groups = [_Group()]
+    groups = [_Expression()]
     while at < len(words):
         word, group = words[at], groups[-1]
         text = word.start
@@ -91,7 +91,7 @@ def _names(words: Words, at: int) -> dict[int, _Globs] | None:
         if not word.known:
             return None
         if text == "(":
-            groups.append(_Group())
+            groups.append(_Expression())
         elif text == ")":
             if len(groups) == 1:
                 return None
