@@ -85,8 +85,11 @@ def test_a_condition_names_an_option_that_stands_alone(program: str) -> None:
     for table in tables(top):
         conditions: set[str] = set()
         for form in table.forms:
-            for one in (form, *form.operands, *(form.after or ()), *form.effects):
-                conditions |= one.needs | one.without
+            conditions |= form.needs | form.without
+            for slot in (*form.operands, *(form.after or ())):
+                conditions |= slot.needs | slot.without
+            for rule in form.effects:
+                conditions |= rule.needs | rule.without
         for name in conditions - {"none", "operands", *table.assignments}:
             assert name in table.options, f"{table.name}: {name} is no option"
             names = [other for other, option in table.options.items() if option is table.options[name]]
