@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any
 
 from rebuno.model.answer import Answer, Submission
@@ -67,10 +69,27 @@ class StepCall:
         return self.submission.idempotency == Idempotency.ONCE
 
 
-def guarded(function: Callable[[], Any]) -> Any:
-    """What a plain function gives in its thread."""
+async def in_thread(function: Callable[[], Any], executor: Executor) -> Any:
+    """What a plain function gives, or what the awaitable gives that it returns; it does not stop the event loop.
+    Contextvars are copied in, and do not come out."""
+    running = executor.submit(contextvars.copy_context().run, _guarded, function)
+    try:
+        value = await asyncio.wrap_future(running)
+    except asyncio.CancelledError:
+        running.add_done_callback(_never_awaited)
+        raise
+    return await value if inspect.isawaitable(value) else value
+
+
+def _guarded(function: Callable[[], Any]) -> Any:
     try:
         return function()
     except StopIteration as error:
         # asyncio cannot carry it out of a thread: an awaiting task would wait for ever.
         raise RuntimeError("the function raised StopIteration") from error
+
+
+def _never_awaited(running: Future[Any]) -> None:
+    """Closes the coroutine that a cancelled plain function returned to nobody."""
+    if not running.cancelled() and running.exception() is None and inspect.iscoroutine(value := running.result()):
+        value.close()

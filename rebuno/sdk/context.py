@@ -5,7 +5,7 @@ import contextvars
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -28,7 +28,7 @@ from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
 from rebuno.model.definition import Definition
 from rebuno.sdk.arguments import all_detached
-from rebuno.sdk.calls import BodyScope, StepCall, guarded
+from rebuno.sdk.calls import BodyScope, StepCall, in_thread
 from rebuno.sdk.transport import ServedTransport, Transport
 
 logger: Final = logging.getLogger("rebuno.agent")
@@ -455,24 +455,7 @@ class ExecutionContext:
 
     def call(self, function: Callable[[], Any]) -> Awaitable[Any]:
         """Calls a function and returns its value. A plain function runs in a thread."""
-        return function() if inspect.iscoroutinefunction(function) else self._in_thread(function)
-
-    async def _in_thread(self, function: Callable[[], Any]) -> Any:
-        # A plain function must not stop the loop. Contextvars are copied in, and do not come out.
-        run = contextvars.copy_context().run
-        running = self._executor.submit(run, guarded, function)
-        try:
-            value = await asyncio.wrap_future(running)
-        except asyncio.CancelledError:
-            running.add_done_callback(_never_awaited)
-            raise
-        return await value if inspect.isawaitable(value) else value
-
-
-def _never_awaited(running: Future[Any]) -> None:
-    """Closes the coroutine that a cancelled plain function returned to nobody."""
-    if not running.cancelled() and running.exception() is None and inspect.iscoroutine(value := running.result()):
-        value.close()
+        return function() if inspect.iscoroutinefunction(function) else in_thread(function, self._executor)
 
 
 def recordable(text: str) -> str:

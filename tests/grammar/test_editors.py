@@ -98,6 +98,7 @@ WORDS = [
     ("any step", "storage.type.kind"),
     ("any args.a", "keyword.operator.quantifier"),
     ("iban of args.a", "support.function.facet"),
+    ('option "-n \\"x" of it', "support.function.facet"),
     (".rule", "variable.other.member"),
     ("rule_of_mine", "variable.other.constant"),
     ("1h30m", "constant.numeric.duration"),

@@ -30,6 +30,7 @@ READABLE: Final = [
     "ana@corp.example", "Ana <ana@corp.example>", "bob@b.example",
     "see https://corp.example/a, ask ana@corp.example on January 11th", "2025-01-11", "January 11", "11/01/2025",
     "/a/b", "src/a.py", "../x", "~/a", "a\\b", "/A/b", "git push > f", "ls; git status", "ls $X", "1,100", "a.PY",
+    "git -n a -- -n b", "ls -na --name=b; git -x -n a", "git -n a -n b $X",
 ]  # fmt: skip
 TARGETS: Final = ["pay", "pay", "pay", "pay_x", "read", "a", "Pay", ""]
 KNOWABLE: Final = ["a", "B", "ab", "50", 1, 2.0, 50, True, "é", *READABLE[:6], "2025-01-11", "/a/b", ["a"]]
@@ -277,6 +278,8 @@ FACETS: Final[dict[str, tuple[bool, list[str]]]] = {
     "command": (True, ['like "git *"', 'like ["ls", "git push *"]', 'contains "push"', 'contains any ["push", "x"]']),
     "program": (True, ['== "git"', 'in ["ls", "git"]', 'like "g*"']),
     "redirect": (True, ['== "f"', 'under "/a"', 'like "*.py"']),
+    "option": (True, ['== "-n"', 'in ["-n", "--name"]', '== "-x"']),
+    'option "-n --name"': (True, ['== "a"', 'in ["a", "b"]', 'like "a*"', 'contains "b"', '== "b"']),
     "date": (False, [f"== {_DAYS[0]}", f"in [{_DAYS[1]}]", f"<= {_DAYS[0]}", "== date of args.b"]),
     "number": (False, ["== 1_100", "<= 50", "in [1, 50]", "== number of args.b"]),
     "text": (True, ['== "a"', 'contains "a"', "== 50", "contains any told", 'like "a*"']),
@@ -288,7 +291,8 @@ FACETS: Final[dict[str, tuple[bool, list[str]]]] = {
 }
 CHAINS: Final = [
     *FACETS, *FACETS, "host of link", "name of redirect", "domain of email", "size of text", "date of text",
-    "path of link", "word of key", "size of key",
+    "path of link", "word of key", "size of key", "option of command",
+    'number of option "-n --name"', 'option "-n --name" of command',
 ]  # fmt: skip
 
 

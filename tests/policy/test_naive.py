@@ -13,6 +13,7 @@ from rebuno.policy.explain.explain import explain_decision
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.values.json_values import Tri
 from tests.policy.naive import bundle_texts as texts
+from tests.policy.naive import command_texts
 from tests.policy.naive.constructs import in_full
 from tests.policy.naive.reading import policy_of, tree_of
 from tests.policy.naive.rules import Judgement, judge
@@ -86,6 +87,13 @@ def test_three_evaluators_agree_on_sets(prologue: str, asked: list[Facts]) -> No
         sure, perhaps = f"rule sure {{ allow any step when {test} }}", f"rule perhaps {{ deny any step when {test} }}"
         moments = [variant(facts, moment, value) for facts in asked for moment in MOMENTS for value in VALUES]
         event(f"{name}: {sorted(agree(f'{prologue} {sure} {perhaps}', moments))}")
+
+
+@settings(max_examples=400, deadline=None)
+@given(command_texts.conditions(), st.lists(command_texts.submissions(), min_size=2, max_size=6))
+def test_three_evaluators_agree_on_options(condition: str, asked: list[Facts]) -> None:
+    """Of the options of commands, of a text and of one command in a block."""
+    event(f"{sorted(agree_on('', condition, asked))}")
 
 
 def at(facts: Facts, moment: int | None) -> Facts:

@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rebuno.journal.records import StepRow
+from rebuno.kernel.core import facts
 from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
@@ -109,6 +110,16 @@ async def read(text: str) -> Any:
     if len(text) <= LONG_FOR_ALL:
         return identity.parse(text)
     return await beside(partial(identity.parse, text), long=len(text) > identity.LARGE)
+
+
+def facts_of(attempt: "Attempt", step: Identified, known: StepRow | None) -> Facts | Decision | Need:
+    """What the policy looks at: the facts of the step's first submission. The decision itself where it stands: recorded
+    under this very bundle, or made in another thread. A Need where a long text must be read first."""
+    if known is not None:
+        return judged(attempt, known) or facts.standing(attempt.policy, known) or attempt.facts(known)
+    if attempt.deciding is None and len(step.args) <= LONG and attempt.recorded.weight <= LONG_PAST:
+        return attempt.first_facts(step)
+    return foreseen(attempt, step) or attempt.first_facts(step)
 
 
 def judged(attempt: "Attempt", known: StepRow) -> Decision | JudgementNeeded | None:

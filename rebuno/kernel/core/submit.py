@@ -6,7 +6,7 @@ from functools import partial
 
 from rebuno.errors import Stale
 from rebuno.journal.records import Commit, StepRow
-from rebuno.kernel.core import definitions, facts, heavy
+from rebuno.kernel.core import definitions, heavy
 from rebuno.kernel.core.append import append
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Identified, Need, Routed
@@ -14,7 +14,6 @@ from rebuno.kernel.core.identify import identify
 from rebuno.kernel.core.limits import rest
 from rebuno.kernel.core.settle import settle
 from rebuno.model.answer import Answer, AnswerKind, OnAnswer, Submission
-from rebuno.model.decision import Decision
 from rebuno.policy import Facts, doubt_of
 
 
@@ -68,7 +67,7 @@ def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Rout
     told = step.definition if known is None else None
     if told is not None and told.digest not in attempt.described and (need := definitions.unsaved(attempt, told)):
         return need
-    looked_at = facts_of(attempt, step, known)
+    looked_at = heavy.facts_of(attempt, step, known)
     if isinstance(looked_at, Need):
         return looked_at
     # 1. the compiled policy, always: for a step that is new, and for one that is replayed
@@ -79,16 +78,6 @@ def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Rout
         step.shadow = heavy.shadow_of(attempt.policy, step, looked_at)
     # 2. the journal: a row for each state that the step can be in
     return settle(attempt, step, known, decision)
-
-
-def facts_of(attempt: Attempt, step: Identified, known: StepRow | None) -> Facts | Decision | Need:
-    """What the policy looks at: the facts of the step's first submission. The decision itself where it stands: recorded
-    under this very bundle, or made in another thread. A Need where a long text must be read first."""
-    if known is not None:
-        return heavy.judged(attempt, known) or facts.standing(attempt.policy, known) or attempt.facts(known)
-    if attempt.deciding is None and len(step.args) <= heavy.LONG and attempt.recorded.weight <= heavy.LONG_PAST:
-        return attempt.first_facts(step)
-    return heavy.foreseen(attempt, step) or attempt.first_facts(step)
 
 
 def start(attempt: Attempt, submission: Submission, on_answer: OnAnswer) -> bool:

@@ -11,7 +11,7 @@ from rebuno.policy.check.rules import check_claim, check_rule
 from rebuno.policy.check.size import check_size
 from rebuno.policy.check.sound import sound
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker
-from rebuno.policy.check.values import check_list, check_zone
+from rebuno.policy.check.values import check_effects, check_list, check_zone
 from rebuno.policy.check.warnings import check_warnings
 from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.syntax import tree as s
@@ -45,6 +45,8 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
                 check_rule(statement, names, tests, report)
             case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home() | s.Zone():
                 pass
+            case s.Effects():
+                check_effects(statement, report)
             case s.NamedLimit(_, limit):
                 check_quantity(limit, names, report)
             case s.Never():
@@ -110,7 +112,10 @@ def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report:
 def _lines(bundle: s.Bundle, report: DiagnosticReport) -> None:
     first: dict[str, s.Statement] = {}
     for statement in bundle.statements:
-        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone):
+        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone | s.Effects):
+            continue
+        if isinstance(statement, s.Effects) and isinstance(statement.source, s.Literal):
+            # Tables may stand in several files.
             continue
         word = "bundle" if isinstance(statement, s.BundleLine) else type(statement).__name__.lower()
         earlier = first.setdefault(word, statement)

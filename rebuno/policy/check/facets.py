@@ -15,14 +15,35 @@ from rebuno.policy.syntax.tree import Op
 ORDER: Final = (Op.LT, Op.LE, Op.GT, Op.GE)
 _TEXTS: Final = (Op.LIKE, Op.MATCHES, Op.STARTS, Op.ENDS)
 _WHOLE: Final = (Op.EQ, Op.NE, Op.IN, *ORDER)
-GIVES: Final = {"string": "a text", "number": "a number", "date": "a date", "list": "a list of words"}
+GIVES: Final = {
+    "string": "a text",
+    "number": "a number",
+    "date": "a date",
+    "list": "a list of words",
+    "option": "the name of an option",
+}
 
 
-def check_chain(names: Sequence[s.Name], report: DiagnosticReport) -> tuple[Facet, ...] | None:
+def check_chain(names: Sequence[s.FacetName], report: DiagnosticReport) -> tuple[Facet, ...] | None:
     """The facets of a chain, outermost first; None, with a diagnostic, if one of them cannot be used."""
-    found = [_facet(name, report) for name in names]
+    found = [_with_text(name, report) if isinstance(name, s.FacetWithText) else _facet(name, report) for name in names]
     usable = tuple(facet for facet in found if facet is not None)
     return usable if len(usable) == len(found) else None
+
+
+def _with_text(name: s.FacetWithText, report: DiagnosticReport) -> Facet | None:
+    facet, word = _facet(name.name, report), name.name.text
+    if facet is None:
+        return None
+    if facet.with_text is None:
+        message = f"`{word} of` takes no text"
+        report.error(Code.FACET_TEXT, message, name.argument.span, f"write `{word} of …`")
+        return None
+    try:
+        return facet.with_text(str(name.argument.value))
+    except ValueError as error:
+        report.error(Code.FACET_TEXT, str(error), name.argument.span)
+        return None
 
 
 def _facet(name: s.Name, report: DiagnosticReport) -> Facet | None:
@@ -54,6 +75,8 @@ def check_predicate(test: s.Test, facet: Facet, report: DiagnosticReport) -> boo
         message, help = "`under` asks for directories, domains and networks", "ask with `==` or `in`"
     elif op in (Op.CONTAINS, Op.CONTAINS_ANY, *_TEXTS) and facet.value in ("number", "date"):
         message, help = f"`{op.value}` looks at texts", "ask with `==`, `in` or `<=`"
+    elif op in (Op.CONTAINS, Op.CONTAINS_ANY, *_TEXTS) and facet.value == "option":
+        message, help = f"`{op.value}` looks at texts", "ask with `==` or `in`: programs also take parts of names"
     elif op in (Op.MATCHES, Op.STARTS, Op.ENDS) and facet.value == "list":
         message, help = f"`{op.value}` looks at one text", "ask with `like`, or for a word with `any it …`"
     else:
@@ -88,7 +111,7 @@ def check_sides(test: s.Test, left: Facet | None, right: Facet | None, report: D
     if test.op not in _WHOLE:
         return
     for one, other in ((left, right), (right, left)):
-        if one is not None and one.value in ("date", "list") and (other is None or other.name != one.name):
+        if one is not None and one.value in ("date", "list", "option") and (other is None or other.name != one.name):
             gives = GIVES[one.value]
             message = f"`{one.name} of` gives {gives}, which compares with nothing but another `{one.name} of`"
             report.error(Code.WRONG_TYPE, message, test.span, f"write `{one.name} of` on both sides")

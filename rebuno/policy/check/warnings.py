@@ -6,6 +6,7 @@ from typing import Final
 from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
 from rebuno.policy.analysis.implication import CountedCondition
 from rebuno.policy.check.evidence import check_evidence
+from rebuno.policy.check.open_tails import check_open_tails
 from rebuno.policy.check.weak_tests import check_allow, check_deny, warn_plain
 from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
@@ -37,6 +38,7 @@ def check_warnings(bundle: s.Bundle, formulas: Formulas, report: DiagnosticRepor
         _rule(rule, formulas, report)
         if rule.verdict == "allow":
             check_allow(rule, formulas, report)
+            check_open_tails(rule, formulas, report)
         if rule.verdict == "deny":
             asked = atoms(formulas.rule(rule))
             if defaults == ["allow"]:

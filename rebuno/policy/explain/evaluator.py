@@ -9,6 +9,7 @@ from rebuno.policy.explain.provenance import KnownReader
 from rebuno.policy.explain.trace import TraceAnswer, TraceNode
 from rebuno.policy.explain.wording import MAX_SEEN, absence, note, one_line, short, state, unreadable, verb, visible
 from rebuno.policy.facets.predicates import ANY_OF, predicate
+from rebuno.policy.facets.reading import Perhaps
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.operands import (
     Block,
@@ -154,7 +155,7 @@ class Evaluator:
         names = element_names(test.operand, look.chain, facts, self.context, len(values))
         elements = ["the element"] * len(values) if names is None else [f"`{element}`" for element in names]
         found = [
-            self._element(test, element, value, right, look, facts, flipped)
+            self._element_of_set(test, element, value, right, look, facts, flipped, every)
             for element, value in zip(elements, values, strict=True)
         ]
         answer, _ = combined([one for one, _ in found], every)
@@ -183,9 +184,11 @@ class Evaluator:
         why = ""
         names = element_names(test.operand, look.chain, facts, self.context, len(values))
         for at, value in enumerate(values):
-            facts.it = value
+            facts.it = value.value if type(value) is Perhaps else value
             node = self.node(inner, facts, flipped, counted, Block(look.facet))
             here = answer_of(node)
+            if type(value) is Perhaps and here is (not every):
+                here = None
             if len(shown) < MAX_SEEN:
                 shown.append(node)
             if here is not every and (here is not None or answer is every):
@@ -219,6 +222,15 @@ class Evaluator:
         if isinstance(test.right, tree.Operand):
             return normal_operand(look.facet, test.op, right_of(test.right, facts, self.context), self.context)
         return normal_right(look.facet, test.op, literal(test.right, self.values), self.context)
+
+    def _element_of_set(
+        self, test: tree.Test, name: str, value: Any, right: Any, look: Lens, facts: Facts, negated: bool, every: bool
+    ) -> tuple[Tri, str]:
+        if type(value) is not Perhaps:
+            return self._element(test, name, value, right, look, facts, negated)
+        found, why = self._element(test, name, value.value, right, look, facts, negated)
+        settles = found is (not every)
+        return (None, f"{why}, and may not be there") if settles else (found, why)
 
     def _element(
         self, test: tree.Test, name: str, value: Any, right: Any, look: Lens, facts: Facts, negated: bool

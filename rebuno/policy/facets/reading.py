@@ -3,17 +3,21 @@
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.syntax.tree import Op
-from rebuno.policy.values.json_values import UNREADABLE, Marker, Tri
+from rebuno.policy.values.json_values import MISSING, UNREADABLE, Marker, Tri
+
+if TYPE_CHECKING:
+    from rebuno.policy.facets.shell.effects.table import TableSet
 
 
 @dataclass(frozen=True, slots=True)
 class PathContext:
     """The `workdir` and the `home` of a bundle: absolute paths, or None if the bundle does not name them. `zone` is the
-    name of its time zone, None without one.
+    name of its time zone, None without one. `tables` are the tables of programs that it names beside those that
+    come along, None without any.
 
     `today` is the day on which the user wrote the text that is read: `UNREADABLE` if the time of the text is unknown.
     It is None for all other texts and without a `zone`: then no text names a day by *today* or *tomorrow*.
@@ -23,6 +27,7 @@ class PathContext:
     home: str | None = None
     zone: str | None = None
     today: date | Marker | None = None
+    tables: "TableSet | None" = None
 
 
 NO_CONTEXT: Final = PathContext()
@@ -163,12 +168,31 @@ class UncertainText(Reading):
 
 
 @dataclass(frozen=True, slots=True)
+class Perhaps(Reading):
+    """An element that its set may not have, as a word that may be no option. `value` is what it is if it is there; a
+    missing one says that the set may have no element at all.
+
+    Under `every` it passes if its value does, and is maybe otherwise; under `any` it is maybe if its value passes. A
+    test that does not know this class finds it maybe. Only a facet with `commands` may give one.
+    """
+
+    value: Any
+
+    def json(self) -> str:
+        """The value, said to be in doubt."""
+        if self.value is MISSING:
+            return "perhaps nothing"
+        return f"perhaps {self.value.json() if isinstance(self.value, Reading) else self.value}"
+
+
+@dataclass(frozen=True, slots=True)
 class Facet:
     """A facet: a reader of JSON values, with the functions that compare its values.
 
     `of` describes the values that it reads and `gives` those that it gives, for the documentation. `value` is the type
-    of its values for the checker: `string`, `number`, `date` (can be ordered) or `list` (a command: `like` compares
-    words, `contains` one word). `many` is true for a facet that gives a set.
+    of its values for the checker: `string`, `number`, `date` (can be ordered), `list` (a command: `like` compares
+    words, `contains` one word) or `option` (the name of an option: `==` and `in` alone compare it). `many` is true for
+    a facet that gives a set.
 
     `read` takes a JSON value (never null, missing or an empty list) and gives a string, a number or a `Reading`; with
     `many` it gives a list of them, which is empty if the text contains none. It gives `UNREADABLE` for a value of the
@@ -191,6 +215,13 @@ class Facet:
     With `structural` the facet reads how a list or an object is built, not what a value says: a quantifier does not
     split the lists that it reads, and its values are looked up in a `known` set as they are.
 
+    With `commands` the facet reads a command of a shell text as a whole: in a block over `command of`, a quantifier
+    does not split `it` into words before the facet reads it. `read` then gets a `Command`, a text, or any other value,
+    and `many` is true. Its values may be `Placed` words, which tests see as texts, and `Perhaps`.
+
+    `with_text` makes the facet of `NAME "…" of`, and raises a `ValueError` whose message the checker prints. The name
+    of that facet is its own and the text, as in `FacetWithText.text`. None for a facet that takes no text.
+
     `ahead` belongs to a facet that needs milliseconds for a long text. It reads a text in any thread and caches the
     result, so that a later `read` of the same text is fast.
     """
@@ -206,8 +237,10 @@ class Facet:
     lower: bool = False
     placed: bool = False
     structural: bool = False
+    commands: bool = False
     pattern: Callable[[str, PathContext], Any] | None = None
     network: Callable[[str, PathContext], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None
     find: Callable[[str, PathContext], Iterable[Any]] | None = None
     ahead: Callable[[str], object] | None = None
+    with_text: "Callable[[str], Facet] | None" = None

@@ -4,9 +4,10 @@ A package adds one through an entry point of the group `rebuno.facets` whose nam
 `iban = "bank_facets:IBAN"`, where `IBAN` is a `Facet`. See `docs/facets/README.md`.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -64,14 +65,17 @@ def facet_names() -> tuple[str, ...]:
     )
 
 
-@cache
+# Texts after facets are a bundle's own, so they are not kept for good.
+@lru_cache(maxsize=1024)
 def find_facet(name: str) -> Facet | None:
-    """The facet of that name; None for an unknown name.
+    """The facet of that name; None for an unknown name. A facet with a text is named as in `FacetWithText.text`.
 
     Raises:
         FacetError: the facet needs an extra that is not installed, two packages claim the name, a package claims a
-            built-in name, or the package does not give a facet.
+            built-in name, or the package does not give a facet; or the facet takes no text, or not this one.
     """
+    if " " in name:
+        return _with_text(*name.split(" ", 1))
     claims = [one for one in packaged_facets() if one.entry.name == name]
     if len(claims) > 1 or (claims and name in BUILT_IN_FACETS):
         givers = [*(["rebuno itself"] if name in BUILT_IN_FACETS else []), *(f"`{one.package}`" for one in claims)]
@@ -79,6 +83,18 @@ def find_facet(name: str) -> Facet | None:
     if name in BUILT_IN_FACETS:
         return _own(name)
     return _load(claims[0]) if claims else None
+
+
+def _with_text(name: str, text: str) -> Facet | None:
+    facet = find_facet(name)
+    if facet is None:
+        return None
+    if facet.with_text is None:
+        raise FacetError(f"`{name} of` takes no text", f"write `{name} of …`")
+    try:
+        return facet.with_text(json.loads(text))
+    except ValueError as error:
+        raise FacetError(str(error), f"change the text after `{name}`") from None
 
 
 def _own(name: str) -> Facet:
@@ -107,7 +123,7 @@ def _load(one: PackagedFacet) -> Facet:
 
 def facet_packages(used: Iterable[str]) -> tuple[str, ...]:
     """The packages that define the facets of these names, each as its name and version, sorted."""
-    wanted = set(used)
+    wanted = {name.split(" ", 1)[0] for name in used}
     if wanted <= BUILT_IN_FACETS.keys():
         return ()  # without looking through all that is installed
     return tuple(sorted({one.package for one in packaged_facets() if one.entry.name in wanted}))

@@ -1,6 +1,7 @@
 """Builds a policy from a checked tree: one closure for each condition, one prepared decision for each rule."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -48,8 +49,27 @@ def policy_digest(layers: Sequence[tuple[Source, Sequence[tree.File]]], packages
 _FEW: Final = 200
 
 
+_EFFECTS: Final = re.compile(r"\b(?:(?:read|written|removed)_path|contacted_host|executed|unread)\s+of\b")
+
+
 def packages_of(bundles: Sequence[tree.Bundle]) -> tuple[str, ...]:
-    """The packages, by name and version, that the facets in these trees come from."""
+    """The packages, by name and version, that the facets in these trees come from; and the tables of programs, with
+    their digest, if they are looked up."""
+    return (*_tables(bundles), *_packages(bundles))
+
+
+def _tables(bundles: Sequence[tree.Bundle]) -> tuple[str, ...]:
+    texts = [text for bundle in bundles for text in (bundle.text, *(file.text for file in bundle.files))]
+    if not any(map(_EFFECTS.search, texts)):
+        return ()
+    # Few bundles look at effects, and the digest is that of a hundred files.
+    from rebuno.policy.facets.shell.effects.kinds import EFFECT_FACETS
+    from rebuno.policy.facets.shell.effects.table import builtin_digest
+
+    return (f"effects {builtin_digest()}",) if facets_in(bundles) & EFFECT_FACETS else ()
+
+
+def _packages(bundles: Sequence[tree.Bundle]) -> tuple[str, ...]:
     # To look up what is installed takes as long as to look through so many statements; it is done once.
     looked_up = packaged_facets.cache_info().currsize > 0
     if (looked_up or sum(len(bundle.statements) for bundle in bundles) > _FEW) and not packaged_facets():

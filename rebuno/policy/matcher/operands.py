@@ -1,19 +1,22 @@
 """Evaluates operands: the values at their paths, read through their facets; and normalises the right side of a test."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.policy.facets import registry
-from rebuno.policy.facets.path.placed import Placed, unplaced
-from rebuno.policy.facets.reading import Facet, PathContext, Reading, reader_failed
+from rebuno.policy.facets.path.placed import Placed, unplaced, unplaced_all
+from rebuno.policy.facets.reading import Facet, PathContext, Perhaps, Reading, reader_failed
 from rebuno.policy.matcher.paths import elements, many, one
 from rebuno.policy.matcher.said_days import said_contexts
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, given
+
+if TYPE_CHECKING:
+    from rebuno.policy.facets.shell.effects.table import TableSet
 
 logger: Final = logging.getLogger("rebuno.policy.facets")
 
@@ -43,8 +46,10 @@ class Lens:
 
 
 def path_context(bundle: tree.Bundle) -> PathContext:
-    """The context of paths in a bundle: its `workdir`, its `home` and its `zone`."""
+    """The context of paths in a bundle: its `workdir`, its `home`, its `zone` and its tables of programs."""
     workdir = home = zone = None
+    flavour: str | None = None
+    texts: list[str] = []
     for statement in bundle.statements:
         if isinstance(statement, tree.Workdir):
             workdir = str(statement.path.value)
@@ -52,10 +57,22 @@ def path_context(bundle: tree.Bundle) -> PathContext:
             home = str(statement.path.value)
         elif isinstance(statement, tree.Zone):
             zone = str(statement.name.value)
-    return PathContext(workdir, home, zone)
+        elif isinstance(statement, tree.Effects):
+            if isinstance(statement.source, tree.Name):
+                flavour = statement.source.text
+            else:
+                texts.append(statement.text)
+    return PathContext(workdir, home, zone, tables=_tables(flavour, texts) if flavour or texts else None)
 
 
-def chain_of(names: Sequence[tree.Name]) -> tuple[Facet, ...]:
+def _tables(flavour: str | None, texts: list[str]) -> "TableSet":
+    # Few bundles name tables.
+    from rebuno.policy.facets.shell.effects.table import GNU, TableSet
+
+    return TableSet(flavour or GNU, tuple(texts))
+
+
+def chain_of(names: Sequence[tree.FacetName]) -> tuple[Facet, ...]:
     """The facets of a chain, outermost first. The checker has made sure that they exist."""
     if not names:
         return ()
@@ -90,9 +107,9 @@ def inherited(operand: tree.Operand, block: Block | None) -> Facet | None:
 # ---------------------------------------------------------------- the left side
 
 
-def through(chain: Sequence[Facet], values: list[Any], context: PathContext) -> list[Any]:
+def through(chain: Sequence[Facet], values: list[Any], context: PathContext, *, block: bool = False) -> list[Any]:
     """The values that the facets read. An absent value stays absent, an unreadable value stays unreadable, and a set
-    gives its elements.
+    gives its elements. With `block`, words keep their directories, for the facets of the block.
 
     With more than 100,000 values, all results are `UNREADABLE`.
     """
@@ -101,7 +118,11 @@ def through(chain: Sequence[Facet], values: list[Any], context: PathContext) -> 
             return [UNREADABLE] * len(values)
         found: list[Any] = []
         for value in values:
-            if type(value) is Placed and not facet.placed:
+            kind = type(value)
+            if kind is Perhaps:
+                found += map(Perhaps, through((facet,), [value.value], context, block=True))
+                continue
+            if kind is Placed and not facet.placed:
                 value = value.text
             if value is UNREADABLE:
                 found.append(UNREADABLE)
@@ -116,17 +137,25 @@ def through(chain: Sequence[Facet], values: list[Any], context: PathContext) -> 
                     read = reader_failed(facet.name, type(error).__name__)
                 found.extend(read) if facet.many and type(read) is list else found.append(read)
         values = found
-    return values
+    return unplaced_all(values) if not block and chain and chain[0].commands else values
 
 
 def read_operand(
-    operand: tree.Operand, chain: Sequence[Facet], found: list[Any], facts: Any, context: PathContext
+    operand: tree.Operand,
+    chain: Sequence[Facet],
+    found: list[Any],
+    facts: Any,
+    context: PathContext,
+    *,
+    block: bool = False,
 ) -> list[Any]:
     """`through` for the values at the paths of an operand; *today* in what the user wrote is the day of that text."""
     contexts = said_contexts(operand, facts, context, len(found))
     if len(contexts) == 1 or len(found) > MAX_READ:
-        return through(chain, found, contexts[0])
-    return [read for value, own in zip(found, contexts, strict=True) for read in through(chain, [value], own)]
+        return through(chain, found, contexts[0], block=block)
+    return [
+        read for value, own in zip(found, contexts, strict=True) for read in through(chain, [value], own, block=block)
+    ]
 
 
 def root_of(facts: Any, name: str) -> Any:
@@ -147,15 +176,35 @@ def values_of(
     """The elements of an operand. With `apart`, lists give their elements, as quantifiers need them. The result is
     empty only for an empty set. With `block`, the words of commands keep their directories."""
     roots = [root_of(facts, path.root) for path in operand.paths]
-    found = elements(roots, [path.parts for path in operand.paths], apart=apart and splits(chain))
+    parts = [path.parts for path in operand.paths]
+    found = elements(roots, parts, apart=apart and splits(chain), whole=reads_commands(chain))
     if chain or block or all(path.root != "it" for path in operand.paths):
-        return read_operand(operand, chain, found, facts, context)
+        return read_operand(operand, chain, found, facts, context, block=block)
     return [unplaced(value) for value in found]
 
 
 def splits(chain: Sequence[Facet]) -> bool:
     """Whether a quantifier splits a list before these facets read it."""
     return not chain or not chain[-1].structural
+
+
+def reads_commands(chain: Sequence[Facet]) -> bool:
+    """Whether these facets read a command as a whole, which a quantifier then does not split."""
+    return bool(chain) and chain[-1].commands
+
+
+def may_be_absent(chain: Sequence[Facet]) -> bool:
+    """Whether the values of these facets may be `Perhaps`."""
+    return any(facet.commands for facet in chain)
+
+
+def unless_absent(value: Any, answer: Callable[[Any], Tri], every: bool) -> Tri:
+    """The answer for one element of a set, for `every` or `any`: that for its value, and maybe where this would settle
+    the answer of the set but the element may not be there."""
+    if type(value) is not Perhaps:
+        return answer(value)
+    found = answer(value.value)
+    return None if found is (not every) else found
 
 
 def looked_up_by(facet: Facet | None) -> Facet | None:
@@ -168,14 +217,21 @@ def right_of(operand: tree.Operand, facts: Any, context: PathContext) -> Any:
     path, chain = operand.paths[0], chain_of(operand.facets)
     root = root_of(facts, path.root)
     if path.many or any(facet.many for facet in chain):
-        found = read_operand(operand, chain, many(root, path.parts), facts, context)
+        found = [_sure(value) for value in read_operand(operand, chain, many(root, path.parts), facts, context)]
         return [unplaced(value) for value in found if not absent(value)]
     value = one(root, path.parts)
     return read_operand(operand, chain, [value], facts, context)[0] if chain else unplaced(value)
 
 
+def _sure(value: Any) -> Any:
+    # What may not be there is unknown on the right side, and nothing if it would be nothing.
+    return value if type(value) is not Perhaps else MISSING if value.value is MISSING else UNREADABLE
+
+
 def is_given(value: Any) -> Tri:
-    """The answer of `given`: whether a value is there; maybe for an unreadable value."""
+    """The answer of `given`: whether a value is there; maybe for an unreadable value, and for one that may not be."""
+    if type(value) is Perhaps:
+        return None
     return True if isinstance(value, Reading) else given(value)
 
 

@@ -88,19 +88,20 @@ def _before_first(parts: Parts) -> Parts:
     return parts
 
 
-def elements(roots: Sequence[Any], paths: Sequence[Parts], *, apart: bool) -> list[Any]:
+def elements(roots: Sequence[Any], paths: Sequence[Parts], *, apart: bool, whole: bool = False) -> list[Any]:
     """The elements that an operand gives; `roots[i]` is the value that `paths[i]` starts from. Never empty.
 
-    With `apart`, a list at the end of a path without `[]` and `.*` gives its elements, as quantifiers need them. A path
+    With `apart`, a list at the end of a path without `[]` and `.*` gives its elements, as quantifiers need them, and a
+    command its words; with `whole`, a command stays whole. A path
     among several is left out if it is absent up to its first `[]` or `.*`; if all are absent, the result is one missing
     element.
     """
     if len(paths) == 1:
-        return _of_path(roots[0], paths[0], apart)
+        return _of_path(roots[0], paths[0], apart, whole)
     found: list[Any] = []
     for root, parts in zip(roots, paths, strict=True):
         if not left_out(root, parts):
-            found.extend(_of_path(root, parts, apart))
+            found.extend(_of_path(root, parts, apart, whole))
     return found or [MISSING]
 
 
@@ -113,8 +114,8 @@ def left_out(root: Any, parts: Parts) -> bool:
     return type(value) is dict and not value and before is not parts and isinstance(parts[len(before)], Values)
 
 
-def _of_path(root: Any, parts: Parts, apart: bool) -> list[Any]:
+def _of_path(root: Any, parts: Parts, apart: bool, whole: bool) -> list[Any]:
     if _before_first(parts) is not parts:
         return many(root, parts)
     value = one(root, parts)
-    return spread(value) if apart else [value]
+    return spread(value) if apart and not (whole and isinstance(value, Reading)) else [value]

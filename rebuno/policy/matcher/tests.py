@@ -19,11 +19,13 @@ from rebuno.policy.matcher.operands import (
     lens,
     literal,
     looked_up_by,
+    may_be_absent,
     normal_operand,
     normal_right,
     read_operand,
     right_of,
     root_of,
+    unless_absent,
     values_of,
     weight,
 )
@@ -85,6 +87,8 @@ def compile_test(test: tree.Test, names: Vocabulary, negated: bool, block: Block
         return _given(_elements(test.operand, look, names, apart=False), negated, block)
     check, right, multiplies = _element_check(test, op, look.facet, names, negated, block)
     if every is not None:
+        if may_be_absent(look.chain):
+            check = _unless_absent(check, every)
         return _quantified(_elements(test.operand, look, names, apart=True), check, right, every, multiplies, block)
     slow = _single(_single_value(test.operand, look, names), check, right, block)
     if block is not None or look.chain or test.ignoring_case or isinstance(test.right, tree.Operand):
@@ -96,7 +100,10 @@ def compile_test(test: tree.Test, names: Vocabulary, negated: bool, block: Block
 
 def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary, block: Block | None) -> Check:
     """The check of `… has (…)`. `inner` answers for one element, which it finds in `facts.it`."""
-    values = _elements(test.operand, lens(test.operand, test.op, block), names, apart=True, block=True)
+    look = lens(test.operand, test.op, block)
+    values = _elements(test.operand, look, names, apart=True, block=True)
+    if may_be_absent(look.chain):
+        inner = _block_unless_absent(inner, every)
 
     def check(facts: Facts) -> Tri:
         if facts.tests > MAX_ELEMENT_TESTS:
@@ -117,6 +124,21 @@ def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary,
                 answer = None
         facts.it = outer
         return answer
+
+    return check
+
+
+def _unless_absent(check: ElementCheck, every: bool) -> ElementCheck:
+    return lambda value, right: unless_absent(value, lambda one: check(one, right), every)
+
+
+def _block_unless_absent(inner: Check, every: bool) -> Check:
+    def check(facts: Facts) -> Tri:
+        def about(value: Any) -> Tri:
+            facts.it = value
+            return inner(facts)
+
+        return unless_absent(facts.it, about, every)
 
     return check
 
@@ -257,7 +279,9 @@ def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value
 def _elements(operand: tree.Operand, look: Lens, names: Vocabulary, *, apart: bool, block: bool = False) -> Elements:
     chain, context = look.chain, names.context
     inside = any(path.root in names.changing for path in operand.paths)
-    key = names.place(operand, chain[0].name if chain else "", "apart" if apart else "whole")
+    # In a block, words keep their directories.
+    placed = "block" if block and may_be_absent(chain) else ""
+    key = names.place(operand, chain[0].name if chain else "", "apart" if apart else "whole", placed)
 
     def read(facts: Facts) -> list[Any]:
         return values_of(operand, chain, facts, context, apart=apart, block=block)

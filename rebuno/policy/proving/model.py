@@ -10,7 +10,7 @@ import z3
 from rebuno.policy.facets.reading import Facet
 from rebuno.policy.facets.registry import FacetError
 from rebuno.policy.matcher.build import names_of
-from rebuno.policy.matcher.operands import Block, lens, literal, normal_right, path_context
+from rebuno.policy.matcher.operands import Block, lens, literal, may_be_absent, normal_right, path_context
 from rebuno.policy.matcher.tests import signs
 from rebuno.policy.proving.elements import COMPARED, OF_WORDS, Ask, Group, read_by
 from rebuno.policy.proving.past import Pasts, patterns
@@ -210,6 +210,8 @@ class BundleModel:
         look = lens(test.operand, op, block)
         if len(look.chain) < len(test.operand.facets):
             raise _UnknownError  # a facet that is not known
+        if may_be_absent(look.chain):
+            raise _UnknownError  # an element that may not be there says one thing to `any` and another to `every`
         chain = tuple(reversed(look.chain))
         if op is Op.GIVEN and every is None:
             return self._given(test.operand, chain, flipped, it)

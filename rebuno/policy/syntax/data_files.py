@@ -14,7 +14,8 @@ from rebuno.policy.syntax.tree import ListLiteral, Literal, NullLiteral, Span
 if TYPE_CHECKING:
     from rebuno.policy.syntax.yaml import YamlNode
 
-SUFFIXES: Final = (".yaml", ".yml", ".json", ".txt")
+YAML: Final = (".yaml", ".yml")
+SUFFIXES: Final = (*YAML, ".json", ".txt")
 MOST_VALUES: Final = 100_000
 
 _LINE: Final = re.compile(r"[^\n]+")

@@ -1,5 +1,6 @@
 """The nodes of expressions: values, operands, tests, subjects, and the sources of `known` sets."""
 
+import json
 from dataclasses import field
 from enum import StrEnum
 from typing import Any
@@ -125,12 +126,39 @@ class Quantifier(StrEnum):
     NO = "no"
 
 
+def facet_called(name: str, text: str) -> str:
+    """The name of a facet with a text: two are the same facet where these are equal."""
+    return f"{name} {json.dumps(text)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FacetWithText:
+    """`option "-n"` in `option "-n" of …`: the name of a facet, and the text after it."""
+
+    name: Name
+    argument: Literal
+    span: Span = place()
+
+    @property
+    def text(self) -> str:
+        """The name and the text, as `find_facet` takes them."""
+        return facet_called(self.name.text, str(self.argument.value))
+
+
+FacetName = Name | FacetWithText
+
+
+def named_alone(facet: FacetName) -> str:
+    """The name of a facet, without its text."""
+    return facet.name.text if isinstance(facet, FacetWithText) else facet.text
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
     """`[any|every|no] [FACET of …] PATH`, or several paths in parentheses. Facets stand outermost first."""
 
     quantifier: Quantifier | None
-    facets: tuple[Name, ...]
+    facets: tuple[FacetName, ...]
     paths: tuple[Path, ...]
     span: Span = place()
 
@@ -306,7 +334,7 @@ class Subject:
 class At:
     """`[FACET of] PATH` after `at`; the path is relative, but in a `Sum`."""
 
-    facets: tuple[Name, ...]
+    facets: tuple[FacetName, ...]
     path: Path
     span: Span = place()
 

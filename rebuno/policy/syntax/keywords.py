@@ -11,7 +11,7 @@ KIND_WORDS: Final = ("tool", "llm", "local")
 ROOT_WORDS: Final = ("args", "input", "target", "agent", "it", "item", "result", "this")
 # Words of the second edition. A bundle may use them as names; then they mean what it defines.
 SOFT_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
-SOFT_STATEMENTS: Final = ("zone", "never")
+SOFT_STATEMENTS: Final = ("zone", "effects", "never")
 TYPE_WORDS: Final = ("string", "number", "integer", "boolean", "list", "object", "null")
 
 # The built-in facets, each with its module in `facets/`.
@@ -20,6 +20,7 @@ FACET_MODULES: Final = {
     "host": "url.facets", "scheme": "url.facets", "port": "url.facets", "address": "url.facets", "link": "url.facets",
     "domain": "mail", "email": "mail", "mailbox": "mail",
     "command": "shell.facets", "program": "shell.facets", "redirect": "shell.facets",
+    "option": "shell.options",
     **dict.fromkeys(
         ("read_path", "written_path", "removed_path", "contacted_host", "executed", "unread"), "shell.effects.facets"
     ),
@@ -31,7 +32,7 @@ FACET_MODULES: Final = {
 # Facets of the second edition. Their names are no reserved words: a bundle may define a name of its own alike.
 SOFT_FACETS: Final = frozenset(
     {
-        "mailbox", "amount", "word", "key",
+        "mailbox", "amount", "word", "key", "option",
         "read_path", "written_path", "removed_path", "contacted_host", "executed", "unread",
     }
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Final
 
 from rebuno.errors import BundleError
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.data_files import SUFFIXES, read_data
+from rebuno.policy.syntax.data_files import SUFFIXES, YAML, read_data
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport
 from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.soft_roots import read_soft_roots
@@ -46,6 +46,8 @@ def close(
 
 
 def _names_file(statement: s.Statement) -> bool:
+    if isinstance(statement, s.Effects):
+        return isinstance(statement.source, s.Literal)
     return isinstance(statement, s.Let) and isinstance(statement.value, s.FileValue)
 
 
@@ -108,6 +110,14 @@ class _Linking:
                         self.broken.add(name.text)
                     else:
                         taken.append(replace(statement, value=data))
+                case s.Effects(source=s.Literal() as path) if own:
+                    found = self.read(path, library, YAML, inside=True)
+                    if found is None:
+                        self.whole = False
+                    else:
+                        source, place, short = found
+                        self.files.setdefault(place, s.File(short, source.path, source.text))
+                        taken.append(replace(statement, text=source.text))
                 case s.Let() | s.Known() | s.Condition() | s.NamedLimit():
                     taken.append(statement)
                 case _:
@@ -137,7 +147,7 @@ class _Linking:
         self.broken |= bundle.broken
         self.files[place] = s.File(name, source.path, bundle.text, bundle.comments)
         for statement in bundle.statements:
-            if isinstance(statement, s.Rule | s.Default | s.Workdir | s.Home | s.Zone | s.Never):
+            if isinstance(statement, s.Rule | s.Default | s.Workdir | s.Home | s.Zone | s.Effects | s.Never):
                 what = "rules" if isinstance(statement, s.Rule) else f"a `{type(statement).__name__.lower()}` line"
                 where = f"`{source.path}` (line {statement.span.line})"
                 message = f"{where} holds {what}, and `use` brings definitions only"

@@ -121,6 +121,10 @@ class NodeBuilder:
                 return s.Home(self._strings(tree)[0], span)
             case "zone":
                 return s.Zone(self._strings(tree)[0], span)
+            case "effects":
+                token = _tokens(tree)[0]
+                source = self._name(token) if token.type == "NAME" else self._strings(tree)[0]
+                return s.Effects(source, span=span)
             case "named_limit":
                 return s.NamedLimit(self._name(_tokens(tree)[0]), self._limit(tree, span), span)
             case "never":
@@ -365,10 +369,15 @@ class NodeBuilder:
         quantifier = s.Quantifier(str(words[0])) if words else None
         return s.Operand(quantifier, facets, tuple(map(self._path, paths)), self._span(tree))
 
-    def _facets(self, tree: _TREE, kind: str) -> tuple[tuple[s.Name, ...], _TREE]:
-        facets: list[s.Name] = []
+    def _facets(self, tree: _TREE, kind: str) -> tuple[tuple[s.FacetName, ...], _TREE]:
+        facets: list[s.FacetName] = []
         while tree.data == kind and _tokens(tree):
-            facets.append(self._name(_tokens(tree)[0]))
+            name, *texts = _tokens(tree)
+            one: s.FacetName = self._name(name)
+            for text in texts:
+                argument = self._string(text)
+                one = s.FacetWithText(s.Name(one.text, one.span), argument, one.span.to(argument.span))
+            facets.append(one)
             tree = trees(tree)[0]
         return tuple(facets), tree
 

@@ -13,6 +13,8 @@ from rebuno.policy.syntax.expressions import Duration as Duration
 from rebuno.policy.syntax.expressions import During as During
 from rebuno.policy.syntax.expressions import Each as Each
 from rebuno.policy.syntax.expressions import Expr as Expr
+from rebuno.policy.syntax.expressions import FacetName as FacetName
+from rebuno.policy.syntax.expressions import FacetWithText as FacetWithText
 from rebuno.policy.syntax.expressions import FileValue as FileValue
 from rebuno.policy.syntax.expressions import Index as Index
 from rebuno.policy.syntax.expressions import InputSource as InputSource
@@ -40,6 +42,8 @@ from rebuno.policy.syntax.expressions import Subject as Subject
 from rebuno.policy.syntax.expressions import Sum as Sum
 from rebuno.policy.syntax.expressions import Test as Test
 from rebuno.policy.syntax.expressions import Values as Values
+from rebuno.policy.syntax.expressions import facet_called as facet_called
+from rebuno.policy.syntax.expressions import named_alone as named_alone
 from rebuno.policy.syntax.expressions import place as _place
 from rebuno.policy.values.spans import Comment as Comment
 from rebuno.policy.values.spans import Span as Span
@@ -189,6 +193,16 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True)
+class Effects:
+    """`effects "our-tools.yaml"`: tables of programs, whose `text` is set in a linked bundle; or `effects bsd`: the
+    flavour of the programs that the operator runs."""
+
+    source: Literal | Name
+    text: str = ""
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
 class NamedLimit:
     """`limit NAME = N [of …] per …`: a limit that several rules share."""
 
@@ -235,7 +249,9 @@ class Rule:
     head_span: Span = _place()
 
 
-Statement = BundleLine | Default | Let | Use | Workdir | Home | Zone | Known | Condition | NamedLimit | Never | Rule
+Statement = (
+    BundleLine | Default | Let | Use | Workdir | Home | Zone | Effects | Known | Condition | NamedLimit | Never | Rule
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def test_every_facet_says_what_it_is(name: str) -> None:
     assert facet is not None
     assert facet.of
     assert facet.gives
-    assert facet.value in ("string", "number", "date", "list")
+    assert facet.value in ("string", "number", "date", "list", "option")
 
 
 def test_a_facet_of_a_package(install: Install) -> None:

@@ -7,14 +7,15 @@ from typing import Any
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.tree import Op, Quantifier
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, given, has_type
-from tests.policy.naive import history, known
+from tests.policy.naive import history, known, options
 from tests.policy.naive.logic import all_of, one_of, opposite
+from tests.policy.naive.options import Doubted, Named
 from tests.policy.naive.paths import follow, left_out, through
 from tests.policy.naive.scope import Scope
 from tests.policy.naive.values import holds
 
 # The facets that give a set.
-SETS = ("key", "word", "text")
+SETS = ("key", "word", "text", "command", "option")
 
 
 def evaluate(expr: tree.Expr, scope: Scope, negated: bool = False) -> Tri:
@@ -44,13 +45,13 @@ def _test(test: tree.Test, scope: Scope, negated: bool) -> Tri:
     values = elements(test.operand, scope)
     if quantifier is None:
         if op is Op.GIVEN:
-            found = one_of(map(given, values))
+            found = one_of(map(_there, values))
             return opposite(found) if inner is not negated else found
         return _ask(test, op, values[0], inner is not negated, scope)
     if quantifier is Quantifier.NO:
         quantifier, inner = Quantifier.EVERY, not inner
     every = (quantifier is Quantifier.EVERY) is not negated
-    answers = [_ask(test, op, value, inner is not negated, scope) for value in values]
+    answers = [_ask_for_one(test, op, value, inner is not negated, scope, every) for value in values]
     return all_of(answers) if every else one_of(answers)
 
 
@@ -72,13 +73,21 @@ def elements(operand: tree.Operand, scope: Scope) -> list[Any]:
     return through(facets, found or [MISSING])
 
 
+def _ask_for_one(test: tree.Test, op: Op, value: Any, negated: bool, scope: Scope, every: bool) -> Tri:
+    """The answer for an element: one that may not be there settles nothing."""
+    if not isinstance(value, Doubted):
+        return _ask(test, op, value, negated, scope)
+    found = _ask(test, op, value.value, negated, scope)
+    return None if found is (not every) else found
+
+
 def _ask(test: tree.Test, op: Op, value: Any, negated: bool, scope: Scope) -> Tri:
     """The predicate about one element, or its negation."""
     if op is Op.HAS:
         assert test.block is not None
         return evaluate(test.block, scope.block(value), negated)
     if op is Op.GIVEN:
-        return opposite(given(value)) if negated else given(value)
+        return opposite(_there(value)) if negated else _there(value)
     if op is Op.IS:
         if negated and value is MISSING:
             return None
@@ -90,9 +99,15 @@ def _ask(test: tree.Test, op: Op, value: Any, negated: bool, scope: Scope) -> Tr
     if is_known:
         facets = [facet.text for facet in test.operand.facets]
         found = known.look(op, right, value, scope, fold=test.ignoring_case, facets=facets)
+    elif isinstance(value, Named):
+        found = options.holds(op, value, right, test.ignoring_case)
     else:
-        found = holds(op, value, right, test.ignoring_case)
+        found = None if value is UNREADABLE else holds(op, value, right, test.ignoring_case)
     return opposite(found) if negated else found
+
+
+def _there(value: Any) -> Tri:
+    return None if isinstance(value, Doubted) else isinstance(value, Named) or given(value)
 
 
 def _is(test: tree.Test, value: Any) -> Tri:
@@ -116,10 +131,17 @@ def _right(right: tree.Right | None, scope: Scope) -> tuple[bool, Any]:
     assert isinstance(right, tree.Operand)
     found = elements(right, scope)
     many = any(path.many for path in right.paths)
-    if many or any(facet.text in SETS for facet in right.facets):
-        there = [value for value in found if not absent(value)]
+    if many or any(facet.text.split()[0] in SETS for facet in right.facets):
+        there = [_sure(value) for value in found if not absent(_sure(value))]
         return False, there or MISSING
     return False, MISSING if absent(found[0]) else found[0]
+
+
+def _sure(value: Any) -> Any:
+    """What may not be there is unknown on the right side."""
+    if isinstance(value, Doubted):
+        return MISSING if value.value is MISSING else UNREADABLE
+    return value
 
 
 def literals(given_list: tree.ListLiteral) -> list[Any]:

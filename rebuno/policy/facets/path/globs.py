@@ -65,7 +65,8 @@ class PathGlob:
 
     def may_match_below(self, segments: Sequence[str], only: Sequence[str], *, visible: bool) -> bool:
         """Whether a name can fit that lies anywhere below the folder: one of the globs `only` fits its last segment if
-        there are any, and if it is `visible` no segment of it begins with a dot. It says yes too often, never no."""
+        there are any, and if it is `visible` no segment of it begins with a dot, but for the last one where there are
+        globs for it. It says yes too often, never no."""
         if not (self.absolute or self.anywhere):
             return True
         places = _opened({0}, self._loose)
@@ -77,9 +78,14 @@ class PathGlob:
         rest = self._names[place:]
         if not rest:
             return False
-        if visible and any(part[:1] == "." for part in rest):
-            return False
         last = loose(rest[-1])
+        if visible:
+            names = [part for part in rest if part != "**"]
+            if any(part[:1] == "." for part in names[:-1]):
+                return False
+            if names and names[-1][:1] == ".":
+                # What lies below it lies in a hidden folder, so it is the last name itself.
+                return any(_share(loose(names[-1]), loose(one)) for one in only)
         return not only or last == "**" or any(_share(last, loose(one)) for one in only)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.policy.facets.reading import Reading, UncertainReading
+from rebuno.policy.facets.reading import Perhaps, Reading, UncertainReading
 from rebuno.policy.values.json_values import MISSING, UNREADABLE
 
 Places = tuple[str, ...] | None
@@ -32,6 +32,11 @@ class Placed(Reading):
 def unplaced(value: Any) -> Any:
     """The value as any test but those of paths sees it."""
     return value.text if type(value) is Placed else value
+
+
+def unplaced_all(values: Iterable[Any]) -> list[Any]:
+    """The values as any test but those of paths sees them, also those that are perhaps there."""
+    return [Perhaps(unplaced(one.value)) if type(one) is Perhaps else unplaced(one) for one in values]
 
 
 def either(values: Iterable[Any]) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rebuno.policy.facets.shell.variables import EXPORTED
 from rebuno.policy.facets.shell.words import UncertainShellError, Word
 
 # They run text, or change what a name stands for.
@@ -19,6 +20,7 @@ _SET_NAMES: Final = frozenset({"read", "mapfile", "readarray", "getopts", "unset
 _AFTER_TIME: Final = frozenset(
     {"!", "{", "[[", "if", "while", "until", "for", "case", "select", "function", "coproc", "time"}
 )
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SET_LETTERS: Final = re.compile(r"[-+][abCefhmnpuvxET]*")
 SET_OPTIONS: Final = frozenset(
     {"pipefail", "errexit", "nounset", "xtrace", "noclobber", "noglob", "verbose", "errtrace", "allexport"}
@@ -55,6 +57,29 @@ def steers(name: str) -> bool:
 def may_assign(name: str, words: Sequence[Word]) -> bool:
     """Whether a builtin that gives values to variables, with these words, may give one to the variable `name`."""
     return any(name in word.start.partition("=")[0] or not (word.known or "=" in word.start) for word in words[1:])
+
+
+def exports_all(words: Sequence[Word]) -> bool:
+    """Whether `set` makes the shell export every variable that is given a value from here on."""
+    return words[0].start == "set" and any(
+        word.start == "allexport" or re.match("-[A-Za-z]*a", word.start) is not None for word in words[1:]
+    )
+
+
+def assigned_names(words: Sequence[Word]) -> list[str]:
+    """The names that a builtin that gives values to variables may give one to, some more than it does; the empty text
+    for one that is not known. Those that it exports stand behind `export `."""
+    name = words[0].start.rpartition("/")[2].casefold()
+    options = [word for word in words[1:] if word.start[:1] == "-" or not (word.start or word.known)]
+    exports = name == "export" or (name in _DECLARE and any("x" in word.start or not word.known for word in options))
+    found: list[str] = []
+    for word in words[1:]:
+        named = _NAME.match(word.start) if word.known or "=" in word.start else None
+        if named is not None:
+            found.append(named[0])
+        elif not word.known:
+            found.append("")
+    return [f"{EXPORTED}{one}" if exports else one for one in found]
 
 
 def effect(name: str, words: Sequence[Word]) -> BuiltinEffect:

@@ -172,11 +172,12 @@ class Command(Reading):
         """The words. One that is not known, or a program with a directory, is unreadable; one whose path depends on
         where the command stands is `Placed`."""
         return [
-            self._placed(word.start) if word.known and (at or "/" not in word.start) else UNREADABLE
+            self.placed(word.start) if word.known and (at or "/" not in word.start) else UNREADABLE
             for at, word in enumerate(self.words)
         ]
 
-    def _placed(self, text: str) -> Any:
+    def placed(self, text: str) -> Any:
+        """A word, or a part of one, as the facets of paths read it: with the directories that the command stands in."""
         if self.places is START:
             return Placed(text, START) if text[:1] == "~" else text
         return text if text[:1] == "/" else Placed(text, self.places)

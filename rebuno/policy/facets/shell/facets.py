@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from rebuno.policy.facets.path import facets
-from rebuno.policy.facets.reading import Facet, PathContext
-from rebuno.policy.facets.shell.command import HIDDEN, Command, CommandPattern, Program
+from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext
+from rebuno.policy.facets.shell.command import HIDDEN, Command, CommandPattern, Hidden, Program
 from rebuno.policy.facets.shell.script import ShellCommands, read_shell
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.values.globs import glob
@@ -30,6 +30,15 @@ def _commands(shell: ShellCommands, context: PathContext) -> list[Any]:
     ]
 
 
+def commands_in(value: Any) -> list[Command | Hidden] | None:
+    """The commands that a facet with `commands` reads: the command itself, or those of a shell text, with `HIDDEN` if
+    more may run than is written. None for what is no command, and for a text that cannot be read."""
+    if type(value) is Command:
+        return [value]
+    found: Any = _read_commands(value, NO_CONTEXT)
+    return None if found is UNREADABLE else found
+
+
 def _programs(shell: ShellCommands, context: PathContext) -> list[Any]:
     found = (Program(one.words[0].start, shell.assigned or bool(one.assigned)) for one in shell.commands)
     return list(dict.fromkeys(found))
@@ -38,6 +47,9 @@ def _programs(shell: ShellCommands, context: PathContext) -> list[Any]:
 def _targets(shell: ShellCommands, context: PathContext) -> list[Any]:
     found = (UNREADABLE if target is None else facets.read(target, context) for target in shell.targets)
     return [HIDDEN if target is UNREADABLE else target for target in found]
+
+
+_read_commands: Final = _reader(_commands)
 
 
 def _split(value: Any, what: str) -> list[str]:
@@ -72,7 +84,7 @@ FACETS: Final = (
         of="shell text",
         gives="the simple commands in it, each a list of words",
         value="list",
-        read=_reader(_commands),
+        read=_read_commands,
         literal=_command_literal,
         many=True,
         ahead=read_shell,

@@ -7,9 +7,10 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import START, Placed, Places
-from rebuno.policy.facets.shell.builtins import effect, may_assign, steers
+from rebuno.policy.facets.shell.builtins import assigned_names, effect, exports_all, may_assign, steers
 from rebuno.policy.facets.shell.directories import HERE, Spots, moved, spots, text_of
 from rebuno.policy.facets.shell.directory_changes import move_of
+from rebuno.policy.facets.shell.variables import EXPORTED
 from rebuno.policy.facets.shell.walk import MAX_COMMANDS, MAX_DEPTH, Loops, Redirect, ShellText, SimpleCommand, walk
 from rebuno.policy.facets.shell.words import UncertainShellError, Word
 from rebuno.policy.facets.shell.wrappers import WrappedCommands, inside
@@ -27,8 +28,8 @@ class ShellCommands:
     way, which counts for every command, and `hidden` that code may run which is not written there.
 
     `opened` are the files of the redirects of compound commands, and of those without a command, as commands without
-    words. `unread` are the parts that hide what runs, as written. `variables` are the names that are given a value,
-    each as often as it is.
+    words. `unread` are the parts that hide what runs, as written. `variables` are the names that are given a value
+    for more than one command, each as often as it is; one that is not known is empty.
     """
 
     commands: tuple[SimpleCommand, ...]
@@ -95,7 +96,8 @@ class _ShellReader:
         self.opened: list[tuple[SimpleCommand, Spots]] = []
         self.unread: list[str] = []
         self.variables: list[str] = []
-        self.assigned = self.hidden = self.redirected = False
+        self.drawn: list[str] = []
+        self.assigned = self.hidden = self.redirected = self.exports = False
         # Whether a variable that `cd` looks at is given a value somewhere.
         self.rehomed = self.pathed = False
 
@@ -105,7 +107,10 @@ class _ShellReader:
         if not (self.commands or self.hidden):
             raise UncertainShellError
         places = self._places()
-        commands = [self._placed(one, places(where)) for one, where in self.commands]
+        if self.exports:
+            self.variables = [f"{EXPORTED}{one.removeprefix(EXPORTED)}" for one in self.variables]
+        variables, drawn = tuple(dict.fromkeys(self.variables)), tuple(dict.fromkeys(self.drawn))
+        commands = [self._placed(one, places(where), variables, drawn) for one, where in self.commands]
         opened = [self._placed(one, places(where)) for one, where in self.opened]
         targets = [self._target(target, places(where)) for target, where in self.targets]
         return ShellCommands(
@@ -118,11 +123,13 @@ class _ShellReader:
             tuple(self.variables),
         )
 
-    def _placed(self, one: SimpleCommand, places: Places) -> SimpleCommand:
-        if places is START and not (self.redirected or self.rehomed):
+    def _placed(
+        self, one: SimpleCommand, places: Places, variables: tuple[str, ...] = (), drawn: tuple[str, ...] = ()
+    ) -> SimpleCommand:
+        if places is START and not (self.redirected or self.rehomed or variables):
             return one
         redirected, home = one.redirected or self.redirected, one.home and not self.rehomed
-        return replace(one, redirected=redirected, places=places, home=home)
+        return replace(one, redirected=redirected, places=places, home=home, variables=variables, drawn=drawn)
 
     def _places(self) -> Callable[[Spots], Places]:
         known: dict[Spots, Places] = {HERE: START}
@@ -157,6 +164,7 @@ class _ShellReader:
         self._hides(script.hidden, text)
         self.redirected = self.redirected or script.opened
         self._assigns(script.assigned)
+        self.drawn += script.drawn
         for redirect, at, loops in script.redirects:
             self.opened.append((_opened(redirect, loops, context.home), where(at)))
         for simple in script.commands:
@@ -187,7 +195,8 @@ class _ShellReader:
 
     def _assigns(self, names: list[str] | tuple[str, ...], *, alone: bool = True) -> None:
         self.assigned = self.assigned or (alone and bool(names))
-        self.variables.extend(names)
+        if alone:
+            self.variables.extend(names)
         for name in names:
             self._hides(steers(name), f"{name}=")
             self.rehomed = self.rehomed or name == "HOME"
@@ -206,11 +215,16 @@ class _ShellReader:
             self.commands.append((simple, spots))
             name = simple.words[0].start.rpartition("/")[2].casefold()
             done = effect(name, simple.words)
+            self.exports = self.exports or exports_all(simple.words)
             run = inside(name, simple.words)
-            self._hides(done.hidden or run.hidden, written(simple.words))
+            if run.script and not done.hidden:
+                # The effects name the file that it runs.
+                self.hidden = True
+            else:
+                self._hides(done.hidden or run.hidden, written(simple.words))
             if done.assigns:
                 self.assigned = True
-                self.variables.extend(word.start.partition("=")[0] if word.known else "" for word in simple.words[1:])
+                self.variables.extend(assigned_names(simple.words))
                 self.rehomed = self.rehomed or may_assign("HOME", simple.words)
                 self.pathed = self.pathed or may_assign("CDPATH", simple.words)
             if name == "exec" and len(simple.words) == 1 and simple.redirected:
@@ -219,13 +233,14 @@ class _ShellReader:
             if not (run.commands or run.texts):
                 continue
             inner = context.inner(simple, run, spots)
-            for words in run.commands:
+            for number, words in enumerate(run.commands):
+                loops = run.loops[number] if run.loops else ()
                 ran = SimpleCommand(
                     words,
                     simple.redirected,
                     inner.assigned,
                     redirects=simple.redirects,
-                    loops=simple.loops,
+                    loops=(*simple.loops, *loops),
                     home=inner.home,
                 )
                 stack.append((ran, inner, inner.spots))

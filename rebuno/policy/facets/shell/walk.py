@@ -10,6 +10,7 @@ from tree_sitter import Node
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import START, Places
 from rebuno.policy.facets.shell.tree import EXPANSIONS, STATEMENTS, ShellSource
+from rebuno.policy.facets.shell.variables import ENVIRONMENT, may_be_inherited, variables_in
 from rebuno.policy.facets.shell.words import UncertainShellError, Word, WordKind, home_path
 
 MAX_DEPTH: Final = 8
@@ -64,7 +65,8 @@ class SimpleCommand:
     assigned just before it, where it begins in its text, and the directories that it may stand in.
 
     `redirects` are the files that it, or a compound command around it, is redirected to and from. `loops` are those
-    around it, the innermost last. With `home`, `~` and `$HOME` in it are the user's home directory.
+    around it, the innermost last. With `home`, `~` and `$HOME` in it are the user's home directory. `variables` are the
+    names that are given a value anywhere in the text for more than one command, `drawn` those in their values.
     """
 
     words: tuple[Word, ...]
@@ -75,6 +77,8 @@ class SimpleCommand:
     redirects: tuple[Redirect, ...] = ()
     loops: Loops = ()
     home: bool = True
+    variables: tuple[str, ...] = ()
+    drawn: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -85,7 +89,8 @@ class ShellText:
     place of the redirect in the text. `assigned` are the names that are
     assigned on their own, to count for every command. `hidden` tells that code may run which is not written there,
     `opened` that output goes to a file without a simple command of its own: `> f`, `[[ a ]] > f`, `$(> f)`.
-    `redirects` are the files of all redirects, each with its place in the text and the loops around it.
+    `redirects` are the files of all redirects, each with its place in the text and the loops around it. `drawn` are the
+    names of the variables whose values are given to others.
     """
 
     root: Node
@@ -95,6 +100,7 @@ class ShellText:
     hidden: bool = False
     opened: bool = False
     redirects: list[tuple[Redirect, int, Loops]] = field(default_factory=list)
+    drawn: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +279,8 @@ class _Walk:
         if value and value[0].start_byte != operator.end_byte:
             raise UncertainShellError
         name = target[1].decode()
+        if value:
+            self.script.drawn += variables_in(self.source.text(value[0]).decode())
         word = Word("")
         if value and value[0].type == "array":
             array = value[0]
@@ -348,6 +356,7 @@ class _Walk:
                 continue
             line, found = self.source.here_document(node)
             self._push_expansions(found, place)
+            self._prints([self.source.text(each).decode() for each, _ in found], node, place)
             for child in line:
                 if child.type == "file_redirect" and not later:
                     self.source.no_descriptor(child)
@@ -381,7 +390,16 @@ class _Walk:
             self._target(operator.type, words, read, node.start_byte, place)
         elif node.type != "herestring_redirect":
             raise UncertainShellError
+        else:
+            self._prints([word.raw for word in read[:1]], node, place)
         return read[1:]
+
+    def _prints(self, texts: list[str], node: Node, place: _NodePlace) -> None:
+        # A command that gets a variable of the environment as its input reads the environment.
+        names = [name for text in texts for name in variables_in(text)]
+        self.script.drawn += names
+        if any(may_be_inherited(name) for name in names):
+            self.script.redirects.append((Redirect(False, Word(ENVIRONMENT)), node.start_byte, place.loops))
 
     def _target(self, operator: str, nodes: list[Node], words: list[Word], at: int, place: _NodePlace) -> None:
         word, raw = words[0], self.source.text(nodes[0])

@@ -7,6 +7,7 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import SET_OPTIONS
+from rebuno.policy.facets.shell.find import Loops, ends_command, find_loops, found_word
 from rebuno.policy.facets.shell.words import ANYTHING, Word, WordKind
 
 Words = tuple[Word, ...]
@@ -18,7 +19,9 @@ class WrappedCommands:
 
     `commands` are lists of words (never empty), `texts` are shell texts. `hidden` tells that it may run something that
     is not written there, `assigned` names are set for what it runs. `moved` tells that it runs in a directory that is
-    not known, `directory` in which one, and `homeless` that its home directory is not known.
+    not known, `directory` in which one, and `homeless` that its home directory is not known. `script` tells that all
+    that it hides is what stands in a file that its words name. `loops` are variables that stand for
+    known words, a list for each of the `commands` where there are any.
     """
 
     commands: tuple[tuple[Word, ...], ...] = ()
@@ -28,6 +31,8 @@ class WrappedCommands:
     moved: bool = False
     directory: str | None = None
     homeless: bool = False
+    script: bool = False
+    loops: tuple[Loops, ...] = ()
 
 
 NOTHING: Final = WrappedCommands()
@@ -70,6 +75,9 @@ def read_options(words: Words, options: Options, at: int = 1) -> ReadOptions | N
         word = words[at]
         text = word.start
         if not word.known:
+            if word.home and word.single:
+                # A path in the home directory is no option.
+                break
             if not text or text.startswith("-") or not word.single:
                 return None
             break
@@ -183,7 +191,9 @@ def _shell(words: Words) -> WrappedCommands:
     if words[at : at + 1] == (Word("-"),) and words[at - 1] != Word("--"):
         at += 1
     # Without `-c` it reads a script or its input, which are not written here; `-i` and `-l` run other files first.
-    if not read.has(frozenset({"-c"})) or at == len(words) or not words[at].known:
+    if not read.has(frozenset({"-c"})):
+        return HIDDEN if read.has(frozenset({"-s"})) or at == len(words) else replace(HIDDEN, script=True)
+    if at == len(words) or not words[at].known:
         return HIDDEN
     text = words[at].start
     # What begins with `+` is one more option.
@@ -210,8 +220,10 @@ def _env(words: Words) -> WrappedCommands:
 _XARGS: Final = Options(
     flags="0rtxpo",
     valued="aEILnPsd",
-    long_flags=frozenset({"null", "no-run-if-empty", "verbose", "exit", "interactive", "open-tty", "replace"}),
-    long_valued=frozenset({"arg-file", "delimiter", "max-args", "max-procs", "max-chars", "max-lines", "eof"}),
+    long_flags=frozenset(
+        {"null", "no-run-if-empty", "verbose", "exit", "interactive", "open-tty", "replace", "eof", "max-lines"}
+    ),
+    long_valued=frozenset({"arg-file", "delimiter", "max-args", "max-procs", "max-chars"}),
 )
 
 
@@ -248,23 +260,27 @@ def _find(words: Words) -> WrappedCommands:
         at += 1
         if word.known and word.start in _FIND_RUNS:
             start = at
-            while at < len(words) and not _ends_find(words, at):
+            while at < len(words) and not ends_command(words, at):
                 at += 1
             if at == start or at == len(words):
                 hidden = True
             else:
-                commands.append(_replaced(words[start:at], "{}"))
+                single = words[at] == Word(";")
+                commands.append(tuple(found_word(each, single=single) for each in words[start:at]))
                 hidden = hidden or not all(each.single for each in words[start:at])
             moved = moved or word.start in ("-execdir", "-okdir")
             at += 1
-        elif (word.known and word.start in (";", "+")) or not (word.single or word.start):
+        elif (word.known and word.start in (";", "+")) or _may_run(word):
             # An unknown word before the sign may be `-exec`.
             hidden = True
-    return WrappedCommands(tuple(commands), hidden=hidden, moved=moved)
+    loops = find_loops(words) if commands and not (hidden or moved) else None
+    if loops is None or len(loops) != len(commands):
+        return WrappedCommands(tuple(commands), hidden=hidden, moved=moved)
+    return WrappedCommands(tuple(commands), loops=loops)
 
 
-def _ends_find(words: Words, at: int) -> bool:
-    return words[at] == Word(";") or (words[at] == Word("+") and words[at - 1] == Word("{}"))
+def _may_run(word: Word) -> bool:
+    return not (word.single or word.start) and any(map(word.may_be, _FIND_RUNS))
 
 
 _WATCH: Final = Options(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import field
+from fnmatch import fnmatchcase
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
@@ -12,7 +13,17 @@ from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, T
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
+Harmless = tuple[re.Pattern[str], ...]
+
 _NUMBER: Final = re.compile(r"([-+])[0-9]+[kKmMgGbB]?")
+# With these begin options of a few programs: commands of pagers and editors, files of more arguments.
+_SPECIAL: Final = ("+", "@")
+_GLOB_OPTION: Final = re.compile(
+    r"(?P<name>--[a-z-]+)=(?P<before>[\w.*?-]*)(?P<list>\{[\w.*?-]*(?:,[\w.*?-]*)+\})?(?P<after>[\w.*?-]*)"
+)
+# Kinds of words of which it does not matter what they are, but for what the glob says.
+_FREE: Final = frozenset({"text", "only", "all"})
+_EXTENSION: Final = re.compile(r"[\w.*?]*\.[A-Za-z]+")
 _VARIABLE: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
@@ -34,7 +45,9 @@ class Argument:
 class Arguments:
     """A command, taken apart. `table` is that of its last subcommand. `operands` are not yet given to slots; `rest` are
     those behind `--`, if the table tells them apart. `given` are the names of the options that are there. `unread` are
-    the words that the table does not name. `tail` is where the words begin that are no options any more."""
+    the words that the table does not name. `tail` is where the words begin that are no options any more. `wandered`
+    tells that an option has changed the directory twice, or behind an operand. `module` are the words of a module: its
+    name, and all that follow."""
 
     table: Table
     values: list[Argument] = field(default_factory=list)
@@ -45,6 +58,8 @@ class Arguments:
     unread: list[str] = field(default_factory=list)
     places: Places = None
     tail: int = 0
+    wandered: bool = False
+    module: tuple[Word, ...] = ()
 
 
 _OPERAND: Final = Slot(("text",))
@@ -53,6 +68,13 @@ _OPERAND: Final = Slot(("text",))
 def raw_of(word: Word) -> str:
     """The word as it is written, but for the quotes of a known one."""
     return word.start if word.known else word.raw or f"{word.start}…{word.end}"
+
+
+def several(word: Word, values: Values | None) -> bool:
+    """Whether more than one word may stand in the place of this one."""
+    if word.single:
+        return False
+    return values is None or "{" in word.raw or any(value.below for value in values)
 
 
 class _ArgumentReader:
@@ -66,6 +88,21 @@ class _ArgumentReader:
         self.found = Arguments(table, places=simple.places)
 
     def read(self) -> Arguments:
+        found = self._read()
+        if found.table.unread:
+            for word in self.words[1:]:
+                if self._never(word, found.table.unread):
+                    self._unread(word)
+        return found
+
+    def _never(self, word: Word, globs: Sequence[str]) -> bool:
+        # Such as `@file`, which a program replaces by what stands in the file before it looks at its words.
+        values = self._values(word)
+        if values is None:
+            return not word.start or any(fnmatchcase(word.start, glob) for glob in globs)
+        return any(not one.text if one.below else fnmatchcase(one.text, glob) for one in values for glob in globs)
+
+    def _read(self) -> Arguments:
         found = self.found
         if self.table.style == "text":
             found.tail = len(self.words)
@@ -77,7 +114,8 @@ class _ArgumentReader:
             values = self._values(word)
             text = values[0].text if values and len(values) == 1 and not values[0].below else None
             if text is None:
-                self._unknown(word, values)
+                if not self._glob_option(word):
+                    self._unknown(word, values)
             elif text == "--" and self.table.style != "primaries":
                 self.at += 1
                 self._after()
@@ -101,9 +139,12 @@ class _ArgumentReader:
     def _is_option(self, text: str) -> bool:
         if self.table.style == "primaries":
             return text[:1] in _OPENS and text != "-"
-        if text[:1] == "+":
-            return "+NUMBER" in self.table.options and _NUMBER.fullmatch(text) is not None
+        if text[:1] in _SPECIAL:
+            return any(name[0] == text[0] for name in self.table.options)
         return text[:1] == "-" and text != "-" and self.table.style != "assignments"
+
+    def _may_be_option(self, text: str) -> bool:
+        return text[:1] == "-" or (text[:1] in _SPECIAL and self._is_option(text))
 
     def _unknown(self, word: Word, values: Values | None) -> None:
         if self.table.subcommands or self.table.otherwise:
@@ -112,12 +153,24 @@ class _ArgumentReader:
             return
         start = word.start if values is None else min((value.text for value in values), default="")
         # A name in the place of a glob may begin with `-`.
-        options = start[:1] in ("-", "") if values is None else any(value.text[:1] == "-" for value in values)
+        options = start[:1] in ("-", "") if values is None else any(self._may_be_option(value.text) for value in values)
         if values is not None and not self.table.names:
             options = options or any(value.below and not value.text for value in values)
         if options or (values is None and not word.single):
             self._unread(word)
         self._operand(word, values)
+
+    def _glob_option(self, word: Word) -> bool:
+        # A glob in the value of a long option, `--include=*.py`: what takes its place begins so too, and fits it.
+        found = _GLOB_OPTION.fullmatch(word.raw)
+        option = self.table.options.get(found["name"]) if found and self.table.style == "getopt" else None
+        if found is None or option is None or not (option.values and _FREE.issuperset(option.values[0].kinds)):
+            return False
+        self.at += 1
+        one = found["list"] or ""
+        for each in one[1:-1].split(",") if one else [""]:
+            self._met(option, f"{found['before']}{each}{found['after']}", word)
+        return True
 
     def _unread(self, word: Word) -> None:
         self.found.unread.append(raw_of(word))
@@ -145,8 +198,8 @@ class _ArgumentReader:
             self.found.operands.append(self._argument(_OPERAND, word, values))
         self.at += 1
 
-    def _value(self, slot: Slot, word: Word, text: str, option: str) -> None:
-        self._given(slot, Word(text), values_of(Word(text)), option)
+    def _value(self, slot: Slot, word: Word, text: str, option: str, harmless: Harmless = ()) -> None:
+        self._given(slot, Word(text), values_of(Word(text)), option, harmless)
 
     def _all_operands(self) -> None:
         self.found.tail = self.at
@@ -183,13 +236,18 @@ class _ArgumentReader:
             self.found.tail = self.at
             self.at = len(self.words)
             return
+        if self.table.apart:
+            self.found.given.clear()
         self.table = self.found.table = table
 
     # ------------------------------------------------------------ options
 
     def _option(self, text: str, word: Word) -> None:
         style = self.table.style
-        if style == "primaries":
+        if text[:1] in _SPECIAL:
+            kind = "+NUMBER" if _NUMBER.fullmatch(text) else f"{text[0]}TEXT"
+            self._named(kind if kind in self.table.options else text, None, word)
+        elif style == "primaries":
             self._named(text, None, word)
         elif style == "single-dash":
             name, equals, value = text.partition("=")
@@ -215,6 +273,9 @@ class _ArgumentReader:
                 return
             if option.values:
                 value = text[position:]
+                if value and not self.table.glued:
+                    self._unread(word)
+                    return
                 self._met(option, value or None, word)
                 return
             self._met(option, None, word)
@@ -236,8 +297,16 @@ class _ArgumentReader:
         found.effects.extend((rule, option.name) for rule in option.effects)
         if not option.values:
             return
+        if option.values[0].kinds == ("module",):
+            first = (Word(value),) if value is not None else ()
+            found.module = (*first, *self.words[self.at :])
+            found.tail = self.at
+            self.at = len(self.words)
+            if not found.module:
+                found.unread.append(raw_of(word))
+            return
         if value is not None:
-            self._value(option.values[0], word, value, option.name)
+            self._value(option.values[0], word, value, option.name, option.harmless)
             return
         if option.attached:
             return
@@ -246,17 +315,27 @@ class _ArgumentReader:
                 self._until(word)
                 return
             if self.at >= len(self.words):
-                found.unread.append(raw_of(word))
+                if not option.last:
+                    found.unread.append(raw_of(word))
                 return
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if values is None and not given.single:
+            if several(given, values) and not self._ends_in_vain(slot, given):
+                # Only the first of them is the value, the others are operands.
                 self._unread(given)
-            self._given(slot, given, values, option.name)
+            self._given(slot, given, values, option.name, option.harmless)
 
-    def _given(self, slot: Slot, word: Word, values: Values | None, option: str) -> None:
+    def _ends_in_vain(self, slot: Slot, word: Word) -> bool:
+        # `find -name *.py` does nothing where the glob gives a second word: none that ends so is a primary.
+        return (
+            self.table.style == "primaries" and slot.kinds == ("text",) and _EXTENSION.fullmatch(word.raw) is not None
+        )
+
+    def _given(self, slot: Slot, word: Word, values: Values | None, option: str, harmless: Harmless = ()) -> None:
         known = values[0].text if values and len(values) == 1 and not values[0].below else None
+        if known is not None and any(glob.fullmatch(known) for glob in harmless):
+            return
         if slot.kinds == ("dir",):
             self._moved(known, word)
         else:
@@ -265,6 +344,8 @@ class _ArgumentReader:
 
     def _moved(self, to: str | None, word: Word) -> None:
         found = self.found
+        if self.table.directory:
+            found.wandered = found.wandered or found.places is not self.start or bool(found.operands)
         if to is None or to[:1] == "~":
             self._unread(word)
             found.places = None
@@ -313,7 +394,8 @@ def read_arguments(simple: SimpleCommand, table: Table) -> Arguments:
 def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[list[Argument], list[str]]:
     """The operands, each with the slot that it falls to, and those for which there is none, as written.
 
-    Slots before the one for any number take the first words, those behind it the last.
+    Slots before the one for any number take the first words, those behind it the last. Where several words may stand
+    in the place of one for a single slot, it is not known which of them fall to which, so that it is left over too.
     """
     many = next((at for at, slot in enumerate(slots) if slot.many), None)
     if many is None:
@@ -326,7 +408,14 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
         taken += [(slots[many], each) for each in operands[many:middle]]
         taken += [*zip(tail, operands[middle:], strict=False)]
         left = ()
-    return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in left]
+    # Words of the same kinds may change places.
+    same = () if many is None else slots[many].kinds
+    shifted = [
+        each
+        for slot, each in taken
+        if not (slot.many or (slot.kinds == same and slot in slots[:many])) and several(each.word, each.values)
+    ]
+    return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in (*left, *shifted)]
 
 
 def _in_slot(argument: Argument, slot: Slot) -> Argument:

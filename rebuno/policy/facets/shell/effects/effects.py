@@ -1,31 +1,37 @@
 """What a command line does to files, hosts and programs, read by the tables of its programs."""
 
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import steers
-from rebuno.policy.facets.shell.effects import kinds
+from rebuno.policy.facets.shell.effects import git, kinds
 from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
-from rebuno.policy.facets.shell.effects.expansion import values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
+from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
+from rebuno.policy.facets.shell.effects.targets import read_targets
 from rebuno.policy.facets.shell.script import ShellCommands, written
+from rebuno.policy.facets.shell.variables import (
+    ENVIRONMENT,
+    EXPORTED,
+    HARMLESS_VARIABLES,
+    is_own,
+    may_be_inherited,
+    variables_in,
+)
 from rebuno.policy.facets.shell.walk import Redirect, SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.facets.shell.wrappers import WRAPPERS, inside
 
-# Variables that change no program: how it looks, in which language, and that nobody watches.
-HARMLESS_VARIABLES: Final = frozenset(
-    {
-        "CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TERM", "TZ", "LANG",
-        "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME",
-        "DEBIAN_FRONTEND", "SOURCE_DATE_EPOCH",
-    }
-)  # fmt: skip
 _SYSTEM: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 _QUIET: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
+_MODULE: Final = re.compile(r"\w+(?:\.\w+)*")
+_PYTHON: Final = "python"
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
 Tables = Callable[[str], Table | None]
@@ -44,7 +50,7 @@ class _EffectReader:
     def __init__(self, simple: SimpleCommand, tables: Tables) -> None:
         self.simple = simple
         self.tables = tables
-        self.found = Found(simple.home)
+        self.found = Found(simple.home, git.READERS)
 
     def read(self) -> Effects:
         for redirect in self.simple.redirects:
@@ -65,7 +71,7 @@ class _EffectReader:
                 self.found.add(EffectKind.CONTACTED, host, (), "a redirect")
             elif value.text not in _QUIET or value.below:
                 kind = EffectKind.WRITTEN if redirect.writes else EffectKind.READ
-                self.found.add(kind, value.text, self.simple.places, "a redirect", below=value.below)
+                self.found.add(kind, value.text, self.simple.places, "a redirect", below=value.below, names=value.names)
 
     def _program(self) -> None:
         given = self.simple.words[0].start
@@ -79,16 +85,33 @@ class _EffectReader:
         if table is None:
             self.found.unread.append(written(self.simple.words))
             return
+        self._table(table)
+
+    def _table(self, table: Table) -> None:
         arguments = read_arguments(self.simple, table)
         self.found.unread.extend(arguments.unread)
         self._variables(arguments.table.environment)
         self._form(arguments, self._form_of(arguments))
 
     def _variables(self, harmless: Iterable[str]) -> None:
-        for name in self.simple.assigned:
+        # Those before it, and those that are set elsewhere in the text and may be in its environment.
+        inherited = (one.removeprefix(EXPORTED) for one in self.simple.variables if not is_own(one))
+        for name in (*self.simple.assigned, *inherited):
             known = name in HARMLESS_VARIABLES or any(fnmatchcase(name, one) for one in harmless)
             if steers(name) or not known:
                 self.found.unread.append(f"{name}=")
+
+    def _prints(self) -> None:
+        # A variable that it prints may be one of the environment, itself or by way of one of the text.
+        for word in self.simple.words[1:]:
+            for name in variables_in("" if word.known else word.raw):
+                loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
+                names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
+                if loop is None and name in self.simple.variables:
+                    names += self.simple.drawn
+                for one in names:
+                    if may_be_inherited(one):
+                        self.found.add(EffectKind.READ, ENVIRONMENT, (), f"{self.found.table}: ${one}")
 
     # ------------------------------------------------------------ by the table
 
@@ -99,27 +122,36 @@ class _EffectReader:
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
         if table.style == "text":
+            if any("printed" in slot.kinds for slot in form.operands):
+                self.found.begin(table.name, (), (), "")
+                self._prints()
             return
-        only = tuple(
-            value.text for each in arguments.values if "only" in each.slot.kinds for value in each.values or ()
-        )
         found = self.found
-        found.begin(table.name, only)
+        found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
         for each in arguments.values:
-            self._argument(each)
+            self._argument(each, arguments.given)
+        self._inner(arguments)
         command = next((slot for slot in form.operands if slot.kinds == ("command",)), None)
         if command is not None:
             self._command(arguments, form)
             return
-        self._operands(arguments.operands, form.operands, arguments)
+        if arguments.module:
+            self._module(arguments)
+        given: list[Argument] = []
+        if form.operands and form.operands[0].kinds == ("tool",):
+            self._tool(arguments)
+        else:
+            given += self._operands(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
             if table.behind is not None:
                 self._behind(arguments.rest, table.behind, arguments)
             else:
-                self._operands(arguments.rest, form.operands if form.after is None else form.after, arguments)
+                slots = form.operands if form.after is None else form.after
+                given += self._operands(arguments.rest, slots, arguments)
+        read_targets(given, arguments.values, found)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
-        for rule in form.effects:
+        for rule in (*form.effects, *table.always):
             self._rule(rule, arguments, "")
 
     def _behind(self, operands: list[Argument], table: Table, arguments: Arguments) -> None:
@@ -128,21 +160,36 @@ class _EffectReader:
         for rule in form.effects:
             self._rule(rule, arguments, "")
 
-    def _operands(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> None:
+    def _operands(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> list[Argument]:
         open_ = tuple(slot for slot in slots if _applies(slot, arguments.given))
         given, left = given_slots(operands, open_)
         self.found.unread.extend(left)
         for each in given:
-            self._argument(each)
+            self._argument(each, arguments.given)
         missing = {id(slot) for slot in open_} - {id(each.slot) for each in given}
         for slot in open_:
             if slot.default is not None and id(slot) in missing:
                 word = Word(slot.default)
-                self._argument(Argument(slot, values_of(word), slot.default, "", arguments.places, word))
+                argument = Argument(slot, values_of(word), slot.default, "", arguments.places, word)
+                self._argument(argument, arguments.given)
+        return given
 
-    def _argument(self, argument: Argument) -> None:
-        for kind in argument.slot.kinds:
-            kinds.read_kind(kind, argument, self.found)
+    def _argument(self, argument: Argument, given: set[str]) -> None:
+        slot = argument.slot
+        chosen = [one for one in slot.choices if _applies(one, given)]
+        if slot.choices and not chosen:
+            self.found.unread.append(argument.raw)
+        for one in chosen or (slot,):
+            for kind in one.kinds:
+                kinds.read_kind(kind, argument, self.found)
+
+    def _inner(self, arguments: Arguments) -> None:
+        # What stands behind an option such as `-exec` runs too.
+        if any(each.slot.kinds == ("command",) for each in arguments.values):
+            run = inside(self.simple.words[0].start.rpartition("/")[2], self.simple.words)
+            if run.hidden or not run.commands:
+                self.found.unread.append(written(self.simple.words))
+            self._ran(run.commands)
 
     def _command(self, arguments: Arguments, form: Form) -> None:
         # Its options are the table's, what it runs is what the reader of wrappers found.
@@ -157,8 +204,55 @@ class _EffectReader:
             arguments.operands.clear()
         else:
             arguments.operands[:] = arguments.operands or [_SOMETHING]
-        for rule in form.effects:
+        for rule in (*form.effects, *arguments.table.always):
             self._rule(rule, arguments, "")
+
+    def _tool(self, arguments: Arguments) -> None:
+        # All operands are a command that it runs, and what that does counts as done here.
+        words = tuple(each.word for each in arguments.operands)
+        name = words[0].start if words and words[0].known else ""
+        if "://" in name:
+            self.found.unread.append(written(words))
+        elif name.endswith(".py"):
+            self.found.add(EffectKind.EXECUTED, name, arguments.places, self.found.why("", name))
+        elif name:
+            kinds.executed(name, arguments.places, self.found)
+            self._hand(words, arguments)
+        elif words:
+            self.found.unread.append(written(words))
+
+    def _module(self, arguments: Arguments) -> None:
+        # A module of Python, and the words that it is given.
+        words = arguments.module
+        table = self.tables(arguments.table.modules_of) if arguments.table.modules_of else arguments.table
+        name = words[0].start
+        if table is None or not words[0].known or not _MODULE.fullmatch(name):
+            self.found.unread.append(written(words))
+            return
+        known = table.modules.get(name)
+        if isinstance(known, str):
+            self._hand((Word(known), *words[1:]), arguments)
+        elif known is not None:
+            self._hand(words, arguments, known)
+        else:
+            # It acts for itself, wherever it is found.
+            why = self.found.why("-m", name)
+            self.found.add(EffectKind.EXECUTED, f"{_PYTHON} -m {name}", (), why, name=True)
+
+    def _hand(self, words: tuple[Word, ...], arguments: Arguments, table: Table | None = None) -> None:
+        name = words[0].start.rpartition("/")[2]
+        if name in WRAPPERS and table is None:
+            # What it runs is told only where a command of its own begins.
+            self.found.unread.append(written(words))
+            return
+        inner = replace(self.simple, words=words, assigned=(), redirects=(), places=arguments.places)
+        reader = _EffectReader(inner, self.tables)
+        if table is None:
+            reader._program()
+        else:
+            reader._table(table)
+        self.found.effects += reader.found.effects
+        self.found.unread += reader.found.unread
 
     def _ran(self, commands: Iterable[tuple[Word, ...]]) -> None:
         for words in commands:
@@ -167,6 +261,9 @@ class _EffectReader:
 
     def _rule(self, rule: EffectRule, arguments: Arguments, option: str) -> None:
         if _met(rule.needs, rule.without, arguments):
+            if arguments.wandered and rule.target[:1] not in ("/", "~"):
+                # It is done in each of the directories.
+                self.found.unread.append(option or arguments.table.name)
             kinds.apply(rule, arguments.places, option, self.found)
 
 
@@ -175,7 +272,22 @@ _SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
 
 
 def _conditions(arguments: Arguments) -> set[str]:
-    return {*arguments.given, "operands" if arguments.operands or arguments.rest else "none"}
+    there = {*arguments.given, "operands" if arguments.operands or arguments.rest else "none"}
+    if arguments.rest:
+        there.add("after")
+    if _outside(arguments):
+        there.add("outside")
+    return there
+
+
+def _outside(arguments: Arguments) -> bool:
+    # Of two operands one leads out of the folder in which the command stands, or is surely a folder.
+    words = arguments.operands if not arguments.rest else () if arguments.operands else arguments.rest
+    return len(words) == 2 and any(_leads_out(value.text) for each in words for value in each.values or ())
+
+
+def _leads_out(text: str) -> bool:
+    return text[:1] in ("/", HOME) or text in ("", ".") or text[-1] == "/" or ".." in text.split("/")
 
 
 def _met(needs: frozenset[str], without: frozenset[str], arguments: Arguments) -> bool:

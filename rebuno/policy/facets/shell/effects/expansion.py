@@ -6,6 +6,7 @@ from itertools import product
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
+from rebuno.policy.facets.shell.find import FOUND, FOUND_NAMES
 from rebuno.policy.facets.shell.walk import Loops
 from rebuno.policy.facets.shell.words import Word
 
@@ -19,21 +20,30 @@ _TOKEN: Final = re.compile(
     |\{(?P<list>[^{}'"`$\\*?\[\]~,]*(?:,[^{}'"`$\\*?\[\]~,]*)+)\}
     |\\(?P<escaped>[^\n])
     |(?P<glob>\*+|\?|\[[^\]/'"`$\\]+\])
-    |(?P<plain>[^\\'"`$*?\[\]{}~]+)
+    |(?P<plain>[^\\'"`$*?\[\]{}~<>()]+)
     |(?P<tilde>~)""",
     re.VERBOSE,
 )
 _INNER: Final = re.compile(r"\\(?P<escaped>.)|\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}?|(?P<plain>[^\\$]+)", re.DOTALL)
+# A glob that reads alike everywhere: no quotes, lists or variables.
+_PLAIN_GLOB: Final = re.compile(r"[\w.*?+@=-]+")
+# What another command writes or reads, in the place of a file.
+PIPE: Final = "/dev/fd/63"
+_ASSIGNED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=(?:.*:)?")
 _SPLITS: Final = re.compile(r"[\s*?\[\\]")
 
 
 @dataclass(frozen=True, slots=True)
 class WordValue:
     """One text that a word stands for. With `below` it is a folder, and the word stands for names in it; the empty text
-    is the folder in which the command stands, so that the names may begin with anything."""
+    is the folder in which the command stands, so that the names may begin with anything. `names` is the glob that they
+    fit, if they lie directly in it, else empty. Names that lie anywhere below it fit one of the globs `only`, if there
+    are any."""
 
     text: str
     below: bool = False
+    names: str = ""
+    only: tuple[str, ...] = ()
 
 
 Values = tuple[WordValue, ...]
@@ -47,7 +57,27 @@ def values_of(word: Word, loops: Loops = (), *, home: bool = True) -> Values | N
         return (WordValue(word.start),)
     if not word.raw:
         return None
+    if word.raw[:2] in ("<(", ">(") and word.raw[-1:] == ")":
+        return (WordValue(PIPE),)
+    if word.raw == FOUND:
+        return _found(loops, home)
     return _expanded(word.raw, loops, home)
+
+
+def _found(loops: Loops, home: bool) -> Values | None:
+    # What a `find` gives to what it runs: each begins with one of its operands.
+    at = max((at for at, (name, _) in enumerate(loops) if name == FOUND), default=-1)
+    if at < 0:
+        return None
+    following = loops[at + 1 : at + 2]
+    only = tuple(word.start for name, words in following if name == FOUND_NAMES for word in words)
+    found: list[WordValue] = []
+    for word in loops[at][1]:
+        values = values_of(word, loops[:at], home=home)
+        if values is None:
+            return None
+        found += (WordValue(value.text, below=True, only=only) for value in values)
+    return tuple(dict.fromkeys(found))
 
 
 def _expanded(raw: str, loops: Loops, home: bool) -> Values | None:
@@ -66,7 +96,7 @@ def _expanded(raw: str, loops: Loops, home: bool) -> Values | None:
         total *= len(options)
         if total > _MAX_VALUES:
             return None
-    values = [_joined(parts) for parts in product(*pieces)]
+    values = [_joined(parts, raw) for parts in product(*pieces)]
     return None if None in values else tuple(dict.fromkeys(value for value in values if value is not None))
 
 
@@ -91,7 +121,8 @@ def _piece(found: re.Match[str], first: bool, raw: str, loops: Loops, home: bool
         return [(one, False) for one in found["list"].split(",")]
     if kind == "tilde":
         if not first:
-            return [("~", False)]
+            # Some shells expand it in what looks like an assignment: `dd if=~/x`.
+            return None if _ASSIGNED.fullmatch(raw, 0, found.start()) else [("~", False)]
         return [(HOME, False)] if home and raw[1:2] in ("", "/") else None
     if kind == "double":
         return _quoted(found["double"], first, loops, home)
@@ -134,21 +165,23 @@ def _variable(name: str, first: bool, loops: Loops, home: bool, *, quoted: bool)
     return found
 
 
-def _joined(parts: Sequence[_Piece]) -> WordValue | None:
+def _joined(parts: Sequence[_Piece], raw: str) -> WordValue | None:
     before: list[str] = []
     for position, (text, glob) in enumerate(parts):
         if glob:
             before.append(text)
-            return _folder("".join(before), parts[position + 1 :])
+            return _folder("".join(before), parts[position + 1 :], raw)
         before.append(text)
     text = "".join(before)
     # In the middle of a text these are no beginning of a path.
     return None if HOME in text[1:] else WordValue(text)
 
 
-def _folder(start: str, rest: Sequence[_Piece]) -> WordValue | None:
+def _folder(start: str, rest: Sequence[_Piece], raw: str) -> WordValue | None:
     # `src/a*` stands for names in `src`. `.*` may stand for `..`, and what follows a glob may go up again.
     folder, _, name = start.rpartition("/")
     if HOME in start[1:] or name in (".", "..") or ".." in "".join(text for text, _ in rest).split("/"):
         return None
-    return WordValue(folder or ("/" if start[:1] == "/" else ""), below=True)
+    names = raw.rpartition("/")[2] if "/" not in "".join(text for text, _ in rest) else ""
+    plain = names if names and _PLAIN_GLOB.fullmatch(names) else ""
+    return WordValue(folder or ("/" if start[:1] == "/" else ""), True, plain)

@@ -11,24 +11,29 @@ from rebuno.policy.facets.reading import Facet, PathContext
 from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.effects.effects import Effects, command_effects, text_effects
 from rebuno.policy.facets.shell.effects.kinds import EffectKind
-from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, placed
+from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, both, placed
+from rebuno.policy.facets.shell.effects.table import TableSet
 from rebuno.policy.facets.shell.script import read_shell
 from rebuno.policy.facets.url.hosts import host_literal, under_domain
 from rebuno.policy.values.json_values import UNREADABLE, Tri, shown
 
+_BUILT_IN: Final = TableSet()
+_NAMED: Final = ("remote:", "push:")
+
 
 @lru_cache(maxsize=256)
-def _of_text(text: str) -> Effects | None:
+def _of_text(text: str, tables: TableSet) -> Effects | None:
     shell = read_shell(text)
-    return None if shell is None else text_effects(shell)
+    return None if shell is None else text_effects(shell, tables.table)
 
 
 @lru_cache(maxsize=512)
 def effects_of(value: Any, context: PathContext) -> PlacedEffects | None:
     """The effects of a shell text or of a `Command`; None for a text that cannot be read."""
+    tables = context.tables or _BUILT_IN
     if type(value) is Command:
-        return None if value.simple is None else placed(command_effects(value.simple), context)
-    found = _of_text(value)
+        return None if value.simple is None else placed(command_effects(value.simple, tables.table), context)
+    found = _of_text(value, tables)
     return None if found is None else placed(found, context)
 
 
@@ -39,8 +44,10 @@ def _reader(kind: EffectKind) -> Callable[[Any, PathContext], Any]:
         found = effects_of(value, context)
         if found is None:
             return UNREADABLE
-        values = list(dict.fromkeys(one for one, effect in found.values if effect.kind is kind))
-        return [*values, UNKNOWN] if found.unread else values
+        values = dict.fromkeys(
+            each for one, effect in found.values if effect.kind is kind for each in both(one, effect)
+        )
+        return [*values, UNKNOWN] if found.unread else [*values]
 
     return read
 
@@ -61,11 +68,12 @@ def _text_literal(value: Any, context: PathContext) -> str:
 def _host_literal(value: Any, context: PathContext) -> str:
     if type(value) is not str:
         raise ValueError(f"`{shown(value)}` is no host; write a string such as `corp.example` or `remote:origin`")
-    return value if value.startswith("remote:") else host_literal(value)
+    return value if value.startswith(_NAMED) else host_literal(value)
 
 
 def _under_host(host: Any, domain: Any) -> Tri:
-    return under_domain(host, domain)
+    # A name in a configuration is no domain.
+    return not host.startswith(_NAMED) and under_domain(host, domain)
 
 
 def _executed_literal(value: Any, context: PathContext) -> Any:
@@ -88,7 +96,8 @@ def _path_facet(kind: EffectKind, gives: str) -> Facet:
         read=_reader(kind),
         literal=paths.literal,
         many=True,
-        ahead=_of_text,
+        commands=True,
+        ahead=read_shell,
         pattern=paths.pattern,
         network=paths.literal,
     )
@@ -101,13 +110,15 @@ FACETS: Final = (
     Facet(
         name=EffectKind.CONTACTED.value,
         of="shell text",
-        gives="the hosts that it talks to; `remote:NAME` for one that only a configuration file names",
+        gives="the hosts that it talks to; `remote:NAME` for one that only a configuration names, and `push:NAME` too "
+        "where it publishes",
         value="string",
         read=_reader(EffectKind.CONTACTED),
         literal=_host_literal,
         many=True,
+        commands=True,
         lower=True,
-        ahead=_of_text,
+        ahead=read_shell,
         network=_host_literal,
         under=_under_host,
     ),
@@ -119,7 +130,8 @@ FACETS: Final = (
         read=_reader(EffectKind.EXECUTED),
         literal=_executed_literal,
         many=True,
-        ahead=_of_text,
+        commands=True,
+        ahead=read_shell,
         pattern=_executed_pattern,
         network=paths.literal,
     ),
@@ -131,6 +143,7 @@ FACETS: Final = (
         read=_unread,
         literal=_text_literal,
         many=True,
-        ahead=_of_text,
+        commands=True,
+        ahead=read_shell,
     ),
 )

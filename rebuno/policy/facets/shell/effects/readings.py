@@ -1,5 +1,6 @@
 """Effects as values of a rule: a folder with all that lies below it, and a program by its name."""
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -7,7 +8,7 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path import facets as paths
 from rebuno.policy.facets.path.facets import PathReading
 from rebuno.policy.facets.path.globs import PathGlob
-from rebuno.policy.facets.path.placed import Placed, either
+from rebuno.policy.facets.path.placed import START, Placed, either
 from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, PathContext, Reading, UncertainReading
 from rebuno.policy.facets.shell.effects.effects import Effects
@@ -19,6 +20,12 @@ from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import UNREADABLE, Tri
 
 _ALL: Final = "/**"
+# Names of files; nobody keeps secrets, hooks or workflows in a folder that is named so.
+_FILE: Final = re.compile(
+    r"\w[\w.@+-]*\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|c|h|cc|cpp|cxx|hpp|hh|cs|java|kt|kts|scala|swift|rb"
+    r"|php|pl|lua|ex|exs|erl|hs|ml|clj|dart|zig|sql|sh|bash|md|mdx|rst|adoc|txt|log|csv|tsv|json|jsonl|ndjson|yaml|yml"
+    r"|toml|ini|cfg|xml|html|htm|css|scss|sass|less|svg|png|jpg|jpeg|gif|ico|pdf|proto|graphql|ipynb|diff|patch|lock)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,10 @@ class FolderReading(Reading):
         return True if self._text().contains(right, fold) else None
 
     def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
-        """`like` is yes where all below fits, no where nothing below can, else maybe; the others look at the text."""
+        """`like` is yes where all below fits, no where nothing below can, else maybe; the others look at the text.
+
+        To `like`, nothing lies below what is named as a file (`src/app.py`).
+        """
         if op is Op.LIKE and type(right) is PathGlob:
             return self._like(right, fold)
         if op is Op.STARTS:
@@ -64,7 +74,8 @@ class FolderReading(Reading):
             return True
         if not self.folder.absolute:
             return None
-        below = pattern.may_match_below(self.folder.segments, self.only, visible=self.visible)
+        leaf = bool(self.folder.segments) and _FILE.fullmatch(self.folder.segments[-1]) is not None
+        below = not leaf and pattern.may_match_below(self.folder.segments, self.only, visible=self.visible)
         here = self.folder.text_test(Op.LIKE, pattern, fold)
         return False if not below and here is False else None
 
@@ -196,6 +207,15 @@ def placed(effects: Effects, context: PathContext) -> PlacedEffects:
     return PlacedEffects(tuple(values), tuple(dict.fromkeys(unread)))
 
 
+def both(value: Any, effect: Effect) -> tuple[Any, ...]:
+    """The values of an effect for a rule: what all is done to below a path is done to the path itself too, which may be
+    a file."""
+    if not effect.below or effect.glob or effect.project or effect.outside:
+        return (value,)
+    readings = value.readings if type(value) is UncertainReading else (value,)
+    return (either(one.folder for one in readings), value)
+
+
 def _values(effect: Effect, context: PathContext) -> list[Any]:
     if effect.kind is EffectKind.CONTACTED:
         return [_host(effect)]
@@ -233,7 +253,10 @@ def _project(effect: Effect, context: PathContext) -> Any:
     if context.workdir is None or not _inside(here, context):
         return _path(effect, context)
     root = paths.read(context.workdir, context)
-    return _path(effect, context) if here == root else root
+    if effect.below and here != root:
+        # Which folder of the project it is that is written into is not known.
+        return root
+    return paths.read(Placed(effect.text, START), context)
 
 
 def _inside(path: Any, context: PathContext) -> bool:

@@ -5,7 +5,8 @@ The format is described in `tables/README.md`. A table is loaded when a command 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
+from fnmatch import translate
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -26,26 +27,41 @@ _PATHS: Final = frozenset(
 )
 KINDS: Final = frozenset(
     {
-        *_PATHS, *(f"pathspec-{kind}" for kind in _PATHS), "pathspec", "text", "unread", "host", "host-path",
-        "host-new", "host-gone", "remote", "revision", "sed", "awk", "jq", "code", "command", "program", "script",
-        "dir", "only", *PARTS,
+        *_PATHS, "text", "unread", "host", "host-path",
+        "host-new", "host-gone", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
+        "dir", "only", "shell-script", "printed", "number", "into", "into-deep", "linked", "prefix", "all", "suffix",
+        "local", "awk-input", "at", "file-type", "path-zip", "new-zip", "module", "tool", "pattern",
+        *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
+        "revision", "revision-path", "revision-gone", "pathspec", "pathspec-gone", "pathspec-new", "remote",
+        "remote-new", "repository", "refspec", "format", "lines", "slug", "endpoint",
     }
 )  # fmt: skip
+PACKED: Final = {
+    "gz": {"gz": "", "Z": "", "z": "", "tgz": ".tar", "taz": ".tar"},
+    "bz2": {"bz2": "", "bz": "", "tbz": ".tar", "tbz2": ".tar"},
+    "xz": {"xz": "", "lzma": "", "txz": ".tar", "tlz": ".tar"},
+    "zst": {"zst": "", "tzst": ".tar"},
+}
+"""The suffixes of packed files, for each program that knows them, and what stands in their place afterwards."""
+BESIDE: Final = re.compile(r"new\.[a-z0-9]+|(?:packed|unpacked)\.(?:gz|bz2|xz|zst)")
+"""The kinds of words that name another file in the same folder, with a suffix or without it."""
+CHOICE: Final = "choice"
 _SLOT: Final = re.compile(
-    r"(?P<kinds>[a-z+-]+)(?P<many>[*?]?)(?: in (?P<among>\S+))?(?: only (?P<only>\S+))?(?: = (?P<default>\S+))?"
+    r"(?P<kinds>[a-z0-9.+-]+)(?P<many>[*?]?)(?: in (?P<among>\S+))?(?: only (?P<only>\S+))?(?: = (?P<default>\S+))?"
     r"(?: if (?P<if>-\S+(?: -\S+)*))?"
     r"(?: unless (?P<unless>-\S+(?: -\S+)*))?"
 )
 _VALUE: Final = re.compile(r"\S+(?: (?:in|only) \S+)*")
+_CONDITIONS: Final = r"(?:-\S+|none|operands|after|outside)(?: (?:-\S+|none|operands|after|outside))*"
 _RULE: Final = re.compile(
     r"(?P<verb>[a-z-]+) (?P<target>\S+)(?: only (?P<only>\S+))?"
-    r"(?: if (?P<if>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
-    r"(?: unless (?P<unless>(?:-\S+|none|operands)(?: (?:-\S+|none|operands))*))?"
+    rf"(?: if (?P<if>{_CONDITIONS}))?(?: unless (?P<unless>{_CONDITIONS}))?"
 )
 _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
-        "options", "operands", "after", "effects", "forms", "subcommands", "otherwise", "assignments", "cases",
+        "options", "operands", "after", "effects", "only", "always", "apart", "forms", "subcommands", "otherwise",
+        "assignments", "cases", "kinds", "modules", "unread", "glued",
     }
 )  # fmt: skip
 
@@ -64,8 +80,10 @@ class Slot:
     """A place for operands, or for the value of an option: all `kinds` hold of each word in it.
 
     `many` takes any number of words, `optional` none or one. `default` is the word that stands there if none is given.
-    With `needs` it is there only beside one of these options, with `without` only without all of them. A word that is
-    not `among` these texts, if there are any, is unread. `only` are globs of the names that are meant below a folder.
+    With `needs` it is there only beside one of these options, with `without` only without all of them. Of `choices`,
+    all whose conditions hold count; where none does, the word is unread. `globs` are those of a kind that the table
+    makes itself. A word that is not `among` these texts, if there are any, is unread. `only` are globs of the names
+    that are meant below a folder.
     """
 
     kinds: tuple[str, ...]
@@ -76,12 +94,36 @@ class Slot:
     without: frozenset[str] = frozenset()
     among: frozenset[str] = frozenset()
     only: tuple[str, ...] = ()
+    choices: tuple["Slot", ...] = ()
+    globs: tuple["GlobChoice", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GlobChoice:
+    """A glob for the words of a table's own kind, and the slot of those that fit it. `PATH` in the glob stands for the
+    part of the word that counts."""
+
+    glob: str
+    slot: Slot
+
+    def part(self, text: str) -> str | None:
+        """What counts of a word: all of it, or what `PATH` stands for. None if it does not fit."""
+        found = _words_of(self.glob).fullmatch(text)
+        return found[found.lastindex or 0] if found else None
+
+
+@cache
+def _words_of(glob: str) -> re.Pattern[str]:
+    # `translate` ends an expression with a sign for the end of the text, which two of them in a row must not have.
+    parts = ("(.+?)" if part == "PATH" else translate(part)[:-2] for part in glob.partition("PATH"))
+    return re.compile("".join(parts), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class EffectRule:
     """An effect that does not come from a word: `verb` and the path or host `target`, below which names are meant that
-    fit one of `only`. The conditions name options, `none` (there is no operand) or `operands` (there is one)."""
+    fit one of `only`. The conditions name options, `none` (there is no operand), `operands` (there is one), `after`
+    (one of them stands behind `--`) or `outside` (of two one leads out of the folder, or is surely a folder)."""
 
     verb: str
     target: str
@@ -93,24 +135,29 @@ class EffectRule:
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option: the slots of its values, one word each. With `attached` its one value is optional, and only given
-    after `=` or directly behind a letter."""
+    after `=` or directly behind a letter. A value that fits one of the globs `harmless` has no effect. With
+    `last` the value may be missing where the option is the last word."""
 
     name: str
     values: tuple[Slot, ...] = ()
     attached: bool = False
     effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[re.Pattern[str], ...] = ()
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """How a program is used: the first form whose condition holds counts. `operands` are its words, `after` those
-    behind `--` where they are told apart (None where they are not)."""
+    behind `--` where they are told apart (None where they are not). Of what it reads and writes below a folder, only
+    names that fit one of the globs `only` count, if there are any."""
 
     operands: tuple[Slot, ...] = ()
     after: tuple[Slot, ...] | None = None
     effects: tuple[EffectRule, ...] = ()
     needs: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +165,15 @@ class Table:
     """What a program, or one of its subcommands, does. `name` is the program's and the subcommands' names.
 
     `behind` is the table of the words behind `--`, where they are for another program. `options` are found by each of
-    their names. `environment` holds globs of variables that may be set before it without changing what it does, `own`
-    globs of files that it uses for itself. With `names` a file name in the place of an operand does no harm, though it
-    may begin with `-`. With `directory` an option that changes the directory counts for operands only. `otherwise` is
-    the table of unknown words in the place of a subcommand.
+    their names. `environment` holds globs of variables that may be set before it without
+    changing what it does, `own` globs of files that it uses for itself. With `names` a file name in the place of an
+    operand does no harm, though it may begin with `-`. With `directory` an option that changes the directory counts for
+    operands only. Unless values can be `glued`, none stands in the word of its option's letter. `otherwise` is the
+    table of unknown words in the place of a subcommand. `kinds` are kinds of words of
+    its own. `modules` tells how the words behind a module are read: by the table of a program, or by one that stands
+    there; as those of the program `modules_of` if that is named. Words that fit one of the globs `unread` are unread in
+    every place. The effects `always` hold for all forms and subcommands. `apart`: an option before the subcommand is
+    none of its own, though it has the same name.
     """
 
     name: str
@@ -130,6 +182,7 @@ class Table:
     permute: bool
     names: bool
     directory: bool
+    glued: bool
     environment: tuple[str, ...]
     own: tuple[str, ...]
     options: Mapping[str, Option]
@@ -137,7 +190,13 @@ class Table:
     subcommands: Mapping[str, "Table"]
     assignments: Mapping[str, Slot]
     otherwise: "Table | None"
+    kinds: Mapping[str, tuple[GlobChoice, ...]] = field(default_factory=dict)
+    modules: Mapping[str, "str | Table"] = field(default_factory=dict)
+    modules_of: str = ""
+    unread: tuple[str, ...] = ()
     behind: "Table | None" = None
+    always: tuple[EffectRule, ...] = ()
+    apart: bool = False
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -154,10 +213,16 @@ def _words(where: str, value: Any) -> tuple[str, ...]:
     raise _fail(where, "write a list of texts")
 
 
-def _slot(where: str, text: Any) -> Slot:
+_Kinds = Mapping[str, tuple[GlobChoice, ...]]
+
+
+def _slot(where: str, text: Any, own: _Kinds) -> Slot:
     found = _SLOT.fullmatch(text) if isinstance(text, str) else None
     kinds = tuple(found["kinds"].split("+")) if found else ()
-    unknown = [kind for kind in kinds if kind not in KINDS]
+    globs = own.get(kinds[0], ()) if len(kinds) == 1 else ()
+    if globs:
+        kinds = (CHOICE,)
+    unknown = [kind for kind in kinds if not (kind in KINDS or globs or BESIDE.fullmatch(kind))]
     if found is None or unknown:
         raise _fail(where, f"`{text}` is no kind of words" + (f": `{unknown[0]}` is unknown" if unknown else ""))
     return Slot(
@@ -169,7 +234,25 @@ def _slot(where: str, text: Any) -> Slot:
         frozenset((found["unless"] or "").split()),
         frozenset(_list_of(found["among"])),
         _list_of(found["only"]),
+        globs=globs,
     )
+
+
+def _own_kinds(where: str, value: Any, outer: _Kinds) -> _Kinds:
+    if value is None:
+        return outer
+    if not isinstance(value, dict) or not all(isinstance(each, dict) and each for each in value.values()):
+        raise _fail(where, "write a mapping of globs and kinds for each name")
+    taken = [str(name) for name in value if name in KINDS]
+    if taken:
+        raise _fail(where, f"`{taken[0]}` is a kind already")
+    made = {
+        str(name): tuple(
+            GlobChoice(str(glob), _slot(f"{where}: {name}: {glob}", kind, {})) for glob, kind in each.items()
+        )
+        for name, each in value.items()
+    }
+    return {**outer, **made}
 
 
 def _list_of(text: str | None) -> tuple[str, ...]:
@@ -192,62 +275,80 @@ def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
     return tuple(_rule(where, one) for one in value)
 
 
-def _option(where: str, key: str, value: Any) -> Iterable[tuple[str, Option]]:
-    effects: tuple[EffectRule, ...] = ()
-    if isinstance(value, dict):
-        if value.keys() - {"value", "effects"}:
-            raise _fail(where, "an option has `value` and `effects`")
-        effects, value = _rules(where, value.get("effects")), value.get("value")
-    if value is not None and not isinstance(value, str):
-        raise _fail(where, "write the kind of its value, or `~` where it has none")
+def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str, Option]]:
+    if own or not (value is None or isinstance(value, str)):
+        return _made_option(where, key, value, own)
     try:
-        found = _plain_option(key, value)
+        return _plain_option(key, value)
     except TableError as error:
-        raise _fail(where, error.message) from error
-    if not effects:
-        return found
-    # All its names stand for one option.
-    option = replace(found[0][1], effects=effects)
-    return [(name, option) for name, _ in found]
+        raise _fail(where, error.message) from None
 
 
-# Subcommands share most of their options, which are read once.
 @lru_cache(maxsize=4096)
 def _plain_option(key: str, value: str | None) -> tuple[tuple[str, Option], ...]:
+    # Subcommands share most of their options.
+    return tuple(_made_option("", key, value, {}))
+
+
+def _made_option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str, Option]]:
     names = key.split()
     if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
-        raise _fail(key, f"`{key}` is no option; write its names with blanks between them")
-    values = tuple(_slot(key, one) for one in _VALUE.findall(value or ""))
+        raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
+    effects: tuple[EffectRule, ...] = ()
+    harmless: tuple[str, ...] = ()
+    last = False
+    if isinstance(value, dict):
+        if value.keys() - {"value", "effects", "harmless", "last"}:
+            raise _fail(where, "an option has `value`, `effects`, `harmless` and `last`")
+        effects, harmless = _rules(where, value.get("effects")), _words(where, value.get("harmless"))
+        last = value.get("last") == "optional"
+        value = value.get("value")
+    if value is None:
+        values: tuple[Slot, ...] = ()
+    elif isinstance(value, str):
+        values = tuple(_slot(where, one, own) for one in _VALUE.findall(value))
+    elif isinstance(value, list) and value:
+        values = (Slot((), choices=tuple(_slot(where, one, own) for one in value)),)
+    else:
+        raise _fail(where, "write the kind of its value, or `~` where it has none")
     attached = len(values) == 1 and values[0].optional
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached)
-    return tuple((name, option) for name in names)
+    patterns = tuple(_harmless(one) for one in harmless)
+    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects, patterns, last)
+    return [(name, option) for name in names]
 
 
-def _options(where: str, value: Any) -> dict[str, Option]:
+def _harmless(glob: str) -> re.Pattern[str]:
+    # `*` takes no `/`, `**` does.
+    parts = (".*" if one == "**" else "[^/]*" if one == "*" else re.escape(one) for one in re.split(r"(\*+)", glob))
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def _options(where: str, value: Any, own: _Kinds) -> dict[str, Option]:
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise _fail(where, "write a mapping of options")
     found: dict[str, Option] = {}
     for key, each in value.items():
-        for name, option in _option(f"{where}: {key}", str(key), each):
+        for name, option in _option(f"{where}: {key}", str(key), each, own):
             if name in found:
                 raise _fail(where, f"`{name}` stands there twice")
             found[name] = option
     return found
 
 
-def _form(where: str, value: Mapping[str, Any]) -> Form:
-    operands = tuple(_slot(f"{where}: operands", one) for one in _list(where, value.get("operands")))
+def _form(where: str, value: Mapping[str, Any], own: _Kinds) -> Form:
+    operands = tuple(_slot(f"{where}: operands", one, own) for one in _list(where, value.get("operands")))
     if sum(slot.many for slot in operands) > 1:
         raise _fail(where, "only one place of the operands can take any number of words")
     after = value.get("after")
     return Form(
         operands,
-        None if after is None else tuple(_slot(f"{where}: after", one) for one in _list(where, after)),
+        None if after is None else tuple(_slot(f"{where}: after", one, own) for one in _list(where, after)),
         _rules(f"{where}: effects", value.get("effects")),
         frozenset(_words(f"{where}: if", value.get("if"))),
         frozenset(_words(f"{where}: unless", value.get("unless"))),
+        _words(f"{where}: only", value.get("only")),
     )
 
 
@@ -259,7 +360,7 @@ def _list(where: str, value: Any) -> list[Any]:
     return value
 
 
-_NO_TABLE: Final = Table("", "getopt", False, True, False, False, (), (), {}, (Form(),), {}, {}, None)
+_NO_TABLE: Final = Table("", "getopt", False, True, False, False, True, (), (), {}, (Form(),), {}, {}, None)
 
 
 def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
@@ -277,12 +378,14 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
     if style not in STYLES:
         raise _fail(name, f"`{style}` is no style; there are {', '.join(sorted(STYLES))}")
     forms = _list(f"{name}: forms", value.get("forms"))
-    plain = {key: value[key] for key in ("operands", "after", "effects") if key in value}
+    plain = {key: value[key] for key in ("operands", "after", "effects", "only") if key in value}
     if isinstance(value.get("after"), dict):
         # That is a table of its own, for all forms.
         del plain["after"]
     if forms and plain:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
+    assignments = value.get("assignments") or {}
+    kinds = _own_kinds(f"{name}: kinds", value.get("kinds"), outer.kinds)
     made = Table(
         name,
         style,
@@ -290,15 +393,23 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         bool(value.get("permute", outer.permute)),
         bool(value.get("names") == "harmless"),
         bool(value.get("directory") == "operands"),
+        bool(value.get("glued", outer.glued)),
         (*outer.environment, *_words(f"{name}: environment", value.get("environment"))),
         (*outer.own, *_words(f"{name}: own", value.get("own"))),
-        _options(f"{name}: options", value.get("options")),
-        tuple(_form(f"{name}: forms", one) for one in forms) if forms else (_form(name, plain),),
+        _options(f"{name}: options", value.get("options"), kinds),
+        tuple(_form(f"{name}: forms", one, kinds) for one in forms) if forms else (_form(name, plain, kinds),),
         {},
-        {key: _slot(f"{name}: assignments: {key}", one) for key, one in (value.get("assignments") or {}).items()},
+        {key: _slot(f"{name}: assignments: {key}", each, kinds) for key, each in assignments.items()},
         None,
+        kinds,
+        outer.modules,
+        outer.modules_of,
+        (*outer.unread, *_words(f"{name}: unread", value.get("unread"))),
         read_table(f"{name} --", value["after"]) if isinstance(value.get("after"), dict) else None,
+        (*outer.always, *_rules(f"{name}: always", value.get("always"))),
+        bool(value.get("apart")),
     )
+    made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, Table] = {}
     for key, each in (value.get("subcommands") or {}).items():
         names = str(key).split()
@@ -311,7 +422,26 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
     return replace(made, subcommands=subcommands, otherwise=other)
 
 
+def _with_modules(made: Table, value: Any) -> Table:
+    if value is None:
+        return made
+    if isinstance(value, str):
+        return replace(made, modules_of=value)
+    if not isinstance(value, dict):
+        raise _fail(f"{made.name}: modules", "write a mapping of modules, or the program whose modules they are")
+    # The words of a module are read by a table that has nothing of that of the interpreter.
+    return replace(
+        made,
+        modules={
+            str(key): each if isinstance(each, str) else read_table(f"{made.name} -m {key}", each or {})
+            for key, each in value.items()
+        },
+    )
+
+
 _FOLDER: Final = files("rebuno.policy.facets.shell.effects") / "tables"
+# Names that no file can have everywhere.
+_ALIASES: Final = {":": "true", "[": "test"}
 GNU: Final = "gnu"
 BSD: Final = "bsd"
 
@@ -341,12 +471,62 @@ def load_yaml(text: str) -> Any:
 @cache
 def builtin_table(program: str, flavour: str = GNU) -> Table | None:
     """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
-    known = table_files()
+    known, program = table_files(), _ALIASES.get(program, program)
     one = known.get(f"{program}.{flavour}") or known.get(program)
     if one is None:
         return None
-    # The cases come last and are for the tests.
-    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:")[0]))
+    # The cases stand at the end, for tests alone.
+    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:\n")[0]))
+
+
+FLAVOURS: Final = (GNU, BSD)
+
+
+def read_tables(text: str) -> Mapping[str, Table]:
+    """The tables of a user's file, a mapping of programs (`deploy`, or `deploy,deployctl` for two names).
+
+    Raises:
+        TableError: it is no YAML, or holds something else than tables.
+    """
+    import yaml
+
+    try:
+        value = load_yaml(text)
+    except yaml.YAMLError as error:
+        raise _fail("the file", " ".join(str(error).split())) from None
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise _fail("the file", "write a mapping of programs, each with its table")
+    found: dict[str, Table] = {}
+    for key, each in value.items():
+        for name in key.split(","):
+            found[name.strip()] = read_table(name.strip(), each)
+    return found
+
+
+@cache
+def _known_tables(text: str) -> Mapping[str, Table]:
+    return read_tables(text)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSet:
+    """The tables that a bundle reads commands by: those of its files, given as their `texts`, a later one before an
+    earlier one; then those that come along, of the flavour."""
+
+    flavour: str = GNU
+    texts: tuple[str, ...] = ()
+
+    def table(self, program: str) -> Table | None:
+        """The table of a program; None where there is none.
+
+        Raises:
+            TableError: a file holds something else than tables; `policy check` has reported it.
+        """
+        for text in reversed(self.texts):
+            found = _known_tables(text).get(program)
+            if found is not None:
+                return found
+        return builtin_table(program, self.flavour)
 
 
 def builtin_programs() -> tuple[str, ...]:
