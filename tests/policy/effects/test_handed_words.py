@@ -21,6 +21,7 @@ TABLES: Mapping[str, Any] = {
         "subcommands": {"run": {"permute": False, "options": {"-q": None, "-C": "dir"}, "operands": ["tool"]}},
     },
     "look": {"names": "harmless", "options": {"-n": None}, "operands": ["path*"], "unread": ["@*"]},
+    "dashes": {"dashed": "options", "options": {"-t --text": "text", "-n": "text?"}, "operands": ["path*"]},
     "globs": {
         "kinds": {
             "report": {"term*": "text", "html": "new-deep = htmlcov", "html:PATH": "new-deep", "*": "unread"},
@@ -69,6 +70,11 @@ def told(command: str) -> tuple[set[str], set[str]]:
         ("X=1 with run look a", {"executed look", "read a"}, {"X="}),
         ("look -n @a b", {"read @a", "read b"}, {"@a"}),
         ("look $x", set(), {"$x"}),
+        ("dashes -t x a", {"read a"}, set()),
+        ("dashes -t --evil=x a", {"read a"}, {"--evil=x"}),
+        ("dashes -t -- a", {"read a"}, {"--"}),
+        ("dashes -t $x a", {"read a"}, {"$x"}),
+        ("dashes -t -1 --text='- x' -t - a", {"read a"}, set()),
     ],
 )
 def test_words_are_handed_to_the_table_that_reads_them(command: str, effects: set[str], unread: set[str]) -> None:
@@ -120,3 +126,22 @@ def test_a_faulty_table_is_refused(table: Any, message: str) -> None:
     """With what is wrong in it."""
     with pytest.raises(TableError, match=message):
         read_table("x", table)
+
+
+@pytest.mark.parametrize(
+    ("command", "places"),
+    [
+        ("with run -C ~/x ./look", ("~/x",)),
+        ("with run -C $HOME ./look", ("~",)),
+        ("with run -C '~/x' ./look", None),
+        ("with run -C x -C y ./look", ("x/y",)),
+    ],
+)
+def test_a_directory_in_the_home_is_where_paths_are_read_from(command: str, places: tuple[str, ...] | None) -> None:
+    """What stands below the home is not read from the project."""
+    shell = read_shell(command)
+    assert shell is not None
+    tables = {name: read_table(name, value) for name, value in TABLES.items()}
+    found = text_effects(shell, tables.get)
+    assert {one.places for one in found.found} == {places}
+    assert bool(found.unread) is (places is None)

@@ -7,7 +7,14 @@ import pytest
 
 from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.shell.effects.facets import effects_of
-from rebuno.policy.facets.shell.effects.table import builtin_programs, builtin_table, load_yaml, read_table, table_files
+from rebuno.policy.facets.shell.effects.table import (
+    Table,
+    builtin_programs,
+    builtin_table,
+    load_yaml,
+    read_table,
+    table_files,
+)
 
 CONTEXT = PathContext("/proj", "/home/dev")
 KEYS = {
@@ -68,3 +75,29 @@ def test_a_table_is_read_and_has_cases(program: str) -> None:
     assert {program, program.split(".")[0]} & set(value["program"])
     assert value.get("cases"), "a table has cases"
     assert read_table(program, value) == table, "what follows the cases is not read"
+
+
+def tables(table: Table) -> Iterator[Table]:
+    """A table with those of its subcommands and modules."""
+    yield table
+    for each in (*table.subcommands.values(), table.otherwise, *table.modules.values()):
+        if isinstance(each, Table):
+            yield from tables(each)
+
+
+@pytest.mark.parametrize("program", builtin_programs())
+def test_a_condition_names_an_option_that_stands_alone(program: str) -> None:
+    """Names that stand together are one option, so a condition on one of them holds for all of them."""
+    top = builtin_table(program)
+    assert top is not None
+    known = {name: option for table in tables(top) for name, option in table.options.items()}
+    for table in tables(top):
+        conditions: set[str] = set()
+        for form in table.forms:
+            for one in (form, *form.operands, *(form.after or ()), *form.effects):
+                conditions |= one.needs | one.without
+        for name in conditions - {"none", "operands", "after", "outside", *table.assignments}:
+            option = table.options.get(name) or known.get(name)
+            assert option is not None, f"{table.name}: {name} is no option"
+            names = [other for other, one in {**known, **table.options}.items() if one is option]
+            assert len(names) <= 7, f"{table.name}: {name} is one with {names}"

@@ -120,7 +120,7 @@ def _there(found: list[Any]) -> list[Any]:
     return [value for value in found if value is not UNREADABLE and not absent(value)]
 
 
-def _fitting(found: list[Any], facets: tuple[tree.Name, ...]) -> list[Any]:
+def _fitting(found: list[Any], facets: tuple[tree.FacetName, ...]) -> list[Any]:
     return [value for value in through([facet.text for facet in facets], found) if scalar(value)]
 
 

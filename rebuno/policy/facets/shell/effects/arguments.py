@@ -8,7 +8,7 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects.expansion import Values, values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, Values, values_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, Table
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
@@ -25,6 +25,7 @@ _GLOB_OPTION: Final = re.compile(
 _FREE: Final = frozenset({"text", "only", "all"})
 _EXTENSION: Final = re.compile(r"[\w.*?]*\.[A-Za-z]+")
 _VARIABLE: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_DASHED: Final = re.compile(r"-[^\s0-9.]")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
@@ -321,10 +322,16 @@ class _ArgumentReader:
             given = self.words[self.at]
             self.at += 1
             values = self._values(given)
-            if several(given, values) and not self._ends_in_vain(slot, given):
-                # Only the first of them is the value, the others are operands.
+            dashed = self.table.dashed and self._dashed(given, values)
+            if dashed or (several(given, values) and not self._ends_in_vain(slot, given)):
+                # Only the first of several is the value, the others are operands.
                 self._unread(given)
             self._given(slot, given, values, option.name, option.harmless)
+
+    def _dashed(self, word: Word, values: Values | None) -> bool:
+        # Whether what stands where a value is due may be read as an option. Negative numbers and texts are none.
+        texts = [word.start] if values is None else [value.text for value in values]
+        return any(_DASHED.match(text) or (values is None and not text) for text in texts)
 
     def _ends_in_vain(self, slot: Slot, word: Word) -> bool:
         # `find -name *.py` does nothing where the glob gives a second word: none that ends so is a primary.
@@ -381,6 +388,8 @@ _COMMAND: Final = Slot(("command",))
 
 
 def _below(place: str, to: str) -> str:
+    if to[:1] == HOME:
+        return f"~{to[1:]}"
     if to[:1] == "/":
         return to
     return f"{place}/{to}" if place else to

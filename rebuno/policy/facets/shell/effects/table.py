@@ -61,7 +61,7 @@ _KEYS: Final = frozenset(
     {
         "program", "versions", "about", "style", "abbreviations", "permute", "names", "directory", "environment", "own",
         "options", "operands", "after", "effects", "only", "always", "apart", "forms", "subcommands", "otherwise",
-        "assignments", "cases", "kinds", "modules", "unread", "glued",
+        "assignments", "cases", "kinds", "modules", "unread", "glued", "dashed",
     }
 )  # fmt: skip
 
@@ -173,7 +173,8 @@ class Table:
     its own. `modules` tells how the words behind a module are read: by the table of a program, or by one that stands
     there; as those of the program `modules_of` if that is named. Words that fit one of the globs `unread` are unread in
     every place. The effects `always` hold for all forms and subcommands. `apart`: an option before the subcommand is
-    none of its own, though it has the same name.
+    none of its own, though it has the same name. With `dashed` a word that begins with `-` is an option though a
+    value is due.
     """
 
     name: str
@@ -197,6 +198,7 @@ class Table:
     behind: "Table | None" = None
     always: tuple[EffectRule, ...] = ()
     apart: bool = False
+    dashed: bool = False
 
 
 def _fail(where: str, message: str) -> TableError:
@@ -408,13 +410,14 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         read_table(f"{name} --", value["after"]) if isinstance(value.get("after"), dict) else None,
         (*outer.always, *_rules(f"{name}: always", value.get("always"))),
         bool(value.get("apart")),
+        bool(value.get("dashed") == "options" or outer.dashed),
     )
     made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, Table] = {}
     for key, each in (value.get("subcommands") or {}).items():
         names = str(key).split()
         table = read_table(f"{name} {names[0]}", {} if each is None else each, made)
-        subcommands.update(dict.fromkeys(names, table))
+        subcommands.update((one, replace(table, name=f"{name} {one}")) for one in names)
     otherwise = value.get("otherwise")
     if not (subcommands or otherwise):
         return made
