@@ -146,6 +146,16 @@ def test_a_host_by_an_unusual_name_is_no_path() -> None:
     assert _told("x a ./b:c", table) == ({"read_path /proj/a/**", "written_path /proj/b:c/**"}, set())
 
 
+@pytest.mark.parametrize("path", ["./x", ".venv/bin/x", "/opt/bin/x", "../x"])
+def test_a_program_by_its_path_takes_the_words_of_its_name(path: str) -> None:
+    """It is executed, and what a program of its name would do counts too; scripts with a usual name are their own."""
+    table = read_table("x", {"options": {"-o": "new"}, "operands": ["run*"]})
+    told, unread = _told(f"{path} -o a /tmp/b --evil", table)
+    assert {"written_path /proj/a", "executed /tmp/b"} < told
+    assert unread == {"--evil"}
+    assert _told("./test -o a", table) == ({"executed /proj/test"}, set())
+
+
 def test_an_unknown_kind_is_refused() -> None:
     """With its place."""
     with pytest.raises(TableError, match="operands"):
