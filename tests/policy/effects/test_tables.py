@@ -12,7 +12,6 @@ from rebuno.policy.facets.shell.effects.table import (
     builtin_programs,
     builtin_table,
     load_yaml,
-    read_table,
     table_files,
 )
 
@@ -74,7 +73,7 @@ def test_a_table_is_read_and_has_cases(program: str) -> None:
     value = load_yaml(table_files()[program].read_text("utf-8"))
     assert {program, program.split(".")[0]} & set(value["program"])
     assert value.get("cases"), "a table has cases"
-    assert read_table(program, value) == table, "what follows the cases is not read"
+    assert list(value)[-1] == "cases", "what follows the cases is not read"
 
 
 def tables(table: Table) -> Iterator[Table]:

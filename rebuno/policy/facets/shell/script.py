@@ -87,6 +87,12 @@ def _opened(redirect: Redirect, loops: Loops, home: bool) -> SimpleCommand:
     return SimpleCommand((), redirects=(redirect,), loops=loops, home=home)
 
 
+def _fed(script: ShellText) -> dict[int, tuple[Word, ...]]:
+    # The words of the commands whose output others read, by the places of these.
+    plain = {one.at: one.words for one in script.commands if not one.assigned}
+    return {at: plain[before] for at, before in script.pipes.items() if at in plain and before in plain}
+
+
 class _ShellReader:
     def __init__(self, text: str) -> None:
         # Texts still to be read.
@@ -167,12 +173,13 @@ class _ShellReader:
         self.drawn += script.drawn
         for redirect, at, loops in script.redirects:
             self.opened.append((_opened(redirect, loops, context.home), where(at)))
+        fed = _fed(script) if script.pipes else {}
         for simple in script.commands:
-            one = simple
+            one = replace(simple, fed=fed[simple.at]) if simple.at in fed else simple
             if context.redirected or context.assigned or not context.home:
                 redirected = context.redirected or simple.redirected
                 one = replace(
-                    simple,
+                    one,
                     redirected=redirected,
                     assigned=(*context.assigned, *simple.assigned),
                     redirects=(*context.redirects, *simple.redirects),
@@ -216,7 +223,7 @@ class _ShellReader:
             name = simple.words[0].start.rpartition("/")[2].casefold()
             done = effect(name, simple.words)
             self.exports = self.exports or exports_all(simple.words)
-            run = inside(name, simple.words)
+            run = inside(name, simple.words, simple.fed)
             if run.script and not done.hidden:
                 # The effects name the file that it runs.
                 self.hidden = True

@@ -356,6 +356,8 @@ class _ArgumentReader:
         if to is None or to[:1] == "~":
             self._unread(word)
             found.places = None
+        elif to[:1] == HOME:
+            found.places = (f"~{to[1:]}",)
         elif found.places is not None:
             found.places = tuple(dict.fromkeys(_below(place, to) for place in found.places))
 

@@ -22,20 +22,24 @@ _SINGLE: Final = (
 _COMMIT: Final = re.compile(rf"-|\^?{_SINGLE}|{_SINGLE}?\.\.\.?{_SINGLE}|{_SINGLE}\.\.\.?")
 _GLOB: Final = re.compile(r"[*?\[\\]")
 _REMOTE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)*")
+# What curl, git and browsers take apart in the same way.
+_URL: Final = re.compile(
+    r"[\w+.-]+://(?:[^@/\\?#\s\[\]]*@)?(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\])(?::\d+)?(?:/\S*)?"
+)
 _SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://")
 _SCHEMES: Final = frozenset({"http", "https", "ssh", "git", "git+ssh", "ssh+git", "ftp", "ftps"})
 _SSH: Final = re.compile(
     r"(?:[^@/:\s-][^@/:\s]*@)?(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):(?!:).*", re.DOTALL
 )
-_LINES: Final = re.compile(r"(?:[0-9]*(?:,[+-]?[0-9]*)?|:[^:\\]+):(?P<path>[^:].*)", re.DOTALL)
-_SLUG: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
+_LINES: Final = re.compile(r"(?:[0-9]+(?:,[+-]?[0-9]*)?|,[+-]?[0-9]+|:[^:\\]+):(?P<path>[^:].*)", re.DOTALL)
+_SLUG: Final = re.compile(r"#?[\w.-]+(?:/[\w.-]+)?")
 
 
 def _reads(text: str, argument: Argument, found: Found) -> None:
     # A path in a commit: from the root of the repository, unless it begins with `./` or `../`.
     relative = re.match(r"\.\.?(?:/|$)", text)
     why = found.why(argument.option, argument.raw)
-    found.add(EffectKind.READ, text or ".", argument.places, why, project=not relative)
+    found.add(EffectKind.READ, text or ".", argument.places, why, root=not relative)
 
 
 def _revision(kind: str, argument: Argument, found: Found) -> None:
@@ -94,7 +98,7 @@ def _pathspec_value(effect: EffectKind, value: WordValue, argument: Argument, fo
     elif text[:2] in (":!", ":^") and reads:
         # What is left out, of all the rest where nothing else is named.
         found.add(effect, ".", argument.places, why)
-    elif text[:1] == ":":
+    elif text[:1] == ":" or (glob and ".." in text.split("/")):
         found.unread.append(argument.raw)
     elif glob and text[:1] != HOME:
         folder = text[: glob.start()].rpartition("/")[0] or ("/" if text[:1] == "/" else ".")
@@ -137,7 +141,7 @@ def _remote(kind: str, argument: Argument, found: Found) -> None:
         elif scheme and scheme["scheme"].casefold() == "file":
             _local(re.sub(r"^file://[^/]*", "", text, flags=re.IGNORECASE) or "/", argument, found, writes=writes)
         elif scheme and scheme["scheme"] in _SCHEMES:
-            url = read_url(text)
+            url = read_url(text) if _URL.fullmatch(text) else None
             _talks("" if url is None or url.host is None else url.host.text, argument, found, writes=writes)
         elif scheme:
             # `x://…` is the program `git-remote-x`.
@@ -164,7 +168,7 @@ def _refspec(kind: str, argument: Argument, found: Found) -> None:
             found.unread.append(argument.raw)
         elif value.text[:1] == "+" or (value.text[:1] == ":" and value.text != ":"):
             why = found.why(argument.option, argument.raw)
-            found.add(EffectKind.REMOVED, ".git", argument.places, why, project=True)
+            found.add(EffectKind.REMOVED, ".git", argument.places, why, root=True)
 
 
 def _format(kind: str, argument: Argument, found: Found) -> None:

@@ -36,7 +36,8 @@ class Effect:
     With `below` it stands for all that lies below the folder too; then only for names that fit one of the globs `only`
     if there are any, and if it is `visible` for no name that begins with a dot. With `outside` it counts only if it is
     not in `workdir`; with `glob` it is names in the folder and not the folder itself. With `project` the path is read
-    from the root of the project in which the command stands. `why` names the table and the word or option that gave it.
+    from the folder of the project in which the command stands, which may be any below `workdir`, with `root` from
+    `workdir` itself. `why` names the table and the word or option that gave it.
     """
 
     kind: EffectKind
@@ -51,6 +52,7 @@ class Effect:
     url: bool = False
     name: bool = False
     glob: bool = False
+    root: bool = False
 
 
 @dataclass(slots=True)
@@ -87,6 +89,7 @@ class Found:
         names: str = "",
         only: tuple[str, ...] = (),
         below_names: str = "",
+        root: bool = False,
     ) -> None:
         """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it, and
         `below_names` is one for names at any depth."""
@@ -99,7 +102,7 @@ class Found:
             only, visible = () if names == "*" else (names,), names[:1] != "."
         if below_names:
             only = (below_names,)
-        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names))
+        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names), root)
         self.effects.append(effect)
 
     def why(self, option: str, raw: str) -> str:
@@ -142,7 +145,6 @@ _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/
 _INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _AMOUNT: Final = re.compile(r"[-+]?(?:0[xX][0-9A-Fa-f]+|[0-9][0-9.,]*[kKmMgG]?)")
 _SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
-_AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -162,7 +164,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             argument.places,
             found.why(argument.option, argument.raw),
             below=below or value.below,
-            only=argument.slot.only if below and not value.below else value.only,
+            only=value.only if not below else () if value.below else argument.slot.only,
             visible=kind.endswith("visible"),
             names="" if below else value.names,
         )
@@ -232,11 +234,9 @@ def _local(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _awk_input(kind: str, argument: Argument, found: Found) -> None:
-    # A file, or `name=value`. Some read the network where a name begins with `/inet`.
-    if any(re.match("/+inet", value.text) for value in argument.values or ()):
-        found.unread.append(argument.raw)
-    if argument.word.known and _AWK_ASSIGNMENT.match(argument.word.start):
-        return
+    # A file, or `name=value`, which some take for a file if the name is a word of theirs. Some talk to hosts where a
+    # name begins with `/inet`.
+    found.unread.extend(argument.raw for value in argument.values or () if re.match("/+inet", value.text))
     _path("path", argument, found)
 
 
@@ -486,12 +486,15 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
     else:
         kind, below = _VERBS[rule.verb]
         target = rule.target
-        project, outside = target.partition("/")[0] in ("project", "root"), target == "elsewhere"
+        first = target.partition("/")[0]
+        project, root, outside = first == "project", first == "root", target == "elsewhere"
         if target[:1] == "~":
             target = f"{HOME}{target[1:]}"
-        elif project or outside:
+        elif project or root or outside:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
         below = below or (project and target == ".")
-        only, visible = rule.only, rule.verb.endswith("-visible")
-        found.add(kind, target, places, why, below=below, only=only, visible=visible, project=project, outside=outside)
+        only, seen = rule.only, rule.verb.endswith("-visible")
+        found.add(
+            kind, target, places, why, below=below, only=only, visible=seen, project=project, outside=outside, root=root
+        )

@@ -31,11 +31,13 @@ _FILE: Final = re.compile(
 @dataclass(frozen=True, slots=True)
 class FolderReading(Reading):
     """A folder that stands for all that lies below it: for names that fit one of the globs `only` if there are any,
-    and if it is `visible` for no name that begins with a dot. Its text ends with `/**`."""
+    and if it is `visible` for no name that begins with a dot, if it is `direct` for those in the folder itself. Its text ends
+    with `/**`, unless a glob of the command line tells the names."""
 
     folder: PathReading
     only: tuple[str, ...] = ()
     visible: bool = False
+    direct: bool = False
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same folder; maybe for what lies below it."""
@@ -65,7 +67,7 @@ class FolderReading(Reading):
         if op is Op.STARTS:
             return self.folder.text_test(op, right, fold)
         if op is Op.ENDS and right == _ALL:
-            return True
+            return not (self.direct and self.only)
         found = self._text().text_test(op, right, fold)
         return found if found else None
 
@@ -75,12 +77,15 @@ class FolderReading(Reading):
         if not self.folder.absolute:
             return None
         leaf = bool(self.folder.segments) and _FILE.fullmatch(self.folder.segments[-1]) is not None
-        below = not leaf and pattern.may_match_below(self.folder.segments, self.only, visible=self.visible)
+        below = not leaf and pattern.may_match_below(
+            self.folder.segments, self.only, visible=self.visible, direct=self.direct
+        )
         here = self.folder.text_test(Op.LIKE, pattern, fold)
         return False if not below and here is False else None
 
     def _text(self) -> PathReading:
-        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, "**"))
+        names = self.only[0] if self.direct and self.only else "**"
+        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, names))
 
     def json(self) -> Any:
         """The folder, with `/**` behind it."""
@@ -210,7 +215,7 @@ def placed(effects: Effects, context: PathContext) -> PlacedEffects:
 def both(value: Any, effect: Effect) -> tuple[Any, ...]:
     """The values of an effect for a rule: what all is done to below a path is done to the path itself too, which may be
     a file."""
-    if not effect.below or effect.glob or effect.project or effect.outside:
+    if not effect.below or effect.glob or effect.project or effect.root or effect.outside:
         return (value,)
     readings = value.readings if type(value) is UncertainReading else (value,)
     return (either(one.folder for one in readings), value)
@@ -221,7 +226,7 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
         return [_host(effect)]
     if effect.name:
         return [ProgramName(effect.text)]
-    path = _project(effect, context) if effect.project else _path(effect, context)
+    path = _placed_path(effect, context)
     wide = effect.project and effect.text != "." and path != _path(effect, context)
     if effect.outside and _inside(path, context):
         return []
@@ -234,7 +239,7 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
 
 def _made(path: PathReading, effect: Effect, *, below: bool) -> Any:
     if below:
-        return FolderReading(path, effect.only, effect.visible)
+        return FolderReading(path, effect.only, effect.visible, effect.glob)
     return ScriptReading(path) if effect.kind is EffectKind.EXECUTED else path
 
 
@@ -245,6 +250,12 @@ def _path(effect: Effect, context: PathContext) -> Any:
     if text[0] == "/":
         return paths.read(text, context)
     return paths.read(Placed(text, effect.places), context)
+
+
+def _placed_path(effect: Effect, context: PathContext) -> Any:
+    if effect.root and _inside(paths.read(Placed(".", effect.places), context), context):
+        return paths.read(Placed(effect.text, START), context)
+    return _project(effect, context) if effect.project else _path(effect, context)
 
 
 def _project(effect: Effect, context: PathContext) -> Any:

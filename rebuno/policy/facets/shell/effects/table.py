@@ -278,24 +278,6 @@ def _rules(where: str, value: Any) -> tuple[EffectRule, ...]:
 
 
 def _option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str, Option]]:
-    if own or not (value is None or isinstance(value, str)):
-        return _made_option(where, key, value, own)
-    try:
-        return _plain_option(key, value)
-    except TableError as error:
-        raise _fail(where, error.message) from None
-
-
-@lru_cache(maxsize=4096)
-def _plain_option(key: str, value: str | None) -> tuple[tuple[str, Option], ...]:
-    # Subcommands share most of their options.
-    return tuple(_made_option("", key, value, {}))
-
-
-def _made_option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tuple[str, Option]]:
-    names = key.split()
-    if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
-        raise _fail(where, f"`{key}` is no option; write its names with blanks between them")
     effects: tuple[EffectRule, ...] = ()
     harmless: tuple[str, ...] = ()
     last = False
@@ -305,18 +287,39 @@ def _made_option(where: str, key: str, value: Any, own: _Kinds) -> Iterable[tupl
         effects, harmless = _rules(where, value.get("effects")), _words(where, value.get("harmless"))
         last = value.get("last") == "optional"
         value = value.get("value")
-    if value is None:
-        values: tuple[Slot, ...] = ()
-    elif isinstance(value, str):
-        values = tuple(_slot(where, one, own) for one in _VALUE.findall(value))
-    elif isinstance(value, list) and value:
-        values = (Slot((), choices=tuple(_slot(where, one, own) for one in value)),)
-    else:
+    choices: tuple[Slot, ...] = ()
+    if isinstance(value, list) and value:
+        choices, value = tuple(_slot(where, one, own) for one in value), None
+    if value is not None and not isinstance(value, str):
         raise _fail(where, "write the kind of its value, or `~` where it has none")
-    attached = len(values) == 1 and values[0].optional
+    try:
+        found = _own_option(key, value, own) if own else _plain_option(key, value)
+    except TableError as error:
+        raise _fail(where, error.message) from error
+    if not (effects or harmless or last or choices):
+        return found
+    # All its names stand for one option.
+    option = found[0][1]
+    values = (Slot((), choices=choices),) if choices else option.values
     patterns = tuple(_harmless(one) for one in harmless)
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached, effects, patterns, last)
-    return [(name, option) for name in names]
+    option = replace(option, values=values, effects=effects, harmless=patterns, last=last)
+    return [(name, option) for name, _ in found]
+
+
+# Subcommands share most of their options, which are read once.
+@lru_cache(maxsize=4096)
+def _plain_option(key: str, value: str | None) -> tuple[tuple[str, Option], ...]:
+    return _own_option(key, value, {})
+
+
+def _own_option(key: str, value: str | None, own: _Kinds) -> tuple[tuple[str, Option], ...]:
+    names = key.split()
+    if not names or not all(re.fullmatch(r"[-+(),!@;].*|\[", name) for name in names):
+        raise _fail(key, f"`{key}` is no option; write its names with blanks between them")
+    values = tuple(_slot(key, one, own) for one in _VALUE.findall(value or ""))
+    attached = len(values) == 1 and values[0].optional
+    option = Option(names[-1] if len(names) > 1 else names[0], values, attached)
+    return tuple((name, option) for name in names)
 
 
 def _harmless(glob: str) -> re.Pattern[str]:
