@@ -61,7 +61,7 @@ def path_context(bundle: tree.Bundle) -> PathContext:
             home = str(statement.path.value)
         elif isinstance(statement, tree.Zone):
             zone = str(statement.name.value)
-        elif isinstance(statement, tree.Effects):
+        elif isinstance(statement, tree.EffectTables):
             if isinstance(statement.source, tree.Name):
                 flavour = statement.source.text
             else:

@@ -195,7 +195,7 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class EffectTables:
     """`effects "our-tools.yaml"`: tables of programs, whose `text` is set in a linked bundle; or `effects bsd`: the
     flavour of the programs that the operator runs."""
 
@@ -252,7 +252,19 @@ class Rule:
 
 
 Statement = (
-    BundleLine | Default | Let | Use | Workdir | Home | Zone | Effects | Known | Condition | NamedLimit | Never | Rule
+    BundleLine
+    | Default
+    | Let
+    | Use
+    | Workdir
+    | Home
+    | Zone
+    | EffectTables
+    | Known
+    | Condition
+    | NamedLimit
+    | Never
+    | Rule
 )
 
 

@@ -12,14 +12,14 @@ from rebuno.policy.facets.reading import PathContext, UncertainReading
 from rebuno.policy.facets.shell.effects.arguments import read_arguments
 from rebuno.policy.facets.shell.effects.effects import text_effects
 from rebuno.policy.facets.shell.effects.readings import FolderReading, ProgramName, ScriptReading, placed
-from rebuno.policy.facets.shell.effects.table import Table, builtin_table
+from rebuno.policy.facets.shell.effects.table import ProgramTable, builtin_table
 from rebuno.policy.facets.shell.script import ShellCommands, read_shell
 from rebuno.policy.facets.shell.wrappers import WRAPPERS
 from tests.policy.effects.tracing.files import REMOTES
 from tests.policy.effects.tracing.strace import Event
 from tests.policy.effects.tracing.tracer import Trace
 
-Tables = Callable[[str], Table | None]
+Tables = Callable[[str], ProgramTable | None]
 _SHELL: Final = "the shell"
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _HOME: Final = os.path.expanduser("~")
@@ -169,7 +169,7 @@ def _owned(shell: ShellCommands, tables: Tables) -> dict[str, tuple[str, ...]]:
     return {name: tuple(dict.fromkeys(each)) for name, each in own.items()}
 
 
-def _hands_on(table: Table) -> bool:
+def _hands_on(table: ProgramTable) -> bool:
     inner = (*table.subcommands.values(), *((table.otherwise,) if table.otherwise else ()))
     here = any("tool" in slot.kinds for form in table.forms for slot in form.operands)
     return here or any(_hands_on(one) for one in inner)
@@ -362,10 +362,10 @@ class Comparison:
         self.found = {
             key: one
             for key, one in self.found.items()
-            if one.kind != "write" or one.what != path and not one.what.startswith(below)
+            if one.kind != "write" or (one.what != path and not one.what.startswith(below))
         }
         self.effects = [
-            one for one in self.effects if one[1] != "write" or one[2] != path and not one[2].startswith(below)
+            one for one in self.effects if one[1] != "write" or (one[2] != path and not one[2].startswith(below))
         ]
 
     # ------------------------------------------------------------ hosts
@@ -419,10 +419,9 @@ class Comparison:
 
     def _temporary(self, path: str) -> bool:
         # Files of its own that a program makes, not those that the line names.
-        return (
-            path.startswith(("/tmp/", "/var/tmp/"))
-            and path.split("/")[-1] not in self.trace.line
-            or path in ("/tmp", "/var/tmp")
+        return (path.startswith(("/tmp/", "/var/tmp/")) and path.split("/")[-1] not in self.trace.line) or path in (
+            "/tmp",
+            "/var/tmp",
         )
 
     def _own(self, path: str, actor: str) -> bool:

@@ -10,7 +10,7 @@ from rebuno.policy.facets.path import facets as paths
 from rebuno.policy.facets.path.globs import PathGlob
 from rebuno.policy.facets.reading import Facet, PathContext, UncertainReading
 from rebuno.policy.facets.shell.command import Command
-from rebuno.policy.facets.shell.effects.effects import Effects, command_effects, text_effects
+from rebuno.policy.facets.shell.effects.effects import CommandEffects, command_effects, text_effects
 from rebuno.policy.facets.shell.effects.kinds import EffectKind
 from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, both, placed
 from rebuno.policy.facets.shell.effects.table import TableSet
@@ -23,7 +23,7 @@ _NAMED: Final = ("remote:", "push:")
 
 
 @lru_cache(maxsize=256)
-def _of_text(text: str, tables: TableSet) -> Effects | None:
+def _of_text(text: str, tables: TableSet) -> CommandEffects | None:
     shell = read_shell(text)
     return None if shell is None else text_effects(shell, tables.table)
 

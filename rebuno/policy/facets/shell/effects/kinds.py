@@ -138,8 +138,6 @@ _FOLDERS: Final = {
     "go-run": "run-deep",
     "go-new": "write-visible",
     "go-out": "write",
-    "glob": "read-deep",
-    "glob-new": "write-deep",
     "file": "read-deep",
 }
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
@@ -166,7 +164,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             argument.places,
             found.why(argument.option, argument.raw),
             below=below or value.below,
-            only=argument.slot.only if below else value.only,
+            only=value.only if not below else () if value.below else argument.slot.only,
             visible=kind.endswith("visible"),
             names="" if below else value.names,
         )
@@ -273,7 +271,15 @@ def _pattern(kind: str, argument: Argument, found: Found) -> None:
             continue
         folder = start or slash or "." if sign else text
         why = found.why(argument.option, argument.raw)
-        found.add(effect, folder, argument.places, why, below=bool(below or sign or value.below))
+        deep = bool(below or sign or value.below)
+        found.add(
+            effect,
+            folder,
+            argument.places,
+            why,
+            below=deep,
+            only=argument.slot.only if deep and not value.below else (),
+        )
 
 
 def _leads_out(glob: str) -> bool:
@@ -328,13 +334,15 @@ def _parts(kind: str, argument: Argument, found: Found) -> None:
             found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
             continue
         why = found.why(argument.option, argument.raw)
+        # Names that the shell puts in the place of a glob are all taken.
+        only = () if value.below else argument.slot.only
         for verb, text in told:
             if verb == "url":
                 found.add(EffectKind.CONTACTED, text, (), why, url=True)
             else:
                 effect, below = _VERBS[verb]
-                visible = verb.endswith("-visible")
-                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only, visible=visible)
+                below, visible = below or value.below, verb.endswith("-visible") and not value.below
+                found.add(effect, text, argument.places, why, below=below, only=only, visible=visible)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -485,16 +493,8 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
         elif project or root or outside:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
-        below = below or rule.target == "project"
+        below = below or (project and target == ".")
+        only, seen = rule.only, rule.verb.endswith("-visible")
         found.add(
-            kind,
-            target,
-            places,
-            why,
-            below=below,
-            only=rule.only,
-            visible=rule.verb.endswith("-visible"),
-            project=project,
-            outside=outside,
-            root=root,
+            kind, target, places, why, below=below, only=only, visible=seen, project=project, outside=outside, root=root
         )

@@ -13,7 +13,7 @@ from rebuno.policy.facets.path.globs import PathGlob
 from rebuno.policy.facets.path.placed import START, Placed, either
 from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, PathContext, Reading, UncertainReading
-from rebuno.policy.facets.shell.effects.effects import Effects
+from rebuno.policy.facets.shell.effects.effects import CommandEffects
 from rebuno.policy.facets.shell.effects.expansion import HOME
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind
 from rebuno.policy.facets.url.hosts import host_literal
@@ -201,7 +201,7 @@ class PlacedEffects:
     unread: tuple[str, ...]
 
 
-def placed(effects: Effects, context: PathContext) -> PlacedEffects:
+def placed(effects: CommandEffects, context: PathContext) -> PlacedEffects:
     """The effects as values, read from the directories of the context."""
     values: list[tuple[Any, Effect]] = []
     unread: list[str] = list(effects.unread)
