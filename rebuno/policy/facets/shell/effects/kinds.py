@@ -404,6 +404,16 @@ def _text(kind: str, argument: Argument, found: Found) -> None:
     """Says nothing about files, hosts and programs."""
 
 
+# A path that leads out, and a URL; also behind a `=`.
+_AWAY: Final = re.compile(r"(?:[^=]*=)?(?:/|~|[A-Za-z][A-Za-z0-9+.-]*:/)|(?:.*[/=])?\.\.(?:/.*)?", re.DOTALL)
+
+
+def _handed(kind: str, argument: Argument, found: Found) -> None:
+    # An argument of code that nobody reads: it says nothing, unless it leads out of where the code lies.
+    if any(_AWAY.match(value.text) or value.text[:1] == HOME for value in argument.values or ()):
+        found.unread.append(argument.raw)
+
+
 def _number(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
         if value.below or not _AMOUNT.fullmatch(value.text):
@@ -443,6 +453,7 @@ _READERS: Final[dict[str, Reader]] = {
     "program": _script,
     "shell-script": _script,
     "printed": _text,
+    "handed": _handed,
     "number": _number,
     "prefix": _prefix,
     **dict.fromkeys(("into", "into-deep", "linked"), _text),
