@@ -204,6 +204,8 @@ class Comparison:
         self.resolver = ""
         self.begun = False
         self.made: set[str] = set()
+        # Files that were written, and not removed since.
+        self.rewritten: set[str] = set()
         self.found: dict[tuple[str, str, str], Fault] = {}
         self.effects: list[tuple[str, str, str, str]] = []
 
@@ -219,7 +221,7 @@ class Comparison:
         # A file may be written by removing it first; where that fails, it stays away.
         if fault.kind != "remove" or not self._held(self.read.written, fault.what):
             return False
-        return fault.what in self.made or bool(self.trace.status)
+        return fault.what in self.rewritten or bool(self.trace.status)
 
     def _event(self, event: Event) -> None:
         process, kind = event.process, event.kind
@@ -308,7 +310,7 @@ class Comparison:
 
     def _look(self, kind: str, event: Event, actor: str) -> None:
         path = event.path
-        if self._system(path) or self._own(path, actor) or path == self.images.get(actor):
+        if self._system(path) or self._own(path, actor, looks=True) or path == self.images.get(actor):
             return
         self._effect(actor, kind, path, event.call)
         folder = kind == "list"
@@ -321,6 +323,7 @@ class Comparison:
             self._fault(actor, kind, path, event.call)
 
     def _write(self, path: str, actor: str, call: str) -> None:
+        self.rewritten.add(path)
         fresh = path not in self.trace.known and not self._is_made(path)
         if fresh:
             self.made.add(path)
@@ -337,6 +340,7 @@ class Comparison:
         if self._is_made(path):
             self._forget(path)
             return
+        self.rewritten.discard(path)
         if self._own(path, actor) or self._temporary(path):
             return
         self._effect(actor, "remove", path, call)
@@ -425,8 +429,10 @@ class Comparison:
             or path in ("/tmp", "/var/tmp")
         )
 
-    def _own(self, path: str, actor: str) -> bool:
-        return any(self._fits(path, one) for one in self.read.own.get(actor, ()))
+    def _own(self, path: str, actor: str, *, looks: bool = False) -> bool:
+        # `**` are the files of the project that a program compares, without telling what they hold.
+        inside = looks and path.startswith(f"{self.workdir}/")
+        return any(inside if one == "**" else self._fits(path, one) for one in self.read.own.get(actor, ()))
 
     def _holds_own(self, path: str, actor: str) -> bool:
         # `~/.cache`, where `~/.cache/x/**` is its own.

@@ -90,12 +90,14 @@ class Found:
         only: tuple[str, ...] = (),
         below_names: str = "",
         root: bool = False,
+        filtered: bool = True,
     ) -> None:
         """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it, and
-        `below_names` is one for names at any depth."""
+        `below_names` is one for names at any depth. A folder is `filtered` if it is read or written for the names alone
+        that the options and the table tell."""
         if not below:
             only = ()
-        elif not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
+        elif filtered and not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
             only = (self.read_only if kind is EffectKind.READ else ()) or self.only
         if names:
             # The shell leaves names out that begin with a dot, unless the glob does.
@@ -167,9 +169,11 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             argument.places,
             found.why(argument.option, argument.raw),
             below=below or value.below,
-            only=argument.slot.only if below else value.only,
-            visible=kind.endswith("visible"),
+            # The names in the place of a glob are given, not found: they are read whatever they are.
+            only=value.only if not below else () if value.below else argument.slot.only,
+            visible=kind.endswith("visible") and not value.below,
             names="" if below else value.names,
+            filtered=not value.below,
         )
 
         if kind == "new" and found.suffix and not argument.option:
@@ -395,8 +399,15 @@ def _script(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.EXECUTED, value.text, argument.places, found.why(argument.option, argument.raw))
 
 
+def _nothing(kind: str, argument: Argument, found: Found) -> None:
+    """Says nothing about files, hosts and programs, or is read with the other words."""
+
+
 def _text(kind: str, argument: Argument, found: Found) -> None:
-    """Says nothing about files, hosts and programs."""
+    # Says nothing about files, hosts and programs; but the shell lists the folder of a glob.
+    for value in argument.values or ():
+        if value.below:
+            found.add(EffectKind.READ, value.text, argument.places, found.why(argument.option, argument.raw))
 
 
 def _number(kind: str, argument: Argument, found: Found) -> None:
@@ -413,16 +424,16 @@ Reader = Callable[[str, Argument, Found], None]
 _READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(_PATHS, _path),
     "text": _text,
-    "only": _text,
-    "all": _text,
-    "file-type": _text,
+    "only": _nothing,
+    "all": _nothing,
+    "file-type": _nothing,
     "suffix": _suffix,
     "local": _local,
     "at": _at,
     "awk-input": _awk_input,
     "path-zip": _zip,
     "new-zip": _zip,
-    "command": _text,
+    "command": _nothing,
     "unread": _unread,
     "host": _host,
     "host-path": _host_path,
@@ -440,7 +451,7 @@ _READERS: Final[dict[str, Reader]] = {
     "printed": _text,
     "number": _number,
     "prefix": _prefix,
-    **dict.fromkeys(("into", "into-deep", "linked"), _text),
+    **dict.fromkeys(("into", "into-deep", "linked"), _nothing),
     "script": _script,
 }
 
