@@ -44,7 +44,7 @@ _PLAIN: Final = re.compile(r"[\w.*?+@=-]+")
 _Globs = tuple[str, ...] | None
 
 
-class _Group:
+class _NameTests:
     """A pair of parentheses that is still open: what is known of the names that meet one of its former alternatives,
     and of those that come as far as here."""
 
@@ -138,7 +138,7 @@ def _folder(spec: str) -> str:
 def _names(words: Words, at: int) -> dict[int, _Globs] | None:
     # What is known of the names at each place where a command begins; None if the expression is not of a known form.
     found: dict[int, _Globs] = {}
-    groups = [_Group()]
+    groups = [_NameTests()]
     while at < len(words):
         word, group = words[at], groups[-1]
         text = word.start
@@ -146,7 +146,7 @@ def _names(words: Words, at: int) -> dict[int, _Globs] | None:
         if not word.known:
             return None
         if text == "(":
-            groups.append(_Group())
+            groups.append(_NameTests())
         elif text == ")":
             if len(groups) == 1:
                 return None
@@ -173,7 +173,7 @@ def _names(words: Words, at: int) -> dict[int, _Globs] | None:
     return found
 
 
-def _known(groups: list[_Group]) -> _Globs:
+def _known(groups: list[_NameTests]) -> _Globs:
     return next((each.here for each in reversed(groups) if each.here is not None), None)
 
 

@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import START, Places
+from rebuno.policy.facets.shell.pipes import pipes_of
 from rebuno.policy.facets.shell.tree import EXPANSIONS, STATEMENTS, ShellSource
 from rebuno.policy.facets.shell.variables import ENVIRONMENT, may_be_inherited, variables_in
 from rebuno.policy.facets.shell.words import UncertainShellError, Word, WordKind, home_path
@@ -173,7 +174,7 @@ class _Walk:
     def _statement(self, node: Node, place: _NodePlace) -> None:
         source, children = self.source, node.children
         if node.type == "pipeline":
-            self._pipes(node)
+            self.script.pipes.update(pipes_of(node))
         if node.type in _NESTING:
             place = place.inside()
         if place.redirected and (node.type == "case_statement" or any(child.type == "((" for child in children)):
@@ -209,20 +210,6 @@ class _Walk:
         if variable and chosen and children[0].type == "for":
             place = replace(place, loops=(*place.loops, (variable, tuple(chosen))))
         self._push(inner, place)
-
-    def _pipes(self, node: Node) -> None:
-        outer = node.parent
-        if outer is not None and outer.type == "redirected_statement" and not all(map(_writes, outer.children[1:])):
-            return
-        children = node.children
-        for before, sign, after in zip(children, children[1:], children[2:], strict=False):
-            kept = before.type == "redirected_statement" and all(map(self._writes_errors, before.children[1:]))
-            first = before.children[0] if kept else before
-            if sign.type == "|" and _takes_input(first) and _takes_input(after):
-                self.script.pipes[after.start_byte] = first.start_byte
-
-    def _writes_errors(self, redirect: Node) -> bool:
-        return _writes(redirect) and self.source.text(redirect.children[0]) == b"2"
 
     def _name(self, node: Node) -> str:
         name = self.source.text(node)
@@ -489,14 +476,6 @@ class _Walk:
         variables, found = self.source.arithmetic(nodes, start, end)
         self.script.hidden = self.script.hidden or variables
         self._push_expansions(found, place)
-
-
-def _writes(redirect: Node) -> bool:
-    return redirect.type == "file_redirect" and any(child.type in (">", ">>") for child in redirect.children[:2])
-
-
-def _takes_input(node: Node) -> bool:
-    return node.type == "command" and not any(child.type.endswith("_redirect") for child in node.children)
 
 
 def walk(text: str, depth: int) -> ShellText:

@@ -158,7 +158,8 @@ def _variable(name: str, first: bool, loops: Loops, home: bool, *, quoted: bool)
         if values is None:
             return None
         for value in values:
-            if not quoted and (_SPLITS.search(value.text) or not (value.text or value.below)):
+            if not quoted and (value.below or not value.text or _SPLITS.search(value.text)):
+                # A name with a blank in it is several words, of which each may be anything.
                 return None
             # The folder of a glob is known to end where the names begin.
             found.append((f"{value.text}/" if value.below and value.text not in ("", "/") else value.text, value.below))
