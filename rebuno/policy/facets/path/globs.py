@@ -63,21 +63,30 @@ class PathGlob:
         found = self.matches([name])
         return None if found else False
 
-    def may_match_below(self, segments: Sequence[str], only: Sequence[str], *, visible: bool) -> bool:
+    def may_match_below(
+        self, segments: Sequence[str], only: Sequence[str], *, visible: bool, direct: bool = False
+    ) -> bool:
         """Whether a name can fit that lies anywhere below the folder: one of the globs `only` fits its last segment if
         there are any, and if it is `visible` no segment of it begins with a dot, but for the last one where there are
-        globs for it. It says yes too often, never no."""
+        globs for it. If it is `direct` it lies in the folder itself. It says yes too often, never no."""
         if not (self.absolute or self.anywhere):
             return True
         places = _opened({0}, self._loose)
         for segment in segments:
             places = _step(places, self._loose, loose(segment))
-        return any(self._rest_fits(place, only, visible) for place in places)
+        return any(self._rest_fits(place, only, visible, direct) for place in places)
 
-    def _rest_fits(self, place: int, only: Sequence[str], visible: bool) -> bool:
+    def _rest_fits(self, place: int, only: Sequence[str], visible: bool, direct: bool) -> bool:
         rest = self._names[place:]
         if not rest:
             return False
+        if direct:
+            names = [loose(part) for part in rest if part != "**"]
+            if len(names) > 1 or not names:
+                return not names
+            if visible and names[0][:1] == ".":
+                return False
+            return not only or any(_share(names[0], loose(one)) for one in only)
         last = loose(rest[-1])
         if visible:
             names = [part for part in rest if part != "**"]

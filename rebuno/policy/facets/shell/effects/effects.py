@@ -9,7 +9,7 @@ from typing import Final
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import steers
 from rebuno.policy.facets.shell.effects import git, kinds
-from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, raw_of, read_arguments
+from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
 from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
@@ -101,15 +101,13 @@ class _EffectReader:
             if steers(name) or not known:
                 self.found.unread.append(f"{name}=")
 
-    def _texts(self) -> None:
-        for word in self.simple.words[1:]:
-            if not word.known:
-                values = values_of(word, self.simple.loops, home=self.simple.home)
-                kinds.read_kind("text", Argument(_TEXT, values, raw_of(word), "", self.simple.places, word), self.found)
-
     def _prints(self) -> None:
         # A variable that it prints may be one of the environment, itself or by way of one of the text.
         for word in self.simple.words[1:]:
+            for value in values_of(word, self.simple.loops, home=self.simple.home) or ():
+                if value.below:
+                    # The names in the place of a glob are those in a folder.
+                    self.found.add(EffectKind.READ, value.text, self.simple.places, f"{self.found.table}: a glob")
             for name in variables_in("" if word.known else word.raw):
                 loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
                 names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
@@ -128,9 +126,8 @@ class _EffectReader:
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
         if table.style == "text":
-            self.found.begin(table.name, (), (), "")
-            self._texts()
             if any("printed" in slot.kinds for slot in form.operands):
+                self.found.begin(table.name, (), (), "")
                 self._prints()
             return
         found = self.found
@@ -206,6 +203,8 @@ class _EffectReader:
             self.found.unread.append(written(self.simple.words))
             return
         self._ran(run.commands)
+        for rule, option in arguments.effects:
+            self._rule(rule, arguments, option)
         nothing = not (run.commands or run.texts)
         if nothing:
             arguments.operands.clear()
@@ -275,7 +274,6 @@ class _EffectReader:
 
 
 _UNREAD: Final = Form(effects=(EffectRule("unread", "."),))
-_TEXT: Final = Slot(("text",))
 _SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
 
 

@@ -31,11 +31,13 @@ _FILE: Final = re.compile(
 @dataclass(frozen=True, slots=True)
 class FolderReading(Reading):
     """A folder that stands for all that lies below it: for names that fit one of the globs `only` if there are any,
-    and if it is `visible` for no name that begins with a dot. Its text ends with `/**`."""
+    and if it is `visible` for no name that begins with a dot, if it is `direct` for those in the folder itself. Its text ends
+    with `/**`, unless a glob of the command line tells the names."""
 
     folder: PathReading
     only: tuple[str, ...] = ()
     visible: bool = False
+    direct: bool = False
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same folder; maybe for what lies below it."""
@@ -65,7 +67,7 @@ class FolderReading(Reading):
         if op is Op.STARTS:
             return self.folder.text_test(op, right, fold)
         if op is Op.ENDS and right == _ALL:
-            return True
+            return not (self.direct and self.only)
         found = self._text().text_test(op, right, fold)
         return found if found else None
 
@@ -75,12 +77,15 @@ class FolderReading(Reading):
         if not self.folder.absolute:
             return None
         leaf = bool(self.folder.segments) and _FILE.fullmatch(self.folder.segments[-1]) is not None
-        below = not leaf and pattern.may_match_below(self.folder.segments, self.only, visible=self.visible)
+        below = not leaf and pattern.may_match_below(
+            self.folder.segments, self.only, visible=self.visible, direct=self.direct
+        )
         here = self.folder.text_test(Op.LIKE, pattern, fold)
         return False if not below and here is False else None
 
     def _text(self) -> PathReading:
-        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, "**"))
+        names = self.only[0] if self.direct and self.only else "**"
+        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, names))
 
     def json(self) -> Any:
         """The folder, with `/**` behind it."""
@@ -234,7 +239,7 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
 
 def _made(path: PathReading, effect: Effect, *, below: bool) -> Any:
     if below:
-        return FolderReading(path, effect.only, effect.visible)
+        return FolderReading(path, effect.only, effect.visible, effect.glob)
     return ScriptReading(path) if effect.kind is EffectKind.EXECUTED else path
 
 
