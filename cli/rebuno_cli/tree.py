@@ -71,6 +71,7 @@ _NOUNS: Final = {
     ),
 }
 _OTHERS: Final = {
+    "effects": "effects:effects",
     "limits": "limits:limits",
     "dev": "serve.dev:dev",
     "server": "serve.server:server",

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from rebuno.policy.facets.path.facets import MAX_PATH_LENGTH
     from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext, Reading
     from rebuno.policy.facets.registry import BUILT_IN_FACETS, facet_packages, find_facet
+    from rebuno.policy.facets.shell.effects.told import (
+        KnownProgram,
+        LineEffects,
+        ToldCommand,
+        ToldEffect,
+        UnreadPart,
+        effects_of_command,
+        known_programs,
+    )
     from rebuno.policy.facets.shell.tree import MAX_SHELL_BYTES
     from rebuno.policy.facets.sql.tree import MAX_SQL_BYTES
     from rebuno.policy.format.format import format_bundle
@@ -127,6 +136,15 @@ _MODULES: Final = {
         "BUILT_IN_FACETS",
         "facet_packages",
         "find_facet",
+    ),
+    "facets.shell.effects.told": (
+        "KnownProgram",
+        "LineEffects",
+        "ToldCommand",
+        "ToldEffect",
+        "UnreadPart",
+        "effects_of_command",
+        "known_programs",
     ),
     "facets.shell.tree": ("MAX_SHELL_BYTES",),
     "facets.sql.tree": ("MAX_SQL_BYTES",),
@@ -343,7 +361,9 @@ __all__ = [
     "Facts",
     "History",
     "HistoryDependencies",
+    "KnownProgram",
     "Layer",
+    "LineEffects",
     "LiteralError",
     "Measured",
     "Op",
@@ -368,9 +388,12 @@ __all__ = [
     "SuiteCheck",
     "SuiteProof",
     "SuiteResult",
+    "ToldCommand",
+    "ToldEffect",
     "Trace",
     "TraceAnswer",
     "TraceNode",
+    "UnreadPart",
     "Violation",
     "backtest_against_policy",
     "backtest_against_record",
@@ -386,12 +409,14 @@ __all__ = [
     "diff_bundles",
     "doubt_of",
     "dump_ast",
+    "effects_of_command",
     "explain_decision",
     "facet_packages",
     "find_bundles",
     "find_facet",
     "format_bundle",
     "inline_bundle",
+    "known_programs",
     "link_bundle",
     "load_ast",
     "measured",

@@ -45,7 +45,7 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
                 check_rule(statement, names, tests, report)
             case s.BundleLine() | s.Default() | s.Use() | s.Workdir() | s.Home() | s.Zone():
                 pass
-            case s.Effects():
+            case s.EffectTables():
                 check_effects(statement, report)
             case s.NamedLimit(_, limit):
                 check_quantity(limit, names, report)
@@ -112,9 +112,9 @@ def _let(value: s.Literal | s.NullLiteral | s.ListLiteral | s.FileValue, report:
 def _lines(bundle: s.Bundle, report: DiagnosticReport) -> None:
     first: dict[str, s.Statement] = {}
     for statement in bundle.statements:
-        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone | s.Effects):
+        if not isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone | s.EffectTables):
             continue
-        if isinstance(statement, s.Effects) and isinstance(statement.source, s.Literal):
+        if isinstance(statement, s.EffectTables) and isinstance(statement.source, s.Literal):
             # Tables may stand in several files.
             continue
         word = "bundle" if isinstance(statement, s.BundleLine) else type(statement).__name__.lower()

@@ -37,7 +37,7 @@ def sound(bundle: s.Bundle, findings: Sequence[Diagnostic]) -> s.Bundle:
 def _faulty(statement: s.Statement, places: Sequence[Span]) -> bool:
     if isinstance(statement, s.Let) and isinstance(statement.value, s.FileValue):
         return True
-    if isinstance(statement, s.Effects) and isinstance(statement.source, s.Literal) and not statement.text:
+    if isinstance(statement, s.EffectTables) and isinstance(statement.source, s.Literal) and not statement.text:
         return True
     own = statement.span
     return any(own.path == span.path and own.start <= span.start < max(own.end, own.start + 1) for span in places)
@@ -45,7 +45,7 @@ def _faulty(statement: s.Statement, places: Sequence[Span]) -> bool:
 
 def _names(statement: s.Statement) -> set[str]:
     """The `let`, `known` and `condition` names that a statement uses."""
-    if isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone | s.Effects | s.Use):
+    if isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone | s.EffectTables | s.Use):
         return set()
     own = None if isinstance(statement, s.Never) else statement.id if isinstance(statement, s.Rule) else statement.name
     return {name.text for name in _walk(statement) if name is not own}

@@ -5,7 +5,7 @@ import re2
 from rebuno.policy.facets.shell.effects.table import FLAVOURS, TableError, read_tables
 from rebuno.policy.matcher.schedule import ScheduleError, parse_schedule, time_zone
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
-from rebuno.policy.syntax.tree import Each, Effects, Index, ListLiteral, Literal, Name, NullLiteral, Path, Span
+from rebuno.policy.syntax.tree import Each, EffectTables, Index, ListLiteral, Literal, Name, NullLiteral, Path, Span
 from rebuno.policy.values.globs import GlobError, glob
 from rebuno.policy.values.regexes import regex
 
@@ -54,7 +54,7 @@ def check_zone(name: Literal, report: DiagnosticReport) -> None:
         report.error(Code.BAD_SCHEDULE, str(error), name.span, error.help)
 
 
-def check_effects(statement: Effects, report: DiagnosticReport) -> None:
+def check_effects(statement: EffectTables, report: DiagnosticReport) -> None:
     """Reports a flavour that does not exist, and a file of tables that cannot be read."""
     if isinstance(statement.source, Name):
         if statement.source.text not in FLAVOURS:

@@ -23,7 +23,7 @@ class Definitions:
                     self._known[name.text] = statement
                 case tree.Condition(name, expr):
                     self._defined[name.text] = expr
-                case tree.Workdir() | tree.Home() | tree.Zone() | tree.Effects():
+                case tree.Workdir() | tree.Home() | tree.Zone() | tree.EffectTables():
                     places.append(statement)
                 case _:
                     pass

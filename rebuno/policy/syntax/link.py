@@ -45,8 +45,12 @@ def close(
     return read_soft_roots(linking.all()), linking.findings
 
 
+def _keyword(statement: s.Statement) -> str:
+    return "effects" if isinstance(statement, s.EffectTables) else type(statement).__name__.lower()
+
+
 def _names_file(statement: s.Statement) -> bool:
-    if isinstance(statement, s.Effects):
+    if isinstance(statement, s.EffectTables):
         return isinstance(statement.source, s.Literal)
     return isinstance(statement, s.Let) and isinstance(statement.value, s.FileValue)
 
@@ -110,7 +114,7 @@ class _Linking:
                         self.broken.add(name.text)
                     else:
                         taken.append(replace(statement, value=data))
-                case s.Effects(source=s.Literal() as path) if own:
+                case s.EffectTables(source=s.Literal() as path) if own:
                     found = self.read(path, library, YAML, inside=True)
                     if found is None:
                         self.whole = False
@@ -147,8 +151,8 @@ class _Linking:
         self.broken |= bundle.broken
         self.files[place] = s.File(name, source.path, bundle.text, bundle.comments)
         for statement in bundle.statements:
-            if isinstance(statement, s.Rule | s.Default | s.Workdir | s.Home | s.Zone | s.Effects | s.Never):
-                what = "rules" if isinstance(statement, s.Rule) else f"a `{type(statement).__name__.lower()}` line"
+            if isinstance(statement, s.Rule | s.Default | s.Workdir | s.Home | s.Zone | s.EffectTables | s.Never):
+                what = "rules" if isinstance(statement, s.Rule) else f"a `{_keyword(statement)}` line"
                 where = f"`{source.path}` (line {statement.span.line})"
                 message = f"{where} holds {what}, and `use` brings definitions only"
                 help = "keep definitions in a file of their own, or make this one a layer"

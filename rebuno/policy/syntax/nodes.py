@@ -116,7 +116,7 @@ class NodeBuilder:
             case "use":
                 return s.Use(self._strings(tree)[0], span)
             case "workdir":
-                return s.Workdir(self._strings(tree)[0], span)
+                return s.Workdir(next(iter(self._strings(tree)), None), span)
             case "home":
                 return s.Home(self._strings(tree)[0], span)
             case "zone":
@@ -124,7 +124,7 @@ class NodeBuilder:
             case "effects":
                 token = _tokens(tree)[0]
                 source = self._name(token) if token.type == "NAME" else self._strings(tree)[0]
-                return s.Effects(source, span=span)
+                return s.EffectTables(source, span=span)
             case "named_limit":
                 return s.NamedLimit(self._name(_tokens(tree)[0]), self._limit(tree, span), span)
             case "never":

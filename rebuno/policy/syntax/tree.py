@@ -174,7 +174,9 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Workdir:
-    path: Literal
+    """Where relative paths start. `path` is None for `workdir session`: the folder of the session that a step is of."""
+
+    path: Literal | None
     span: Span = _place()
 
 
@@ -193,7 +195,7 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class EffectTables:
     """`effects "our-tools.yaml"`: tables of programs, whose `text` is set in a linked bundle; or `effects bsd`: the
     flavour of the programs that the operator runs."""
 
@@ -250,7 +252,19 @@ class Rule:
 
 
 Statement = (
-    BundleLine | Default | Let | Use | Workdir | Home | Zone | Effects | Known | Condition | NamedLimit | Never | Rule
+    BundleLine
+    | Default
+    | Let
+    | Use
+    | Workdir
+    | Home
+    | Zone
+    | EffectTables
+    | Known
+    | Condition
+    | NamedLimit
+    | Never
+    | Rule
 )
 
 

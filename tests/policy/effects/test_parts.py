@@ -8,7 +8,7 @@ from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.shell.effects.effects import command_effects
 from rebuno.policy.facets.shell.effects.parts import READERS
 from rebuno.policy.facets.shell.effects.readings import placed
-from rebuno.policy.facets.shell.effects.table import Table, TableError, read_table
+from rebuno.policy.facets.shell.effects.table import ProgramTable, TableError, read_table
 from rebuno.policy.facets.shell.script import read_shell
 
 SAID: list[tuple[str, str, Any]] = [
@@ -99,7 +99,7 @@ def test_a_word_is_taken_apart(kind: str, text: str, said: Any) -> None:
     assert READERS[kind](text) == said
 
 
-def _told(command: str, table: Table, workdir: str = "/proj") -> tuple[set[str], set[str]]:
+def _told(command: str, table: ProgramTable, workdir: str = "/proj") -> tuple[set[str], set[str]]:
     shell = read_shell(command)
     assert shell is not None
     found = placed(command_effects(shell.commands[0], {"x": table}.get), PathContext(workdir, "/home/dev"))

@@ -7,7 +7,13 @@ import pytest
 
 from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.shell.effects.facets import effects_of
-from rebuno.policy.facets.shell.effects.table import Table, builtin_programs, builtin_table, load_yaml, table_files
+from rebuno.policy.facets.shell.effects.table import (
+    ProgramTable,
+    builtin_programs,
+    builtin_table,
+    load_yaml,
+    table_files,
+)
 
 CONTEXT = PathContext("/proj", "/home/dev")
 KEYS = {
@@ -70,11 +76,11 @@ def test_a_table_is_read_and_has_cases(program: str) -> None:
     assert list(value)[-1] == "cases", "what follows the cases is not read"
 
 
-def tables(table: Table) -> Iterator[Table]:
+def tables(table: ProgramTable) -> Iterator[ProgramTable]:
     """A table with those of its subcommands and modules."""
     yield table
     for each in (*table.subcommands.values(), table.otherwise, *table.modules.values()):
-        if isinstance(each, Table):
+        if isinstance(each, ProgramTable):
             yield from tables(each)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.policy.facets.shell.effects.table import Form, Option, Slot, Table, builtin_table
+from rebuno.policy.facets.shell.effects.table import Form, Option, ProgramTable, Slot, builtin_table
 from tests.policy.effects.tracing.generate import LineMaker, programs_with_tables
 from tests.policy.effects.tracing.reading import Tables
 from tests.policy.effects.tracing.strace import Event, TraceReader
@@ -42,7 +42,7 @@ def test_lines_of_all_tables_do_what_is_read_from_them(tracer: Tracer) -> None:
 # ---------------------------------------------------------------- the test itself
 
 
-def forgetful(table: Table, forgotten: str) -> Table:
+def forgetful(table: ProgramTable, forgotten: str) -> ProgramTable:
     """The table, without what its words of a kind do, or without its effects of a verb."""
 
     def slot(one: Slot) -> Slot:
@@ -69,7 +69,7 @@ def forgetful(table: Table, forgotten: str) -> Table:
 def forgetting(program: str, forgotten: str) -> Tables:
     """All tables, of which that of `program` has forgotten something."""
 
-    def table(name: str) -> Table | None:
+    def table(name: str) -> ProgramTable | None:
         found = builtin_table(name)
         return forgetful(found, forgotten) if found is not None and name == program else found
 

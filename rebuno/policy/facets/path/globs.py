@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from rebuno.policy.values.globs import Glob
@@ -20,6 +21,12 @@ def loose(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold().translate(_UNSEEN))
 
 
+@lru_cache(maxsize=8192)
+def _segment(pattern: str, fold: bool) -> Glob:
+    # The patterns of a bundle are read anew for each folder of a session, and have most names in common.
+    return Glob(pattern, fold=fold)
+
+
 class PathGlob:
     """A pattern taken apart: `absolute` where it begins at the root, `anywhere` where with `**`, else relative."""
 
@@ -31,9 +38,9 @@ class PathGlob:
         Raises:
             GlobError: a segment cannot be read.
         """
-        self._exact = [None if segment == "**" else Glob(segment) for segment in segments]
-        self._folded = [None if segment == "**" else Glob(segment, fold=True) for segment in segments]
-        self._loose = [None if segment == "**" else Glob(loose(segment), fold=True) for segment in segments]
+        self._exact = [None if segment == "**" else _segment(segment, False) for segment in segments]
+        self._folded = [None if segment == "**" else _segment(segment, True) for segment in segments]
+        self._loose = [None if segment == "**" else _segment(loose(segment), True) for segment in segments]
         self._names = tuple(segments)
         self.absolute = absolute
         self.anywhere = not absolute and segments[:1] == ["**"]

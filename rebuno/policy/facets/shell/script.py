@@ -78,6 +78,13 @@ class _CommandContext:
         )
 
 
+def given_names(simple: SimpleCommand) -> tuple[str, ...]:
+    """The names that are assigned before a command, but for those that change nothing besides what it does to its own
+    input: `IFS= read -r line`."""
+    reads = bool(simple.words) and simple.words[0] == Word("read")
+    return tuple(name for name in simple.assigned if not (reads and name == "IFS"))
+
+
 def written(words: tuple[Word, ...]) -> str:
     """The words as they are written, but for the quotes of those that are known."""
     return " ".join(word.start if word.known else word.raw or f"{word.start}…{word.end}" for word in words)
@@ -215,7 +222,7 @@ class _ShellReader:
             simple, context, spots = stack.pop()
             if context.depth > MAX_DEPTH or len(self.commands) >= MAX_COMMANDS:
                 raise UncertainShellError
-            self._assigns(simple.assigned, alone=False)
+            self._assigns(given_names(simple), alone=False)
             if not simple.words[0].known:
                 self._hides(True, written(simple.words))
                 continue

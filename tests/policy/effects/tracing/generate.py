@@ -12,8 +12,8 @@ from rebuno.policy.facets.shell.effects.table import (
     BESIDE,
     Form,
     Option,
+    ProgramTable,
     Slot,
-    Table,
     builtin_table,
     load_yaml,
     table_files,
@@ -44,7 +44,7 @@ def _open(slots: Sequence[Slot], given: set[str]) -> list[Slot]:
 class LineMaker:
     """Lines of one program. The same seed makes the same lines."""
 
-    def __init__(self, program: str, seed: int, table: Table | None = None) -> None:
+    def __init__(self, program: str, seed: int, table: ProgramTable | None = None) -> None:
         self.program = program
         self.random = Random(f"{seed} {program}")
         made = table or builtin_table(program)
@@ -154,10 +154,10 @@ class LineMaker:
         there = {*given, "operands" if self.random.random() < 0.8 else "none"}
         return (not form.needs or not form.needs.isdisjoint(there)) and form.without.isdisjoint(there)
 
-    def _operands(self, form: Form, table: Table, given: set[str]) -> list[str]:
+    def _operands(self, form: Form, table: ProgramTable, given: set[str]) -> list[str]:
         return self._slots(_open(form.operands, given), table)
 
-    def _slots(self, slots: Sequence[Slot], table: Table) -> list[str]:
+    def _slots(self, slots: Sequence[Slot], table: ProgramTable) -> list[str]:
         words: list[str] = []
         for slot in slots:
             if not _NEVER.isdisjoint(slot.kinds):
@@ -173,14 +173,14 @@ class LineMaker:
             words.append(self.random.choice(POOLS["path"]))
         return words
 
-    def _assignments(self, table: Table) -> list[str]:
+    def _assignments(self, table: ProgramTable) -> list[str]:
         found: list[str] = []
         for name, slot in table.assignments.items():
             if name != "*" and _NEVER.isdisjoint(slot.kinds) and self.random.random() < 0.5:
                 found.append(f"{name}={self._value(slot, table, f'{name}=')}")
         return found
 
-    def _options(self, table: Table, given: set[str], count: int) -> list[str]:
+    def _options(self, table: ProgramTable, given: set[str], count: int) -> list[str]:
         known: dict[int, tuple[Option, list[str]]] = {}
         for name, option in table.options.items():
             known.setdefault(id(option), (option, []))[1].append(name)
@@ -196,7 +196,7 @@ class LineMaker:
             rule.verb == "unread" and not rule.needs for rule in option.effects
         )
 
-    def _spelled(self, name: str, option: Option, table: Table) -> list[str]:
+    def _spelled(self, name: str, option: Option, table: ProgramTable) -> list[str]:
         chance = self.random.random()
         if name == "+TEXT":
             return [f"+{self.random.choice(('%Y', 'x', '1', '%s'))}"]
@@ -219,7 +219,7 @@ class LineMaker:
             return [f"{name}{values[0]}"]
         return [name, *values]
 
-    def _clustered(self, words: list[str], table: Table) -> list[str]:
+    def _clustered(self, words: list[str], table: ProgramTable) -> list[str]:
         # `-a -b` is `-ab`.
         if table.style != "getopt" or self.random.random() < 0.6:
             return words
@@ -231,7 +231,7 @@ class LineMaker:
         first, second = short[:2]
         return [*words[:first], words[first] + words[second][1:], *words[first + 1 : second], *words[second + 1 :]]
 
-    def _value(self, slot: Slot, table: Table, option: str) -> str:
+    def _value(self, slot: Slot, table: ProgramTable, option: str) -> str:
         shown = self.values.get((table.name, option)) if option else self.operands.get(table.name)
         if shown and self.random.random() < (0.7 if option else 0.35):
             return self.random.choice(shown)
@@ -244,7 +244,7 @@ class LineMaker:
             kinds = ["path"]
         return self.random.choice(POOLS[self.random.choice(kinds)])
 
-    def _choice(self, slot: Slot, table: Table) -> str:
+    def _choice(self, slot: Slot, table: ProgramTable) -> str:
         # A word of a kind that the table makes itself.
         usable = [one for one in slot.globs if _NEVER.isdisjoint(one.slot.kinds)]
         if not usable:

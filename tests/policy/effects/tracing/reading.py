@@ -9,10 +9,10 @@ from rebuno.policy.facets.reading import PathContext, UncertainReading
 from rebuno.policy.facets.shell.effects.arguments import read_arguments
 from rebuno.policy.facets.shell.effects.effects import text_effects
 from rebuno.policy.facets.shell.effects.readings import FolderReading, ProgramName, ScriptReading, placed
-from rebuno.policy.facets.shell.effects.table import Table, builtin_table
+from rebuno.policy.facets.shell.effects.table import ProgramTable, builtin_table
 from rebuno.policy.facets.shell.script import ShellCommands, read_shell
 
-Tables = Callable[[str], Table | None]
+Tables = Callable[[str], ProgramTable | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _owned(shell: ShellCommands, tables: Tables) -> dict[str, tuple[str, ...]]:
     return {name: tuple(dict.fromkeys(each)) for name, each in own.items()}
 
 
-def _hands_on(table: Table) -> bool:
+def _hands_on(table: ProgramTable) -> bool:
     inner = (*table.subcommands.values(), *((table.otherwise,) if table.otherwise else ()))
     here = any("tool" in slot.kinds for form in table.forms for slot in form.operands)
     return here or any(_hands_on(one) for one in inner)

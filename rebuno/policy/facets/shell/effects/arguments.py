@@ -8,8 +8,8 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects.expansion import HOME, Values, values_of
-from rebuno.policy.facets.shell.effects.table import EffectRule, Option, Slot, Table
+from rebuno.policy.facets.shell.effects.expansion import HOME, Values, split_braces, values_of
+from rebuno.policy.facets.shell.effects.table import EffectRule, Option, ProgramTable, Slot
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 
@@ -50,7 +50,7 @@ class Arguments:
     tells that an option has changed the directory twice, or behind an operand. `module` are the words of a module: its
     name, and all that follow."""
 
-    table: Table
+    table: ProgramTable
     values: list[Argument] = field(default_factory=list)
     operands: list[Argument] = field(default_factory=list)
     rest: list[Argument] | None = None
@@ -79,8 +79,8 @@ def several(word: Word, values: Values | None) -> bool:
 
 
 class _ArgumentReader:
-    def __init__(self, simple: SimpleCommand, table: Table) -> None:
-        self.words = simple.words
+    def __init__(self, simple: SimpleCommand, table: ProgramTable) -> None:
+        self.words = tuple(each for word in simple.words for each in split_braces(word))
         self.loops = simple.loops
         self.home = simple.home
         self.start = simple.places
@@ -207,7 +207,7 @@ class _ArgumentReader:
         while self.at < len(self.words):
             self._operand(self.words[self.at], self._values(self.words[self.at]))
 
-    def _behind(self, table: Table) -> None:
+    def _behind(self, table: ProgramTable) -> None:
         # The words behind `--` are for another program, with options of its own.
         before, self.table = self.found.operands, table
         self.found.operands = []
@@ -397,7 +397,7 @@ def _below(place: str, to: str) -> str:
     return f"{place}/{to}" if place else to
 
 
-def read_arguments(simple: SimpleCommand, table: Table) -> Arguments:
+def read_arguments(simple: SimpleCommand, table: ProgramTable) -> Arguments:
     """The words of a command, taken apart by the table of its program."""
     return _ArgumentReader(simple, table).read()
 

@@ -13,9 +13,9 @@ from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, gi
 from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
-from rebuno.policy.facets.shell.effects.table import EffectRule, Form, Slot, Table, builtin_table
+from rebuno.policy.facets.shell.effects.table import EffectRule, Form, ProgramTable, Slot, builtin_table
 from rebuno.policy.facets.shell.effects.targets import read_targets
-from rebuno.policy.facets.shell.script import ShellCommands, written
+from rebuno.policy.facets.shell.script import ShellCommands, given_names, written
 from rebuno.policy.facets.shell.variables import (
     ENVIRONMENT,
     EXPORTED,
@@ -34,11 +34,11 @@ _MODULE: Final = re.compile(r"\w+(?:\.\w+)*")
 _PYTHON: Final = "python"
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 
-Tables = Callable[[str], Table | None]
+Tables = Callable[[str], ProgramTable | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class CommandEffects:
     """What a command, or a whole text, does: its effects, each once, and the parts of it that are not read, as
     written."""
 
@@ -52,12 +52,12 @@ class _EffectReader:
         self.tables = tables
         self.found = Found(simple.home, git.READERS)
 
-    def read(self) -> Effects:
+    def read(self) -> CommandEffects:
         for redirect in self.simple.redirects:
             self._redirect(redirect)
         if self.simple.words:
             self._program()
-        return Effects(tuple(dict.fromkeys(self.found.effects)), tuple(dict.fromkeys(self.found.unread)))
+        return CommandEffects(tuple(dict.fromkeys(self.found.effects)), tuple(dict.fromkeys(self.found.unread)))
 
     def _redirect(self, redirect: Redirect) -> None:
         values = values_of(redirect.file, self.simple.loops, home=self.simple.home)
@@ -87,7 +87,7 @@ class _EffectReader:
             return
         self._table(table)
 
-    def _table(self, table: Table) -> None:
+    def _table(self, table: ProgramTable) -> None:
         arguments = read_arguments(self.simple, table)
         self.found.unread.extend(arguments.unread)
         self._variables(arguments.table.environment)
@@ -96,7 +96,7 @@ class _EffectReader:
     def _variables(self, harmless: Iterable[str]) -> None:
         # Those before it, and those that are set elsewhere in the text and may be in its environment.
         inherited = (one.removeprefix(EXPORTED) for one in self.simple.variables if not is_own(one))
-        for name in (*self.simple.assigned, *inherited):
+        for name in (*given_names(self.simple), *inherited):
             known = name in HARMLESS_VARIABLES or any(fnmatchcase(name, one) for one in harmless)
             if steers(name) or not known:
                 self.found.unread.append(f"{name}=")
@@ -158,7 +158,7 @@ class _EffectReader:
         for rule in (*form.effects, *table.always):
             self._rule(rule, arguments, "")
 
-    def _behind(self, operands: list[Argument], table: Table, arguments: Arguments) -> None:
+    def _behind(self, operands: list[Argument], table: ProgramTable, arguments: Arguments) -> None:
         form = next((one for one in table.forms if _holds(one, arguments)), _UNREAD)
         self._operands(operands, form.operands, arguments)
         for rule in form.effects:
@@ -245,7 +245,7 @@ class _EffectReader:
             why = self.found.why("-m", name)
             self.found.add(EffectKind.EXECUTED, f"{_PYTHON} -m {name}", (), why, name=True)
 
-    def _hand(self, words: tuple[Word, ...], arguments: Arguments, table: Table | None = None) -> None:
+    def _hand(self, words: tuple[Word, ...], arguments: Arguments, table: ProgramTable | None = None) -> None:
         name = words[0].start.rpartition("/")[2]
         if name in WRAPPERS and table is None:
             # What it runs is told only where a command of its own begins.
@@ -311,12 +311,12 @@ def _applies(slot: Slot, given: set[str]) -> bool:
     return (not slot.needs or not slot.needs.isdisjoint(given)) and slot.without.isdisjoint(given)
 
 
-def command_effects(simple: SimpleCommand, tables: Tables = builtin_table) -> Effects:
+def command_effects(simple: SimpleCommand, tables: Tables = builtin_table) -> CommandEffects:
     """What one command does, without what the programs that it runs do."""
     return _EffectReader(simple, tables).read()
 
 
-def text_effects(shell: ShellCommands, tables: Tables = builtin_table) -> Effects:
+def text_effects(shell: ShellCommands, tables: Tables = builtin_table) -> CommandEffects:
     """What a whole text does: all its commands, those that its wrappers run included."""
     found: list[Effect] = []
     unread: list[str] = list(shell.unread)
@@ -324,4 +324,4 @@ def text_effects(shell: ShellCommands, tables: Tables = builtin_table) -> Effect
         each = command_effects(simple, tables)
         found += each.found
         unread += each.unread
-    return Effects(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(unread)))
+    return CommandEffects(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(unread)))

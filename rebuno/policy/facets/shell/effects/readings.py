@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path import facets as paths
+from rebuno.policy.facets.path.begins import resolved_places
 from rebuno.policy.facets.path.facets import PathReading
 from rebuno.policy.facets.path.globs import PathGlob
 from rebuno.policy.facets.path.placed import START, Placed, either
 from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, PathContext, Reading, UncertainReading
-from rebuno.policy.facets.shell.effects.effects import Effects
+from rebuno.policy.facets.shell.effects.effects import CommandEffects
 from rebuno.policy.facets.shell.effects.expansion import HOME
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind
 from rebuno.policy.facets.url.hosts import host_literal
@@ -31,8 +33,8 @@ _FILE: Final = re.compile(
 @dataclass(frozen=True, slots=True)
 class FolderReading(Reading):
     """A folder that stands for all that lies below it: for names that fit one of the globs `only` if there are any,
-    and if it is `visible` for no name that begins with a dot, if it is `direct` for those in the folder itself. Its text ends
-    with `/**`, unless a glob of the command line tells the names."""
+    and if it is `visible` for no name that begins with a dot, if it is `direct` for those in the folder itself. Its
+    text ends with `/**`, unless a glob of the command line tells the names."""
 
     folder: PathReading
     only: tuple[str, ...] = ()
@@ -199,11 +201,14 @@ class PlacedEffects:
     unread: tuple[str, ...]
 
 
-def placed(effects: Effects, context: PathContext) -> PlacedEffects:
+def placed(effects: CommandEffects, context: PathContext) -> PlacedEffects:
     """The effects as values, read from the directories of the context."""
     values: list[tuple[Any, Effect]] = []
     unread: list[str] = list(effects.unread)
-    for one in effects.found:
+    for found in effects.found:
+        one = found
+        if context.begins != "" and found.places is not None:
+            one = replace(found, places=resolved_places(found.places, context))
         for value in _values(one, context):
             if value is UNREADABLE:
                 unread.append(one.text.replace(HOME, "~"))
@@ -261,7 +266,7 @@ def _placed_path(effect: Effect, context: PathContext) -> Any:
 def _project(effect: Effect, context: PathContext) -> Any:
     # The file of a project is looked for upwards, so that what stands anywhere in `workdir` runs what is in it.
     here = paths.read(Placed(".", effect.places), context)
-    if context.workdir is None or not _inside(here, context):
+    if not context.workdir or not _inside(here, context):
         return _path(effect, context)
     root = paths.read(context.workdir, context)
     if effect.below and here != root:
@@ -271,7 +276,7 @@ def _project(effect: Effect, context: PathContext) -> Any:
 
 
 def _inside(path: Any, context: PathContext) -> bool:
-    if context.workdir is None:
+    if not context.workdir:
         return bool(path == paths.read(Placed(".", ("",)), NO_CONTEXT))
     root = paths.read(context.workdir, context)
     return isinstance(path, Reading) and path.under(root) is True

@@ -161,7 +161,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ProgramTable:
     """What a program, or one of its subcommands, does. `name` is the program's and the subcommands' names.
 
     `behind` is the table of the words behind `--`, where they are for another program. `options` are found by each of
@@ -188,14 +188,14 @@ class Table:
     own: tuple[str, ...]
     options: Mapping[str, Option]
     forms: tuple[Form, ...]
-    subcommands: Mapping[str, "Table"]
+    subcommands: Mapping[str, "ProgramTable"]
     assignments: Mapping[str, Slot]
-    otherwise: "Table | None"
+    otherwise: "ProgramTable | None"
     kinds: Mapping[str, tuple[GlobChoice, ...]] = field(default_factory=dict)
-    modules: Mapping[str, "str | Table"] = field(default_factory=dict)
+    modules: Mapping[str, "str | ProgramTable"] = field(default_factory=dict)
     modules_of: str = ""
     unread: tuple[str, ...] = ()
-    behind: "Table | None" = None
+    behind: "ProgramTable | None" = None
     always: tuple[EffectRule, ...] = ()
     apart: bool = False
     dashed: bool = False
@@ -365,10 +365,10 @@ def _list(where: str, value: Any) -> list[Any]:
     return value
 
 
-_NO_TABLE: Final = Table("", "getopt", False, True, False, False, True, (), (), {}, (Form(),), {}, {}, None)
+_NO_TABLE: Final = ProgramTable("", "getopt", False, True, False, False, True, (), (), {}, (Form(),), {}, {}, None)
 
 
-def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
+def read_table(name: str, value: Any, outer: ProgramTable = _NO_TABLE) -> ProgramTable:
     """A table from parsed YAML. `outer` is the table of the program, for one of a subcommand.
 
     Raises:
@@ -391,7 +391,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
     assignments = value.get("assignments") or {}
     kinds = _own_kinds(f"{name}: kinds", value.get("kinds"), outer.kinds)
-    made = Table(
+    made = ProgramTable(
         name,
         style,
         bool(value.get("abbreviations", outer.abbreviations)),
@@ -416,7 +416,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
         bool(value.get("dashed") == "options" or outer.dashed),
     )
     made = _with_modules(made, value.get("modules"))
-    subcommands: dict[str, Table] = {}
+    subcommands: dict[str, ProgramTable] = {}
     for key, each in (value.get("subcommands") or {}).items():
         names = str(key).split()
         table = read_table(f"{name} {names[0]}", {} if each is None else each, made)
@@ -428,7 +428,7 @@ def read_table(name: str, value: Any, outer: Table = _NO_TABLE) -> Table:
     return replace(made, subcommands=subcommands, otherwise=other)
 
 
-def _with_modules(made: Table, value: Any) -> Table:
+def _with_modules(made: ProgramTable, value: Any) -> ProgramTable:
     if value is None:
         return made
     if isinstance(value, str):
@@ -475,7 +475,7 @@ def load_yaml(text: str) -> Any:
 
 
 @cache
-def builtin_table(program: str, flavour: str = GNU) -> Table | None:
+def builtin_table(program: str, flavour: str = GNU) -> ProgramTable | None:
     """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
     known, program = table_files(), _ALIASES.get(program, program)
     one = known.get(f"{program}.{flavour}") or known.get(program)
@@ -488,7 +488,7 @@ def builtin_table(program: str, flavour: str = GNU) -> Table | None:
 FLAVOURS: Final = (GNU, BSD)
 
 
-def read_tables(text: str) -> Mapping[str, Table]:
+def read_tables(text: str) -> Mapping[str, ProgramTable]:
     """The tables of a user's file, a mapping of programs (`deploy`, or `deploy,deployctl` for two names).
 
     Raises:
@@ -502,7 +502,7 @@ def read_tables(text: str) -> Mapping[str, Table]:
         raise _fail("the file", " ".join(str(error).split())) from None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise _fail("the file", "write a mapping of programs, each with its table")
-    found: dict[str, Table] = {}
+    found: dict[str, ProgramTable] = {}
     for key, each in value.items():
         for name in key.split(","):
             found[name.strip()] = read_table(name.strip(), each)
@@ -510,7 +510,7 @@ def read_tables(text: str) -> Mapping[str, Table]:
 
 
 @cache
-def _known_tables(text: str) -> Mapping[str, Table]:
+def _known_tables(text: str) -> Mapping[str, ProgramTable]:
     return read_tables(text)
 
 
@@ -522,7 +522,7 @@ class TableSet:
     flavour: str = GNU
     texts: tuple[str, ...] = ()
 
-    def table(self, program: str) -> Table | None:
+    def table(self, program: str) -> ProgramTable | None:
         """The table of a program; None where there is none.
 
         Raises:
