@@ -28,6 +28,8 @@ from rebuno.policy.facets.shell.walk import Redirect, SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.facets.shell.wrappers import WRAPPERS, inside
 
+# Names that projects like to give their own scripts.
+_OWN_SCRIPTS: Final = frozenset({"test", "install", "time", "watch", "check", "link", "split", "join", "rename"})
 _SYSTEM: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 _QUIET: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 _MODULE: Final = re.compile(r"\w+(?:\.\w+)*")
@@ -79,7 +81,12 @@ class _EffectReader:
         if name != given and not given.startswith(_SYSTEM):
             # What it is nobody knows but from where it is; it acts for itself, as a script that a program runs.
             self.found.add(EffectKind.EXECUTED, given, self.simple.places, "the program")
-            self._variables(())
+            named = None if name in _OWN_SCRIPTS else self.tables(name)
+            if named is None:
+                self._variables(())
+            else:
+                # `.venv/bin/python /tmp/x.py` runs what `python /tmp/x.py` does.
+                self._table(named)
             return
         table = self.tables(name)
         if table is None:

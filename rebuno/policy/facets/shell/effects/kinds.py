@@ -140,8 +140,6 @@ _FOLDERS: Final = {
     "go-run": "run-deep",
     "go-new": "write-visible",
     "go-out": "write",
-    "glob": "read-deep",
-    "glob-new": "write-deep",
     "file": "read-deep",
 }
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
@@ -168,8 +166,8 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             argument.places,
             found.why(argument.option, argument.raw),
             below=below or value.below,
-            # The names in the place of a glob are given, not found: they are read whatever they are.
             only=value.only if not below else () if value.below else argument.slot.only,
+            # The names in the place of a glob are given, not found: they are read whatever they are.
             visible=kind.endswith("visible") and not value.below,
             names="" if below else value.names,
             filtered=not value.below,
@@ -277,7 +275,15 @@ def _pattern(kind: str, argument: Argument, found: Found) -> None:
             continue
         folder = start or slash or "." if sign else text
         why = found.why(argument.option, argument.raw)
-        found.add(effect, folder, argument.places, why, below=bool(below or sign or value.below))
+        deep = bool(below or sign or value.below)
+        found.add(
+            effect,
+            folder,
+            argument.places,
+            why,
+            below=deep,
+            only=argument.slot.only if deep and not value.below else (),
+        )
 
 
 def _leads_out(glob: str) -> bool:
@@ -332,13 +338,15 @@ def _parts(kind: str, argument: Argument, found: Found) -> None:
             found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
             continue
         why = found.why(argument.option, argument.raw)
+        # Names that the shell puts in the place of a glob are all taken.
+        only = () if value.below else argument.slot.only
         for verb, text in told:
             if verb == "url":
                 found.add(EffectKind.CONTACTED, text, (), why, url=True)
             else:
                 effect, below = _VERBS[verb]
-                visible = verb.endswith("-visible")
-                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only, visible=visible)
+                below, visible = below or value.below, verb.endswith("-visible") and not value.below
+                found.add(effect, text, argument.places, why, below=below, only=only, visible=visible)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -396,15 +404,8 @@ def _script(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.EXECUTED, value.text, argument.places, found.why(argument.option, argument.raw))
 
 
-def _nothing(kind: str, argument: Argument, found: Found) -> None:
-    """Says nothing about files, hosts and programs, or is read with the other words."""
-
-
 def _text(kind: str, argument: Argument, found: Found) -> None:
-    # Says nothing about files, hosts and programs; but the shell lists the folder of a glob.
-    for value in argument.values or ():
-        if value.below:
-            found.add(EffectKind.READ, value.text, argument.places, found.why(argument.option, argument.raw))
+    """Says nothing about files, hosts and programs."""
 
 
 def _number(kind: str, argument: Argument, found: Found) -> None:
@@ -421,16 +422,16 @@ Reader = Callable[[str, Argument, Found], None]
 _READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(_PATHS, _path),
     "text": _text,
-    "only": _nothing,
-    "all": _nothing,
-    "file-type": _nothing,
+    "only": _text,
+    "all": _text,
+    "file-type": _text,
     "suffix": _suffix,
     "local": _local,
     "at": _at,
     "awk-input": _awk_input,
     "path-zip": _zip,
     "new-zip": _zip,
-    "command": _nothing,
+    "command": _text,
     "unread": _unread,
     "host": _host,
     "host-path": _host_path,
@@ -448,7 +449,7 @@ _READERS: Final[dict[str, Reader]] = {
     "printed": _text,
     "number": _number,
     "prefix": _prefix,
-    **dict.fromkeys(("into", "into-deep", "linked"), _nothing),
+    **dict.fromkeys(("into", "into-deep", "linked"), _text),
     "script": _script,
 }
 
@@ -496,16 +497,8 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
         elif project or root or outside:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
-        below = below or rule.target == "project"
+        below = below or (project and target == ".")
+        only, seen = rule.only, rule.verb.endswith("-visible")
         found.add(
-            kind,
-            target,
-            places,
-            why,
-            below=below,
-            only=rule.only,
-            visible=rule.verb.endswith("-visible"),
-            project=project,
-            outside=outside,
-            root=root,
+            kind, target, places, why, below=below, only=only, visible=seen, project=project, outside=outside, root=root
         )
