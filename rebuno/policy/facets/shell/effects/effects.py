@@ -138,9 +138,11 @@ class _EffectReader:
                 self._prints()
             return
         found = self.found
-        found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
+        # What an option names is not narrowed by the names that the program looks at below its operands.
+        found.begin(table.name, (), (), "")
         for each in arguments.values:
             self._argument(each, arguments.given)
+        found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
         self._inner(arguments)
         command = next((slot for slot in form.operands if slot.kinds == ("command",)), None)
         if command is not None:
