@@ -10,6 +10,7 @@ from typing import Final
 
 from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.shell.wrappers import WRAPPERS
+from rebuno.policy.facets.url.hosts import host_literal
 from tests.policy.effects.tracing.files import REMOTES
 from tests.policy.effects.tracing.reading import Place, Read
 from tests.policy.effects.tracing.strace import Event
@@ -54,6 +55,21 @@ _SYSTEM: Final = re.compile(
     rf"|/proc/{_one_of(_KERNEL)}|/proc/self/fd/[0-9]+|/dev/fd(?:/[0-9]+)?"
     r"|/dev/(?:null|zero|full|u?random|tty|std(?:in|out|err)|pts/[0-9]+|shm/.*)"
 )
+
+
+# The hosts of the names that the files of the sandbox, or programs for want of one, give to remotes.
+_REMOTE_HOSTS: Final = {
+    **{f"remote:{name}": re.split(r"[@/:]+", url)[1] for name, url in REMOTES.items()},
+    "remote:kubectl": "127.0.0.1",
+}
+
+
+def _literal(host: str) -> str:
+    # `2` is 0.0.0.2 to those that read numbers.
+    try:
+        return host_literal(host)
+    except ValueError:
+        return host
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,15 +297,12 @@ class Comparison:
             # The name of an address that is known already.
             return
         self._effect(actor, "contact", host, call)
-        told = set(self.read.contacted)
-        for one in self.read.contacted:
-            if one.startswith("remote:"):
-                told.update(
-                    re.sub(r"^\w+://|^[^@]*@|[:/].*$", "", re.sub(r"^\w+://", "", url))
-                    for name, url in REMOTES.items()
-                    if one in ("remote:", f"remote:{name}")
-                )
-        if host.rpartition("@")[2] not in told and not (host in ("127.0.0.1", "::1") and "localhost" in told):
+        told = {*self.read.contacted, *(_REMOTE_HOSTS.get(one, "") for one in self.read.contacted)}
+        if "remote:" in told:
+            told.update(_REMOTE_HOSTS.values())
+        if "localhost" in told:
+            told.update(("127.0.0.1", "::1"))
+        if host.rpartition("@")[2] not in told and _literal(host) not in told:
             self._fault(actor, "contact", host, call)
 
     # ------------------------------------------------------------ sets
