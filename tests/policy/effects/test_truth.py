@@ -16,7 +16,7 @@ from tests.policy.effects.truth import examine, examine_program
 
 PROGRAMS = tuple(programs_with_tables())
 # Enough for every kind of effect; `truth.py` runs as many as one likes.
-LINES = 3
+LINES = 2
 SEED = 1
 
 

@@ -116,12 +116,18 @@ def _owned(shell: ShellCommands, tables: Tables) -> dict[str, tuple[str, ...]]:
             modules = (tables(table.modules_of) or table).modules if table.modules_of else table.modules
             inner = modules.get(module)
             inner = tables(inner) if isinstance(inner, str) else inner
-            owned += inner.own if inner is not None else ()
+            owned += _all_own(inner, words) if inner is not None else ()
         if _hands_on(table):
             ran = next(((word, one) for word in words if (one := tables(word)) is not None), None)
             if ran is not None:
-                own.setdefault(ran[0], []).extend(ran[1].own)
+                own.setdefault(ran[0], []).extend(_all_own(ran[1], words))
     return {name: tuple(dict.fromkeys(each)) for name, each in own.items()}
+
+
+def _all_own(table: ProgramTable, words: list[str]) -> list[str]:
+    # With that of the subcommands that are named.
+    inner = [table.subcommands[word] for word in words if word in table.subcommands]
+    return [*table.own, *(each for one in inner for each in _all_own(one, words))]
 
 
 def _hands_on(table: ProgramTable) -> bool:
