@@ -11,7 +11,7 @@ from rebuno.policy.facets.shell.builtins import steers
 from rebuno.policy.facets.shell.effects import git, kinds
 from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
 from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
-from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
+from rebuno.policy.facets.shell.effects.found import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, ProgramTable, Slot, builtin_table
 from rebuno.policy.facets.shell.effects.targets import read_targets

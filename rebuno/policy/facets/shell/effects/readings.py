@@ -15,7 +15,7 @@ from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, PathContext, Reading, UncertainReading
 from rebuno.policy.facets.shell.effects.effects import CommandEffects
 from rebuno.policy.facets.shell.effects.expansion import HOME
-from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind
+from rebuno.policy.facets.shell.effects.found import Effect, EffectKind
 from rebuno.policy.facets.url.hosts import host_literal
 from rebuno.policy.facets.url.parse import read_url
 from rebuno.policy.syntax.tree import Op
@@ -34,12 +34,13 @@ _FILE: Final = re.compile(
 class FolderReading(Reading):
     """A folder that stands for all that lies below it: for names that fit one of the globs `only` if there are any,
     and if it is `visible` for no name that begins with a dot, if it is `direct` for those in the folder itself. Its
-    text ends with `/**`, unless a glob of the command line tells the names."""
+    text ends with `/**`, unless a `glob` of the command line tells the names."""
 
     folder: PathReading
     only: tuple[str, ...] = ()
     visible: bool = False
     direct: bool = False
+    glob: bool = False
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same folder; maybe for what lies below it."""
@@ -69,7 +70,7 @@ class FolderReading(Reading):
         if op is Op.STARTS:
             return self.folder.text_test(op, right, fold)
         if op is Op.ENDS and right == _ALL:
-            return not (self.direct and self.only)
+            return not (self.glob and self.only)
         found = self._text().text_test(op, right, fold)
         return found if found else None
 
@@ -86,8 +87,8 @@ class FolderReading(Reading):
         return False if not below and here is False else None
 
     def _text(self) -> PathReading:
-        names = self.only[0] if self.direct and self.only else "**"
-        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, names))
+        names = ("**",) if not (self.glob and self.only) else self.only[:1] if self.direct else ("**", self.only[0])
+        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, *names))
 
     def json(self) -> Any:
         """The folder, with `/**` behind it."""
@@ -244,7 +245,7 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
 
 def _made(path: PathReading, effect: Effect, *, below: bool) -> Any:
     if below:
-        return FolderReading(path, effect.only, effect.visible, effect.glob)
+        return FolderReading(path, effect.only, effect.visible, effect.direct, effect.glob)
     return ScriptReading(path) if effect.kind is EffectKind.EXECUTED else path
 
 
