@@ -337,7 +337,7 @@ class Comparison:
 
     def _own(self, path: str, actor: str, *, looks: bool = False) -> bool:
         # `**` are the files of the project that a program compares, without telling what they hold.
-        inside = looks and path.startswith(f"{self.workdir}/")
+        inside = looks and f"{path}/".startswith(f"{self.workdir}/")
         named = path.startswith(("/tmp/", "/var/tmp/")) and path.rpartition("/")[2] in self.trace.line
         return not named and any(
             inside if one == "**" else self._fits(path, one) for one in self.read.own.get(actor, ())
