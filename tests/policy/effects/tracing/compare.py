@@ -19,7 +19,7 @@ from tests.policy.effects.tracing.tracer import Trace
 _SHELL: Final = "the shell"
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 # Programs that open what they write for reading, to see whether it is there.
-_LOOKS_FIRST: Final = frozenset({"bzip2", "bunzip2"})
+_LOOKS_FIRST: Final = frozenset({"bzip2", "bunzip2", "curl"})
 _HOME: Final = os.path.expanduser("~")
 # What any program may read for itself: libraries, the locale, names of users and hosts, what the system is.
 _FOLDERS: Final = (
@@ -57,6 +57,8 @@ _SYSTEM: Final = re.compile(
 )
 
 
+# The shell looks for files with such names, in vain, and nobody sees which there are.
+_FILTER: Final = re.compile(r"--[a-z-]+=[^\s'\"]*[*?\[]")
 # The hosts of the names that the files of the sandbox, or programs for want of one, give to remotes.
 _REMOTE_HOSTS: Final = {
     **{f"remote:{name}": re.split(r"[@/:]+", url)[1] for name, url in REMOTES.items()},
@@ -212,13 +214,16 @@ class Comparison:
 
     def _look(self, kind: str, event: Event, actor: str) -> None:
         path = event.path
+        if kind == "list" and actor == _SHELL and _FILTER.search(self.trace.line):
+            return
         if self._system(path) or self._own(path, actor, looks=True) or path == self.images.get(actor):
             return
         self._effect(actor, kind, path, event.call)
         folder = kind == "list"
         sets = (*self.read.read, *self.read.executed)
         if folder:
-            sets = (*sets, *(place for place in (*self.read.removed, *self.read.written) if place.below))
+            # Who removes a folder looks whether it is empty.
+            sets = (*sets, *self.read.removed, *(place for place in self.read.written if place.below))
         # To list the names below a folder that is read is no more than to read it; and a script is looked for in
         # its folder.
         named = folder and any(
