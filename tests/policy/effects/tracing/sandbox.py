@@ -263,7 +263,8 @@ class Sandbox:
                         Path(path), {"one.py": "x = 1\n", "two.txt": "foo\n", ".dot": "d\n", "sub/in.txt": "foo\n"}
                     )
                 else:
-                    files.write_files(Path(path).parent, {Path(path).name: "foo\n"})
+                    text = "#!/bin/sh\ntrue\n" if path.endswith(".sh") else "foo\n"
+                    files.write_files(Path(path).parent, {Path(path).name: text})
             except OSError:
                 continue
             top = path
