@@ -87,8 +87,8 @@ class FolderReading(Reading):
         return False if not below and here is False else None
 
     def _text(self) -> PathReading:
-        names = self.only[0] if self.glob and self.only else "**"
-        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, names))
+        names = ("**",) if not (self.glob and self.only) else self.only[:1] if self.direct else ("**", self.only[0])
+        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, *names))
 
     def json(self) -> Any:
         """The folder, with `/**` behind it."""
