@@ -29,7 +29,7 @@ def shown(text: str) -> str:
     """A path as a case has it: relative to the project, or to the home."""
     if text == "/proj":
         return "."
-    if text == "/proj/**" or text.startswith("/proj/** ("):
+    if text.startswith("/proj/*"):
         return "." + text.removeprefix("/proj")
     return text.replace("/home/dev/", "~/", 1) if text.startswith("/home/dev/") else text.removeprefix("/proj/")
 
