@@ -57,7 +57,9 @@ class FolderReading(Reading):
         """As of a file. A folder above the one asked for holds it: maybe."""
         found = self.folder.under(right)
         if found is False and type(right) is PathReading and right.under(self.folder) is not False:
-            return None
+            # A name in the folder itself lies below no folder further down.
+            deeper = len(right.segments) > len(self.folder.segments) + 1
+            return False if self.direct and deeper else None
         return found
 
     def contains(self, right: Any, fold: bool) -> Tri:
