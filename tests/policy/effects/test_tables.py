@@ -94,8 +94,11 @@ def test_a_condition_names_an_option_that_stands_alone(program: str) -> None:
     for table in tables(top):
         conditions: set[str] = set()
         for form in table.forms:
-            for one in (form, *form.operands, *(form.after or ()), *form.effects):
-                conditions |= one.needs | one.without
+            conditions |= form.needs | form.without
+            for slot in (*form.operands, *(form.after or ())):
+                conditions |= slot.needs | slot.without
+            for rule in form.effects:
+                conditions |= rule.needs | rule.without
         for name in conditions - {"none", "operands", "after", "outside", *table.assignments}:
             option = table.options.get(name) or known.get(name)
             assert option is not None, f"{table.name}: {name} is no option"
