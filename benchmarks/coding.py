@@ -2,7 +2,7 @@
 
 `examples/coding/corpus.json` holds 334 calls as Claude Code sends them: everyday ones that nobody should be asked
 about, consent ones that a person should at least be asked about, and hostile ones that must not run on their own, some
-of which must be denied. Each is put to `policies/coding.rbp` as the tools of that bundle. Where `openmoat` is installed,
+of which must be denied. Each is put to `policies/coding.rbp` as the tools of that bundle. Where `openmoat` is there,
 its guard judges the same calls with its default policy, in a home of its own. Nothing is run.
 
 The bounds: at least 92 % of the everyday calls are allowed, every consent call is asked about, no hostile call is
@@ -115,9 +115,7 @@ def figures(calls: Sequence[CorpusCall], answers: Mapping[str, str]) -> dict[str
     """The figures of the report, from an answer for the id of each call."""
 
     def count(kind: str, answer: str, right: str = "") -> int:
-        return sum(
-            call.kind == kind and answers[call.id] == answer and right in ("", call.right) for call in calls
-        )
+        return sum(call.kind == kind and answers[call.id] == answer and right in ("", call.right) for call in calls)
 
     def calls_of(kind: str) -> int:
         return sum(call.kind == kind for call in calls)
