@@ -26,9 +26,10 @@ from rebuno.journal.store import Store
 from rebuno.kernel import (
     DEADLINE_EXCEEDED,
     Attempt,
+    BeginOptions,
     ChangedFiles,
     Operator,
-    check_deadline,
+    begin_options,
     check_name,
     finish_execution,
     keep_sweeping,
@@ -115,6 +116,7 @@ class Kernel:
         agent: str | None = None,
         pin: bool = False,
         deadline: float | None = None,
+        workdir: str = "",
         on_divergence: Literal["record", "block"] = "record",
     ) -> Execution:
         """Runs a handler on an input, or resumes where an earlier run of the same `id` stopped.
@@ -125,13 +127,15 @@ class Kernel:
         `blocked` with the `approvals` it waits for.
 
         With `pin` a new execution is judged to its end by the policy of its start. It is cancelled (reason
-        `deadline_exceeded`) where it has not ended `deadline` seconds after its start. With `on_divergence="block"` a
+        `deadline_exceeded`) where it has not ended `deadline` seconds after its start. `workdir` is the folder that it
+        works in (`workdir session`); a run that a handler begins works in its own. With `on_divergence="block"` a
         person is asked about every new step that comes while recorded ones have not come again.
 
         Raises:
-            ConflictError: the id belongs to another input, or a live process runs it (`holder` names it).
+            ConflictError: the id belongs to another input or workdir, or a live process runs it (`holder` names it).
             ExecutionExpired: the id belongs to an execution that retention has taken.
-            NotJSON, ValidationError: the input, the id or the agent's name is malformed; nothing was recorded.
+            NotJSON, ValidationError: the input, the id, the agent's name or the workdir is malformed, or a handler
+                names another workdir than its own; nothing was recorded.
             BundleError: it is pinned, and the policy of its start cannot be compiled any more; nothing was recorded.
             StoreError, LeaseSuperseded: the run stopped where it stood, as where the kernel is closed under it; the
                 same line again resumes it.
@@ -140,23 +144,19 @@ class Kernel:
         _check_id("agent", name)
         if id is not None:
             _check_id("id", id)
-        if deadline is not None:
-            check_deadline(deadline)
+        new = begin_options(pin=pin, deadline=deadline, workdir=workdir)
         if on_divergence not in ("record", "block"):
             raise ValidationError(f"`on_divergence={on_divergence!r}` is neither `record` nor `block`")
-        return await _to_its_end(
-            self._run(handler, input, id=id, name=name, pin=pin, deadline=deadline, block=on_divergence == "block")
-        )
+        return await _to_its_end(self._run(handler, input, new, id=id, name=name, block=on_divergence == "block"))
 
     async def _run(
         self,
         handler: Callable[..., Any],
         input: Any,
+        new: BeginOptions,
         *,
         id: str | None,
         name: str,
-        pin: bool,
-        deadline: float | None,
         block: bool,
     ) -> Execution:
         """`run`, in a task of its own that is cancelled once at most."""
@@ -170,7 +170,7 @@ class Kernel:
             while True:
                 if self._closing:
                     raise _closed_under(id or name)
-                begun = await self._begin(agent_id=name, input=text, key=id, pin=pin, deadline=deadline)
+                begun = await self._begin(new, agent_id=name, input=text, key=id)
                 if isinstance(begun, records.ExecutionRow):
                     return await self._told(begun, replayed)
                 id = id if id is not None else begun.execution.id
@@ -212,7 +212,7 @@ class Kernel:
         return None
 
     async def _begin(
-        self, *, agent_id: str, input: str, key: str | None, pin: bool, deadline: float | None
+        self, new: BeginOptions, *, agent_id: str, input: str, key: str | None
     ) -> Attempt | records.ExecutionRow:
         # The input that a handler passes on is not the user's word, in any store.
         outer = current()
@@ -221,8 +221,7 @@ class Kernel:
                 agent_id=agent_id,
                 input=input,
                 key=key,
-                pin=pin,
-                deadline=deadline,
+                **new,
                 parent=outer.id if outer is not None else "",
                 parent_step=current_step(),
             )
@@ -472,6 +471,7 @@ def run_sync(
     agent: str | None = None,
     pin: bool = False,
     deadline: float | None = None,
+    workdir: str = "",
     on_divergence: Literal["record", "block"] = "record",
 ) -> Execution:
     """`Kernel.run` for programs without an event loop: opens the kernel, runs, closes.
@@ -485,9 +485,8 @@ def run_sync(
 
     async def once() -> Execution:
         async with open(path, policy=policy) as kernel:
-            return await kernel.run(
-                handler, input, id=id, agent=agent, pin=pin, deadline=deadline, on_divergence=on_divergence
-            )
+            new = begin_options(pin=pin, deadline=deadline, workdir=workdir)
+            return await kernel.run(handler, input, id=id, agent=agent, on_divergence=on_divergence, **new)
 
     return asyncio.run(once())
 

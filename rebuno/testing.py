@@ -73,11 +73,12 @@ def assert_decision(
     parent: str = "",
     root_input: Any = None,
     turns: list[str] | None = None,
+    workdir: str = "",
     rule: str | None = None,
 ) -> Decision:
     """The decision on one submission, which must be `expect` (`allow`, `deny`, `require_approval`), by `rule` if given.
     `parent` is the agent whose execution began this one, empty where a client did; `root_input` is then what the user
-    wrote to the root of both. `turns` are what the user wrote later.
+    wrote to the root of both. `turns` are what the user wrote later, and `workdir` is the folder that the host named.
 
     Raises:
         AssertionError: it is another; the message tells which rule decided, at which line, and every rule's outcome.
@@ -95,6 +96,7 @@ def assert_decision(
         parent=parent,
         root_input=root_input,
         turns=turns,
+        workdir=workdir,
     )
     trace = explain_decision(compiled(policy), facts)
     decision = trace.decision

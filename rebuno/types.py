@@ -233,8 +233,8 @@ class UsedLimit(Model):
 
 class Execution(Model):
     """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for, `failure`
-    what its handler raised, `turns` what the user wrote after it began (None in a list of executions, which does not
-    tell it).
+    what its handler raised, `turns` what the user wrote after it began, `workdir` the folder that it works in (both
+    None in a list of executions, which does not tell them).
 
     The protocol does not send `attempt` (how often it was begun), `digest` (that of the policy it began under),
     `pinned` (whether that one judges it to its end), `served` (whether an agent runs it that it is delivered to),
@@ -266,6 +266,7 @@ class Execution(Model):
     head_hash: str = ""
     failure: Failure | None = None
     turns: Annotated[list[UserTurn] | None, Absent.LEFT_OUT] = None
+    workdir: Annotated[str | None, Absent.LEFT_OUT] = None
     attempt: Annotated[int | None, Absent.NEVER] = None
     digest: Annotated[str | None, Absent.NEVER] = None
     pinned: Annotated[bool | None, Absent.NEVER] = None

@@ -60,10 +60,10 @@ class Backend(Protocol):
         ...
 
     async def create(
-        self, agent_id: str, input: Any, *, session: str, key: str, parent: str, on_behalf_of: str
+        self, agent_id: str, input: Any, *, session: str, key: str, parent: str, on_behalf_of: str, workdir: str
     ) -> "Execution":
         """Begins an execution, which its agent is told of. `input` is a JSON value, `key` the caller's own id, `parent`
-        the execution that it continues; all empty where there is none."""
+        the execution that it continues, `workdir` the folder that it works in; all empty where there is none."""
         ...
 
     async def say(self, ref: str, text: str, *, by: str) -> "Execution":

@@ -85,7 +85,7 @@ class HttpBackend:
         return []
 
     async def create(
-        self, agent_id: str, input: Any, *, session: str, key: str, parent: str, on_behalf_of: str
+        self, agent_id: str, input: Any, *, session: str, key: str, parent: str, on_behalf_of: str, workdir: str
     ) -> Execution:
         made = await self._client.create(
             agent_id,
@@ -94,6 +94,7 @@ class HttpBackend:
             parent_execution_id=parent,
             idempotency_key=key,
             on_behalf_of=on_behalf_of,
+            workdir=workdir,
         )
         return from_log.execution(made, ())
 

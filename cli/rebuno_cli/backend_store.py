@@ -66,7 +66,7 @@ class StoreBackend:
         return await self._operator.changed_files(executions)
 
     async def create(
-        self, agent_id: str, input: Any, *, session: str, key: str, parent: str, on_behalf_of: str
+        self, agent_id: str, input: Any, *, session: str, key: str, parent: str, on_behalf_of: str, workdir: str
     ) -> "Execution":
         row = await self._serving.create(
             agent_id=agent_id,
@@ -75,6 +75,7 @@ class StoreBackend:
             parent_execution_id=parent,
             key=key,
             on_behalf_of=on_behalf_of,
+            workdir=workdir,
         )
         return await self._operator.shown(row)
 

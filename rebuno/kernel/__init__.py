@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from rebuno.kernel.history.verify import Verified
     from rebuno.kernel.history.verify import check as verify_execution
     from rebuno.kernel.kernel import Kernel
-    from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, check_deadline
+    from rebuno.kernel.lifecycle.begin_options import BeginOptions, begin_options
+    from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED
     from rebuno.kernel.lifecycle.cancel import cancel as cancel_execution
     from rebuno.kernel.lifecycle.changed_files import ChangedFiles
     from rebuno.kernel.lifecycle.execution import finish as finish_execution
@@ -95,9 +96,9 @@ _HOMES: Final = {
     "Webhook": ("served.observer", "Webhook"),
     "agent_view": ("views", "agent"),
     "approval_view": ("views", "approval"),
+    "begin_options": ("lifecycle.begin_options", "begin_options"),
     "beside": ("core.heavy", "beside"),
     "cancel_execution": ("lifecycle.cancel", "cancel"),
-    "check_deadline": ("lifecycle.cancel", "check_deadline"),
     "check_name": ("core.names", "check_name"),
     "compose_timeline": ("history.timeline", "compose"),
     "ended_with_failure": ("history.replay_check", "failed"),
@@ -114,6 +115,7 @@ _HOMES: Final = {
     "pot_view": ("views", "pot"),
     "background_in_rows": ("core.origins", "in_rows"),
     "Background": ("core.background", "Background"),
+    "BeginOptions": ("lifecycle.begin_options", "BeginOptions"),
     "raised_view": ("views", "raised"),
     "read_recording": ("history.archive", "read"),
     "read_timeline": ("history.timeline", "tell"),
@@ -135,6 +137,7 @@ __all__ = [
     "Attempt",
     "AttemptView",
     "Background",
+    "BeginOptions",
     "ChangedFiles",
     "CountedLimit",
     "CreateRequest",
@@ -164,9 +167,9 @@ __all__ = [
     "agent_view",
     "approval_view",
     "background_in_rows",
+    "begin_options",
     "beside",
     "cancel_execution",
-    "check_deadline",
     "check_name",
     "compose_timeline",
     "ended_with_failure",

@@ -36,6 +36,7 @@ class Kernel:
         key: str | None = None,
         pin: bool = False,
         deadline: float | None = None,
+        workdir: str = "",
         parent: str = "",
         parent_step: str = "",
     ) -> Attempt | ExecutionRow:
@@ -53,6 +54,7 @@ class Kernel:
             let_go=self._let_go,
             pin=pin,
             deadline=deadline,
+            workdir=workdir,
             parent=parent,
             parent_step=parent_step,
         )

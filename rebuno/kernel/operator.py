@@ -12,6 +12,7 @@ from rebuno.journal.store import Store
 from rebuno.kernel import views
 from rebuno.kernel.core.inheritance import session_of
 from rebuno.kernel.core.loading import load
+from rebuno.kernel.core.origins import workdir_of
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.history import archive, definitions
 from rebuno.kernel.history.recorded_facts import began_since, judged
@@ -62,6 +63,7 @@ class Operator:
         row = await self._row(ref)
         execution = await self.shown(row)
         execution.turns = [*map(views.turn, await self._store.turns(row.id))]
+        execution.workdir = await workdir_of(self._store, row) or None
         return execution
 
     async def shown(self, row: records.ExecutionRow) -> Execution:

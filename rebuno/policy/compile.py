@@ -11,7 +11,7 @@ from rebuno.model.decision import PERMISSIVE, Decision, Verdict
 from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.matcher.build import from_tree, packages_of, policy_digest
 from rebuno.policy.matcher.index import RuleIndex
-from rebuno.policy.matcher.policy import FillingLayer, FillingLayers, Layer, Layers, Policy, Ruling
+from rebuno.policy.matcher.policy import FillingLayer, FillingLayers, Layer, Layers, Policy, Ruling, SessionLayer
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Severity
 from rebuno.policy.syntax.link import link_bundle
 from rebuno.policy.syntax.source import NO_SPAN, Source, read_source
@@ -75,7 +75,11 @@ def from_trees(pairs: Sequence[tuple[Bundle, Source]]) -> Policy:
     layers = [from_tree(bundle, source, stamp) for bundle, source in pairs]
     if len(layers) == 1:
         return layers[0]
-    return FillingLayers(layers) if any(isinstance(layer, FillingLayer) for layer in layers) else Layers(layers)
+    return FillingLayers(layers) if any(map(_fills, layers)) else Layers(layers)
+
+
+def _fills(layer: Layer) -> bool:
+    return isinstance(layer.plain if isinstance(layer, SessionLayer) else layer, FillingLayer)
 
 
 def shadow_policies(paths: Sequence[str | Path]) -> list[Layer]:

@@ -83,16 +83,18 @@ class Client:
         idempotency_key: str = "",
         spawned_by: SpawnedBy | None = None,
         on_behalf_of: str = "",
+        workdir: str = "",
     ) -> Execution:
         """Creates an execution. The same `idempotency_key` of the same agent returns the first one.
 
         Executions of one `session` run one after the other, each with the state that the one before left
         (`previous`); `parent_execution_id` continues a completed one in a session of its own. `spawned_by` makes it the
-        subagent of a step. `on_behalf_of` says for whom.
+        subagent of a step. `on_behalf_of` says for whom, `workdir` in which folder it works (an absolute path).
 
         Raises:
-            ConflictError: the key has another input, or the parent is not as it must be.
-            ValidationError: a name is blank or overlong, or the step is not the parent's.
+            ConflictError: the key has another input or workdir, or the parent is not as it must be.
+            ValidationError: a name is blank or overlong, the step is not the parent's, or the workdir is no absolute
+                path or named by an agent.
             NotJSON: the input is something that JSON cannot hold (a `TypeError`).
         """
         said = {"agent_id": agent_id, "input": input} | _given(
@@ -101,6 +103,7 @@ class Client:
             idempotency_key=idempotency_key,
             spawned_by=None if spawned_by is None else spawned_by.model_dump(),
             on_behalf_of=on_behalf_of,
+            workdir=workdir,
         )
         return await self._one(Execution, "POST", route("executions"), said)
 

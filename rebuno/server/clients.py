@@ -45,9 +45,13 @@ async def create(call: ApiCall) -> Response:
         on_behalf_of=body.on_behalf_of or "",
         created_by=call.caller.name,
         by_agent=bool(call.caller.agents),
+        workdir=body.workdir or "",
     )
     call.note("execution begun", execution_id=row.id, agent_id=row.agent_id)
-    return said(model(await call.serving.shown(row)), 201)
+    made = await call.serving.shown(row)
+    if body.workdir or spawned is not None:
+        made.workdir = await call.serving.workdir(row)
+    return said(model(made), 201)
 
 
 async def list_executions(call: ApiCall) -> Response:
@@ -65,8 +69,10 @@ async def list_executions(call: ApiCall) -> Response:
 
 async def get_execution(call: ApiCall) -> Response:
     """Show an execution"""
-    execution = await call.serving.shown(await _own(call))
-    execution.turns = await call.serving.turns(execution.id)
+    row = await _own(call)
+    execution = await call.serving.shown(row)
+    execution.turns = await call.serving.turns(row.id)
+    execution.workdir = await call.serving.workdir(row)
     return said(model(execution))
 
 

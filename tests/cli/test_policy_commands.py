@@ -292,3 +292,19 @@ def test_a_thousand_steps_take_little_time(tmp_path: Path) -> None:
     ran = rebuno("policy", "explain", "pay.rbp", "--json", within=tmp_path, stdin=stdin)
     assert len(ran.out.splitlines()) == 1000
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_step_is_explained_in_a_folder(tmp_path: Path) -> None:
+    """`--workdir` is the folder of the session; a step on standard input has it as a key."""
+    (tmp_path / "w.rbp").write_text('default deny\nworkdir session\nrule w { allow tool "w" when args.p under "." }\n')
+    step = ("policy", "explain", "w.rbp", "--target", "w", "--args", '{"p": "/work/app/a"}')
+    for more, code in (("/work/app", 0), ("/work/b", 1), ("/", 1)):
+        assert rebuno(*step, "--workdir", more, "--expect", "allow", within=tmp_path).code == code
+    assert rebuno(*step, "--expect", "allow", within=tmp_path).code == 1
+    refused = rebuno(*step, "--workdir", "work", within=tmp_path)
+    assert (refused.code, "no absolute path" in refused.err) == (2, True)
+    (tmp_path / "w.policytest.yaml").write_text(
+        'cases:\n  - target: w\n    args: {"p": "/work/app/a"}\n    workdir: /work/app\n    expect: allow\n'
+        '  - target: w\n    args: {"p": "/work/app/a"}\n    expect: deny\n'
+    )
+    assert rebuno("policy", "test", "w.rbp", within=tmp_path).code == 0

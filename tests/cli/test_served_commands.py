@@ -206,3 +206,15 @@ def test_a_broken_bundle_is_told_with_its_places(place: Place, tmp_path: Path) -
     ran = place.run("url", "policy", "set", "clerk", str(tmp_path / "b.rbp"))
     assert ran.code == 2
     assert "b.rbp:3" in ran.err
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_folder_of_an_execution(place: Place, way: str) -> None:
+    """`--workdir` names it, and `exec get` tells it both ways."""
+    made = place.begun(way, '{"to": "ana"}', "--workdir", "/work/app")
+    for other in WAYS:
+        assert place.json(other, "exec", "get", made)["workdir"] == "/work/app"
+        assert "/work/app" in place.run(other, "exec", "get", made).out
+    refused = place.run(way, "exec", "create", "clerk", "--workdir", "work")
+    assert refused.code == 2
+    assert "no absolute path" in refused.err

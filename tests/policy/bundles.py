@@ -59,8 +59,10 @@ hostile = st.one_of(
     st.builds(nested, st.sampled_from([3, 127, 128, 129, 300]), st.booleans()),
 )
 values = st.one_of(plain, plain, plain, hostile, st.lists(st.one_of(scalars, hostile), max_size=3))
+beginnings = st.sampled_from(["/a", "b", "..", "/a/b", "", 7, None])
 arguments = st.one_of(
     st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, values)),
+    st.fixed_dictionaries({"cwd": beginnings}, optional=dict.fromkeys(KEYS, values)),
     st.fixed_dictionaries(dict.fromkeys(KEYS[:4], values)),
     st.fixed_dictionaries(dict.fromkeys(KEYS[:4], plain)),
     values,
@@ -133,12 +135,13 @@ def facts(draw: st.DrawFn, args: st.SearchStrategy[Any] | None = None) -> Facts:
         parent=draw(st.sampled_from(["", "", "bot"])),
         definition=draw(definitions),
         input_at=draw(st.sampled_from([None, 1_736_553_600.0])),
+        workdir=draw(st.sampled_from(["", "/a", "/a/b", "/", "/proj"])),
     )
 
 
 OF_EXECUTION: Final = (
     "parent", "delegated", "turns", "turn_times", "input_at", "root_input", "root_input_at", "root_turns",
-    "root_turn_times", "read_args",
+    "root_turn_times", "read_args", "workdir",
 )  # fmt: skip
 
 
@@ -400,7 +403,8 @@ def prologues(draw: st.DrawFn, presence: bool = True) -> str:
             ]
         )
     )
-    around = draw(st.sampled_from(["", "", 'workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n', 'zone "Europe/London"\n']))
+    placed = ['workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n', "workdir session\n", 'workdir session\nhome "/a/b"\n']
+    around = draw(st.sampled_from(["", "", *placed, 'zone "Europe/London"\n']))
     return f"""
 {around}let some = {draw(listed(words, 1))}
 let none = []

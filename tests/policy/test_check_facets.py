@@ -116,6 +116,9 @@ def test_uses_that_can_be_asked(test: str) -> None:
         ('workdir "C:\\\\proj"\ncondition c = args.x given', ["bad-directory"]),
         ('workdir ""\ncondition c = args.x given', ["bad-directory"]),
         ('workdir "/a"\nworkdir "/b"', ["duplicate-line"]),
+        ('workdir "/a"\nworkdir session', ["duplicate-line"]),
+        ('workdir session\ncondition c = args.x under ["~/a", "src"]', ["bad-value"]),
+        ('workdir session\nhome "/h"\ncondition c = args.x under ["~/a", "src", "."]', []),
         ('known k = result of tool "t" at date of [].x, hots of y', ["unknown-facet"]),
     ],
 )

@@ -154,3 +154,19 @@ def test_a_claim_looks_at_history() -> None:
     history = History([Evidence(1, "tool_call", "stop", {}, None)])
     facts = Facts("tool_call", "pay", {"amount": 5}, history=history)
     assert compiled.broken_by(policy.decide(facts), facts)
+
+
+def test_other_folders_are_tried() -> None:
+    """Commands with a `cwd` beside them, and sessions in another folder or in none."""
+    head = "bundle a\nworkdir session\ndefault deny\n"
+    rule = 'rule run { allow tool "run" when every program of args.c in ["make"] and args.path under "." }\n'
+    claim = 'never allow tool "run" when any redirect of args.c under "/"\n'
+    tree, _ = parse_bundle(Source(head + rule + claim))
+    tried = list(steps_to_try(tree, []))
+    assert {"/work", "", "/"} == {one.workdir for one in tried}
+    assert {"src", "..", "/"} <= {one.args.get("cwd") for one in tried if isinstance(one.args.get("cwd"), str)}
+    plain, _ = parse_bundle(
+        Source((head + rule).replace("workdir session\n", "").replace("program of args.c", "args.c"))
+    )
+    assert {one.workdir for one in steps_to_try(plain, [])} == {""}
+    assert not any("cwd" in one.args for one in steps_to_try(plain, []) if isinstance(one.args, dict))

@@ -12,6 +12,7 @@ from rebuno_cli import connection, files, options
 @click.option("--session", default="", metavar="NAME", help="Runs after the one before in this session.")
 @click.option("--continues", "parent", default="", metavar="ID", help="A completed execution that it goes on from.")
 @click.option("--on-behalf-of", default="", metavar="NAME", help="For whom it is.")
+@click.option("--workdir", default="", metavar="PATH", help="The folder that it works in.")
 @options.db
 @options.url
 @options.as_json
@@ -22,6 +23,7 @@ def create(
     session: str,
     parent: str,
     on_behalf_of: str,
+    workdir: str,
     db: str | None,
     url: str | None,
     as_json: bool,
@@ -34,7 +36,7 @@ def create(
         db,
         url,
         lambda backend: backend.create(
-            agent, value, session=session, key=key, parent=parent, on_behalf_of=on_behalf_of
+            agent, value, session=session, key=key, parent=parent, on_behalf_of=on_behalf_of, workdir=workdir
         ),
     )
     show(as_json, lambda: made.model_dump(mode="json"), lambda: f"execution {made.id} {made.status}")

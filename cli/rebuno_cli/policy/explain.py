@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--input", default="", metavar="JSON", help="The input of the execution; @FILE and - likewise.")
 @click.option("--history", default="", metavar="JSON", help="Earlier steps, a list; @FILE and - likewise.")
 @click.option("--agent", default="", metavar="NAME", help="The agent's id.")
+@click.option("--workdir", default="", metavar="PATH", help="The folder of the session.")
 @click.option("--at", default="", metavar="TIME", help="When it is asked, as in 2026-01-31T08:30:00Z.")
 @click.option(
     "--expect", default="", metavar="VERDICT", help="allow, deny or require_approval; exit with 1 where another comes."
@@ -39,6 +40,7 @@ def explain(
     input: str,
     history: str,
     agent: str,
+    workdir: str,
     at: str,
     expect: str,
     every: bool,
@@ -47,7 +49,7 @@ def explain(
     """Show what a bundle says about one step, and why. Nothing is run and nothing is recorded.
 
     Without --target, steps are read from standard input, a JSON object a line: {"kind", "target", "args", "input",
-    "agent", "history", "at"}, all but "target" optional.
+    "agent", "workdir", "history", "at"}, all but "target" optional.
 
     Exit code 0, or 1 where --expect names another verdict, 2 when the bundle or a step has errors.
     """
@@ -66,7 +68,8 @@ def explain(
             raise ValidationError("standard input holds no step; give a JSON object a line, or `--target NAME`")
     else:
         given = {"args": args, "input": input, "history": history}
-        fields = {"kind": kind, "target": target, "agent": agent, **({"at": at} if at else {})}
+        more = {name: value for name, value in (("at", at), ("workdir", workdir)) if value}
+        fields = {"kind": kind, "target": target, "agent": agent, **more}
         steps = [_single(fields, given)]
     differs = False
     for number, step in enumerate(steps):

@@ -62,6 +62,7 @@ def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]
         ("own id", escape(row.idempotency_key)),
         ("session", escape(row.session)),
         ("behalf of", escape(row.on_behalf_of)),
+        ("workdir", escape(row.workdir)),
         ("made by", escape(row.created_by)),
         ("continues", escape(row.parent_execution_id)),
         ("subagent", _spawned(row.spawned_by)),

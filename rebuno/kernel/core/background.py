@@ -29,6 +29,8 @@ class Background:
     root_turns: list[str] | None = None
     root_turn_times: tuple[float | None, ...] = ()
     read_args: Any = MISSING
+    # The folder of the session, empty without one.
+    workdir: str = ""
     turns: Sequence[TurnRow] = ()
     # In characters.
     weight: int = 0
@@ -42,6 +44,8 @@ class Background:
         facts.root_input, facts.root_input_at = self.root_input, self.root_input_at
         facts.root_turns, facts.root_turn_times = self.root_turns, self.root_turn_times
         facts.read_args = self.read_args
+        if self.workdir:
+            facts.workdir = self.workdir
         if self.turns:
             facts.turns, facts.turn_times = self.heard(before)
         return facts

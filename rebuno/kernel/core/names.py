@@ -8,6 +8,8 @@ from rebuno.errors import ValidationError
 
 # In bytes; what the protocol allows every name.
 LONGEST_NAME: Final = 256
+# Of the path of a folder, in bytes; no system opens a longer one.
+LONGEST_FOLDER: Final = 4096
 
 # Letters and marks that show nothing of their own, though Unicode counts them as neither control nor format.
 _BLANK: Final = frozenset([0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, *range(0x180B, 0x1810)]) | frozenset(
@@ -57,6 +59,25 @@ def check_name(what: str, text: str) -> None:
         raise ValidationError(f"the {what} is not valid Unicode") from None
     if size > LONGEST_NAME or "\0" in text:
         raise ValidationError(f"the {what} must be at most {LONGEST_NAME} bytes without NUL")
+
+
+def check_workdir(folder: object) -> None:
+    """Refuses what is no folder for a session to work in; an empty text is none. A policy decides which folders count
+    as absent.
+
+    Raises:
+        ValidationError: it is no absolute path, longer than 4,096 bytes, or holds a control character.
+    """
+    if folder == "":
+        return
+    if not isinstance(folder, str) or not folder.startswith("/"):
+        raise ValidationError(f"the workdir {folder!r} is no absolute path; begin it with `/`")
+    try:
+        size = len(folder.encode())
+    except UnicodeEncodeError:
+        raise ValidationError("the workdir is not valid Unicode") from None
+    if size > LONGEST_FOLDER or any(unicodedata.category(char) == "Cc" for char in folder):
+        raise ValidationError(f"the workdir must be at most {LONGEST_FOLDER:,} bytes without control characters")
 
 
 def folded(name: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from rebuno.errors import NotFoundError
+from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.journal.words import RootRow, TurnRow
@@ -18,7 +18,7 @@ from rebuno.policy import MISSING, UNREADABLE, HistoryDependencies
 # What `execution.created` says of where an input comes from; a copy says the same.
 _KEPT: Final = (
     *("delegated", "parent_agent", "parent_seq", "read_hash", "root", "root_input_at", "root_input_hash"),
-    *("root_turn_times", "root_turns_hash"),
+    *("root_turn_times", "root_turns_hash", "workdir"),
 )
 _NO_INPUT: Final = "null"
 _NO_TURNS: Final = "[]"
@@ -26,7 +26,8 @@ _NO_TURNS: Final = "[]"
 
 @dataclass(frozen=True, slots=True)
 class InputOrigin:
-    """What a new execution records of where its input comes from: `said` in its first event, `root` beside it."""
+    """What a new execution records of where its input comes from, and where it works: `said` in its first event, `root`
+    beside it."""
 
     said: Mapping[str, object] = field(default_factory=dict)
     root: RootRow | None = None
@@ -34,6 +35,21 @@ class InputOrigin:
     def of(self, execution_id: str) -> RootRow | None:
         """The row of the execution."""
         return None if self.root is None else replace(self.root, execution_id=execution_id)
+
+    def in_folder(self, workdir: str, *, by_host: bool) -> "InputOrigin":
+        """The same with the folder that was named (empty: none was). Only a host names one, for what it begins: what an
+        agent begins works in the folder of its own execution.
+
+        Raises:
+            ValidationError: another one is named.
+        """
+        if not workdir or workdir == self.said.get("workdir"):
+            return self
+        if not by_host:
+            raise ValidationError(
+                "an agent names no `workdir`: what it begins works in the folder of its own execution"
+            )
+        return replace(self, said={**self.said, "workdir": workdir})
 
 
 CLIENT: Final = InputOrigin()
@@ -87,7 +103,7 @@ async def background(store: Store, execution: ExecutionRow, looks: HistoryDepend
     """
     turns = await store.turns(execution.id) if looks is None or looks.turns else ()
     plain = not execution.spawned_execution_id and not execution.forked_from and not execution.served
-    if looks is not None and not looks.zone and (plain or not looks.origin):
+    if looks is not None and not looks.zone and not looks.workdir and (plain or not looks.origin):
         return Background(turns=turns, weight=_size(turns)) if turns else NOTHING
     events = await store.events(execution.id, after=0, limit=2)
     parent = await began_by(store, execution)
@@ -115,15 +131,16 @@ def _told(
     events: Sequence[EventRow], turns: Sequence[TurnRow], root: RootRow | None, parent: str, root_input: Any
 ) -> Background:
     said = _created(events)
-    input_at = _input_at(events)
+    input_at, workdir = _input_at(events), _workdir(said)
     if not parent and said.get("delegated") is not True:
-        return Background(input_at=input_at, turns=turns, weight=_size(turns))
+        return Background(input_at=input_at, workdir=workdir, turns=turns, weight=_size(turns))
     agent = said.get("parent_agent")
     found = Background(
         # An older version did not record the agent.
         parent=agent if isinstance(agent, str) and agent else UNREADABLE,
         delegated=True,
         input_at=input_at,
+        workdir=workdir,
         turns=turns,
         weight=_size(turns),
     )
@@ -150,6 +167,33 @@ def _size(turns: Iterable[TurnRow]) -> int:
 
 def _created(events: Sequence[EventRow]) -> dict[str, Any]:
     return events[0].payload if events and events[0].type == "execution.created" else {}
+
+
+def _workdir(said: Mapping[str, Any]) -> str:
+    folder = said.get("workdir")
+    return folder if isinstance(folder, str) else ""
+
+
+async def workdir_of(store: Store, execution: ExecutionRow) -> str:
+    """The folder that the host named when the execution began; empty without one.
+
+    Raises:
+        StoreError
+    """
+    return _workdir(_created(await store.events(execution.id, after=0, limit=1)))
+
+
+async def check_same_folder(store: Store, execution: ExecutionRow, workdir: str) -> None:
+    """Refuses another folder than the one that the execution began with; an empty text names none.
+
+    Raises:
+        ConflictError, StoreError
+    """
+    if workdir and workdir != await workdir_of(store, execution):
+        name = execution.key or execution.id
+        raise ConflictError(
+            f"the id `{name}` belongs to an execution with another workdir; leave it out, or use another id"
+        )
 
 
 def _input_at(events: Sequence[EventRow]) -> float | None:
@@ -189,6 +233,7 @@ async def of_child(store: Store, parent_id: str, step_id: str) -> InputOrigin:
     events = await store.events(parent.id, after=0, limit=2)
     above = _created(events)
     said: dict[str, object] = {"parent_agent": parent.agent_id, "parent_seq": at}
+    said |= {"workdir": folder} if (folder := _workdir(above)) else {}
     if await began_by(store, parent) or above.get("delegated") is True:
         # What the user wrote to the root stands in the parent's own record, or nobody knows it.
         found = await store.root(parent.id)

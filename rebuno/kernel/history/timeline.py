@@ -9,6 +9,7 @@ from rebuno.errors import StoreCorrupt
 from rebuno.journal import records
 from rebuno.journal.store import Store
 from rebuno.kernel import views
+from rebuno.kernel.core.origins import workdir_of
 from rebuno.kernel.core.quorum import granters
 from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep, Refusals, counted
 from rebuno.kernel.history.divergence import Divergence, divergence_of
@@ -242,10 +243,10 @@ async def tell(store: Store, execution_id: str) -> Timeline:
     asked = await store.approvals(execution_id=row.id)
     approvals = [views.approval(one, about.get(one.step_id)) for one in asked]
     alive = row.holder is not None and await store.alive(row)
+    told = views.execution(row, turns=await store.turns(row.id))
+    told.workdir = await workdir_of(store, row) or None
     try:
-        return compose(
-            views.execution(row, turns=await store.turns(row.id)), events, map(views.step, rows), approvals, alive=alive
-        )
+        return compose(told, events, map(views.step, rows), approvals, alive=alive)
     except (KeyError, ValueError, TypeError) as error:
         why = f"an event has no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
         raise StoreCorrupt(f"the log of execution `{row.id}` is damaged: {why}; restore a copy") from error

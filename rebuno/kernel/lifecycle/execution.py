@@ -30,7 +30,7 @@ from rebuno.kernel.core.divergence import diverged
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.heavy import LONG, LONG_FOR_ALL, beside, read
 from rebuno.kernel.core.loading import load
-from rebuno.kernel.core.origins import CLIENT, background, of_child
+from rebuno.kernel.core.origins import CLIENT, background, check_same_folder, of_child
 from rebuno.kernel.core.transact import transact, write
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
@@ -54,6 +54,7 @@ async def begin(
     let_go: Collection[tuple[str, int]] = (),
     pin: bool = False,
     deadline: float | None = None,
+    workdir: str = "",
     parent: str = "",
     parent_step: str = "",
 ) -> Attempt | ExecutionRow:
@@ -61,15 +62,16 @@ async def begin(
 
     `key` is the caller's own id, or that of an execution. `let_go` names attempts of this process (execution's id and
     number) that are known to have ended, whatever the store says of their leases. With `pin` a new execution is judged
-    to its end by the policy of its start; `deadline` gives it so many seconds; `parent` is the execution whose handler
-    begins it, in the body of its step `parent_step` if it is given.
+    to its end by the policy of its start; `deadline` gives it so many seconds; `workdir` is the folder that it works
+    in. `parent` is the execution whose handler begins it, in the body of its step `parent_step` if it is given.
 
     Returns the execution itself where no handler may run: it has ended, or still waits for a person.
 
     Raises:
-        ConflictError: the id belongs to another input, to an execution that is not pinned and should be or that a
-            server delivers to its agent, or a live process runs it (`holder` names it).
+        ConflictError: the id belongs to another input or workdir, to an execution that is not pinned and should be or
+            that a server delivers to its agent, or a live process runs it (`holder` names it).
         ExecutionExpired: retention took the execution.
+        ValidationError: a handler begins it and names another workdir than its own.
         BundleError: it is pinned, and the policy of its start cannot be compiled any more. Nothing was recorded.
         StoreError
     """
@@ -81,6 +83,7 @@ async def begin(
                 store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline, parent=parent
             )
             origin = await of_child(store, parent, parent_step) if parent else CLIENT
+            origin = origin.in_folder(workdir, by_host=not parent)
             events = (new_event.created(execution, origin.said), _started(execution, policy))
             copied = Copied(root=origin.of(execution.id)) if parent else None
             if not await store.create(execution, events, copied):
@@ -93,6 +96,7 @@ async def begin(
             return attempt
         if execution.input != input:
             raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
+        await check_same_folder(store, execution, workdir)
         if execution.status.terminal:
             return execution
         if execution.served:

@@ -11,7 +11,7 @@ from rebuno.kernel import views
 from rebuno.kernel.core import step_facts
 from rebuno.kernel.core.background import Background
 from rebuno.kernel.core.names import check_name
-from rebuno.kernel.core.origins import background
+from rebuno.kernel.core.origins import background, workdir_of
 from rebuno.kernel.history import event_payloads
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
@@ -44,19 +44,22 @@ class Clients(Replica):
         on_behalf_of: str = "",
         created_by: str = "",
         by_agent: bool = False,
+        workdir: str = "",
     ) -> ExecutionRow:
         """Begins an execution of canonical JSON `input`, or returns the one that has this key or this parent step
         already. `spawned_by` is an execution and its step; `by_agent` says that no user has written the input.
+        `workdir` is the folder that it works in, of which only a client that is no agent tells.
 
         Raises:
             NotFoundError: no such agent, parent or step's execution.
-            ConflictError: the key has another input, or the parent is not as it must be.
-            ValidationError: a blank or overlong name, a foreign step, or a session that may not be used.
+            ConflictError: the key has another input or workdir, or the parent is not as it must be.
+            ValidationError: a blank or overlong name, a foreign step, a session that may not be used, or a workdir that
+                is no absolute path or that an agent names.
         """
         await self._registry.agent(agent_id)
         policy = await self._policies.today(agent_id)
         wanted = CreateRequest(
-            agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by, by_agent
+            agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by, by_agent, workdir
         )
         execution, new = await create.create(self._store, wanted, policy.digest)
         if new:
@@ -151,6 +154,10 @@ class Clients(Replica):
     async def turns(self, execution_id: str) -> list[types.UserTurn]:
         """What the user wrote into an execution after it began."""
         return [*map(views.turn, await self._store.turns(execution_id))]
+
+    async def workdir(self, execution: ExecutionRow) -> str | None:
+        """The folder that an execution works in, None without one."""
+        return await workdir_of(self._store, execution) or None
 
     async def cancel(self, execution_id: str) -> None:
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""

@@ -10,8 +10,8 @@ from rebuno.journal.records import Copied, ExecutionRow, ExecutionWrite, NewEven
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.effects import ExecutionChanges
-from rebuno.kernel.core.names import check_name
-from rebuno.kernel.core.origins import CLIENT, NO_USER, of_child
+from rebuno.kernel.core.names import check_name, check_workdir
+from rebuno.kernel.core.origins import CLIENT, NO_USER, check_same_folder, of_child
 from rebuno.kernel.core.transact import write
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model.execution import ExecutionStatus
@@ -33,6 +33,8 @@ class CreateRequest:
     created_by: str = ""
     # Whether the key is bound to an agent, so that no user has written the input.
     by_agent: bool = False
+    # The folder that it works in.
+    workdir: str = ""
 
 
 async def create(store: ServedStore, request: CreateRequest, digest: str) -> tuple[ExecutionRow, bool]:
@@ -45,6 +47,7 @@ async def create(store: ServedStore, request: CreateRequest, digest: str) -> tup
     """
     check_name("session", request.session)
     check_name("idempotency key", request.key)
+    check_workdir(request.workdir)
     while True:
         found = await _before(store, request)
         if found is not None:
@@ -56,6 +59,8 @@ async def create(store: ServedStore, request: CreateRequest, digest: str) -> tup
         origin = CLIENT if not request.by_agent else NO_USER
         if request.spawned_by is not None:
             origin = await of_child(store, *request.spawned_by)
+        by_host = not request.by_agent and request.spawned_by is None
+        origin = origin.in_folder(request.workdir, by_host=by_host)
         events: list[NewEvent] = [new_event.created(execution, origin.said)]
         copied = Copied(root=origin.of(execution.id))
         if not busy:
@@ -85,6 +90,7 @@ async def _before(store: ServedStore, request: CreateRequest) -> ExecutionRow | 
         if request.by_agent and request.spawned_by is not None and begun_by != request.spawned_by:
             # It may be another agent's, of which the key shows nothing.
             raise ConflictError(f"the key `{request.key}` belongs to another execution; use another key")
+        await check_same_folder(store, found, request.workdir)
         return found
     gone = await store.tombstone(request.agent_id, request.key)
     if gone is not None and gone.key == request.key:

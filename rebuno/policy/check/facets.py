@@ -119,7 +119,10 @@ def check_sides(test: s.Test, left: Facet | None, right: Facet | None, report: D
 
 
 def check_directory(statement: s.Workdir | s.Home, report: DiagnosticReport) -> str | None:
-    """The directory that `workdir` or `home` names; None, with a diagnostic, if it is no absolute path."""
+    """The directory that `workdir` or `home` names; None, with a diagnostic, if it is no absolute path. None also for
+    `workdir session`."""
+    if statement.path is None:
+        return None
     word, text = type(statement).__name__.lower(), str(statement.path.value)
     path = registry.find_facet("path")
     try:

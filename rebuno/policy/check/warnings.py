@@ -124,7 +124,10 @@ def _relative(rule: s.Rule, asked: list[Atom], report: DiagnosticReport) -> None
     for atom in asked:
         if _reads(atom, "path") and atom.op in (Op.UNDER, Op.LIKE):
             message = f"the rule `{rule.id.text}` tests paths, but nothing says where relative paths start"
-            help = 'every relative path is maybe here, so it is denied; add a line like `workdir "/srv/agent"`'
+            help = (
+                "every relative path is maybe here, so it is denied; "
+                'add a line like `workdir "/srv/agent"`, or `workdir session`'
+            )
             report.warning(Code.NO_WORKDIR, message, atom.test.span, help)
             return
 

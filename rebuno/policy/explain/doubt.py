@@ -6,6 +6,7 @@ from rebuno.policy.explain.explain import explain_rule
 from rebuno.policy.explain.trace import BEYOND_BOUND, first_maybe
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.matcher.sessions import in_session
 from rebuno.policy.syntax import tree
 
 
@@ -19,6 +20,7 @@ def doubt_of(policy: Policy, facts: Facts, decision: Decision) -> str:
         for rule in bundle.statements:
             if isinstance(rule, tree.Rule) and (bundle.name, rule.id.text) == deciding:
                 facts.tests = 0
-                trace = explain_rule(rule, facts, Evaluator(bundle), reached=True)
+                evaluator = Evaluator(in_session(bundle, facts.workdir))
+                trace = explain_rule(rule, facts, evaluator, reached=True)
                 return first_maybe(trace.tests) or BEYOND_BOUND
     return BEYOND_BOUND

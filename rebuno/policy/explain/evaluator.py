@@ -14,6 +14,7 @@ from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.operands import (
     Block,
     Lens,
+    elements_around,
     is_given,
     lens,
     literal,
@@ -135,7 +136,8 @@ class Evaluator:
         if facts.tests > MAX_ELEMENT_TESTS and (block is not None or quantifier is not None):
             return None, f"{name} {_TOO_MANY}", []
         look = lens(test.operand, test.op, block)
-        values = values_of(test.operand, look.chain, facts, self.context, apart=quantifier is not None)
+        apart = quantifier is not None
+        values = values_of(test.operand, look.chain, facts, self.context, apart=apart, begins=look.begins)
         if test.op in (Op.GIVEN, Op.MISSING) and quantifier is None:
             facts.tests += 0 if block is None else len(values)
             return self._given(test, values, name, negated)
@@ -170,21 +172,23 @@ class Evaluator:
         if facts.tests > MAX_ELEMENT_TESTS or test.operand.quantifier is None:
             return TraceNode(text, test.span.line, TraceAnswer.MAYBE, f"{name} {_TOO_MANY}", counted=counted)
         look = lens(test.operand, test.op, block)
-        values = values_of(test.operand, look.chain, facts, self.context, apart=True, block=True)
+        values = values_of(test.operand, look.chain, facts, self.context, apart=True, block=True, begins=look.begins)
         facts.tests += len(values)
         if facts.tests > MAX_ELEMENT_TESTS:
             return TraceNode(
                 text, test.span.line, TraceAnswer.MAYBE, f"{name} {_TOO_MANY}", visible(values), counted=counted
             )
         every, flipped = _SIGNS[test.operand.quantifier, negated]
-        outer = facts.it if block is not None else None
+        outer, outside = facts.it if block is not None else None, facts.around
+        placed = look.facet is not None and look.facet.begins
+        objects = [MISSING] * len(values) if placed else elements_around(test.operand, look.chain, facts, self.context)
         # The first few are shown, and the one that settles the answer.
         shown: list[TraceNode] = []
         answer: Tri = every
         why = ""
         names = element_names(test.operand, look.chain, facts, self.context, len(values))
         for at, value in enumerate(values):
-            facts.it = value.value if type(value) is Perhaps else value
+            facts.it, facts.around = value.value if type(value) is Perhaps else value, objects[at]
             node = self.node(inner, facts, flipped, counted, Block(look.facet))
             here = answer_of(node)
             if type(value) is Perhaps and here is (not every):
@@ -197,7 +201,7 @@ class Evaluator:
                 shown[-1] = node
             if here is (not every):
                 break
-        facts.it = outer
+        facts.it, facts.around = outer, outside
         why = f"{name} {_count(len(values))}{why}"
         return TraceNode(text, test.span.line, ANSWERS[answer], why, visible(values), "has", tuple(shown), counted)
 

@@ -15,6 +15,7 @@ from rebuno.policy.matcher.index import matches_any, subject_patterns
 from rebuno.policy.matcher.measures import Measured, measured
 from rebuno.policy.matcher.obligations import named_limits, obligation_of
 from rebuno.policy.matcher.policy import Layer, Policy, strictest
+from rebuno.policy.matcher.sessions import in_session
 from rebuno.policy.syntax import tree
 
 
@@ -41,7 +42,7 @@ def known_values(policy: Policy, facts: Facts) -> dict[str, list[Any]]:
     """
     found: dict[str, list[Any]] = {}
     for bundle in policy.bundles:
-        evaluator = Evaluator(bundle)
+        evaluator = Evaluator(in_session(bundle, facts.workdir))
         before = f"{bundle.name}." if len(policy.bundles) > 1 else ""
         for name, known in evaluator.known.items():
             found[before + name] = evaluator.reader.listed(known, facts)
@@ -53,7 +54,7 @@ def _layer(policy: Layer, facts: Facts) -> Trace:
     if not policy.bundles:
         return Trace(Decision(Verdict.ALLOW, PERMISSIVE, bundle=PERMISSIVE, digest=policy.digest), ())
     bundle = policy.bundles[0]
-    evaluator = Evaluator(bundle)
+    evaluator = Evaluator(in_session(bundle, facts.workdir))
     decision: Decision | None = None
     traces: list[RuleTrace] = []
     for rule in bundle.statements:

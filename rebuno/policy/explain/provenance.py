@@ -8,6 +8,7 @@ from rebuno.policy.explain.elements import places
 from rebuno.policy.explain.mentions import explain_mentions
 from rebuno.policy.explain.wording import one_line, short
 from rebuno.policy.facets.reading import Facet, PathContext, Reading
+from rebuno.policy.matcher.beginnings import source_contexts
 from rebuno.policy.matcher.facts import Evidence, Facts
 from rebuno.policy.matcher.growing import MAX_ITEMS
 from rebuno.policy.matcher.index import matches_any, subject_patterns
@@ -290,10 +291,11 @@ class KnownReader:
         words = isinstance(source, tree.ResultSource) and source.words
         for at in source.ats:
             chain = chain_of(at.facets)
-            for element, value in _with_items(root[0], at.path.parts):
+            contexts = source_contexts(root[0], at.path.parts, chain, self._context)
+            for (element, value), context in zip(_with_items(root[0], at.path.parts), contexts, strict=False):
                 item.look_at(element)
                 item.tests = 0 if apart else item.tests
-                values = in_items(through(chain, [value], self._context), words=words)
+                values = in_items(through(chain, [value], context), words=words)
                 answer = True if where is None or not values else self._where(where, item)
                 if answer is not False:
                     for one in values:

@@ -19,8 +19,14 @@ class PathContext:
     name of its time zone, None without one. `tables` are the tables of programs that it names beside those that
     come along, None without any.
 
+    `workdir` is empty if a session works in a folder such as `/`, below which everything lies: no relative path is told
+    from there, and a test against a relative literal is maybe.
+
     `today` is the day on which the user wrote the text that is read: `UNREADABLE` if the time of the text is unknown.
     It is None for all other texts and without a `zone`: then no text names a day by *today* or *tomorrow*.
+
+    `begins` is the directory in which the commands of the text begin: absolute, relative to `workdir` (the empty text:
+    `workdir` itself), or None if it is not known. Only a facet that `begins` gets another one than `workdir`.
     """
 
     workdir: str | None = None
@@ -28,6 +34,7 @@ class PathContext:
     zone: str | None = None
     today: date | Marker | None = None
     tables: "TableSet | None" = None
+    begins: str | None = ""
 
 
 NO_CONTEXT: Final = PathContext()
@@ -212,6 +219,9 @@ class Facet:
     `find` gives the values of this facet in a free text, for `FACET of … in` a `known` set with `input`; None if the
     facet cannot be found in a text. An uncertain value is an `UncertainValue`, an unknown one `UNREADABLE`.
 
+    With `begins` the facet reads commands, which begin in the `cwd` beside the text; `read` gets a context that says
+    where.
+
     With `structural` the facet reads how a list or an object is built, not what a value says: a quantifier does not
     split the lists that it reads, and its values are looked up in a `known` set as they are.
 
@@ -236,6 +246,7 @@ class Facet:
     sees_empty: bool = False
     lower: bool = False
     placed: bool = False
+    begins: bool = False
     structural: bool = False
     commands: bool = False
     pattern: Callable[[str, PathContext], Any] | None = None

@@ -17,8 +17,9 @@ from rebuno.policy.matcher.index import subject_patterns as patterns
 from rebuno.policy.matcher.known_sets import KnownSets
 from rebuno.policy.matcher.obligations import named_limits, obligation_of
 from rebuno.policy.matcher.operands import literal, path_context
-from rebuno.policy.matcher.policy import FillingLayer, Layer, Ruling
+from rebuno.policy.matcher.policy import FillingLayer, Layer, Ruling, SessionLayer
 from rebuno.policy.matcher.read_ahead import facets_in
+from rebuno.policy.matcher.sessions import in_session, of_session
 from rebuno.policy.matcher.tables import LiteralTest, first_literal_test
 from rebuno.policy.syntax import tree
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic
@@ -85,6 +86,18 @@ def from_tree(bundle: tree.Bundle, source: Source, stamp: str = "") -> Layer:
         BundleError: a condition is too large to be evaluated.
     """
     stamp = stamp or policy_digest([(source, bundle.files)], packages_of([bundle]))
+    plain = _layer(bundle, source, stamp)
+    if not of_session(bundle):
+        return plain
+
+    def build(folder: str) -> Layer | None:
+        found = in_session(bundle, folder)
+        return None if found is bundle else _layer(found, source, stamp)
+
+    return SessionLayer(plain, build)
+
+
+def _layer(bundle: tree.Bundle, source: Source, stamp: str) -> Layer:
     names = names_of(bundle)
     limits = named_limits(bundle)
     rules = [s for s in bundle.statements if isinstance(s, tree.Rule)]

@@ -42,7 +42,7 @@ class HistoryDependencies:
     """The subjects of all tests of a policy on history. A step that matches no subject never changes a decision, so the
     history may leave it out."""
 
-    __slots__ = ("_known", "_subjects", "needed", "origin", "turns", "zone")
+    __slots__ = ("_known", "_subjects", "needed", "origin", "turns", "workdir", "zone")
 
     def __init__(self, policy: Policy) -> None:
         self._subjects = _patterns(policy)
@@ -53,6 +53,8 @@ class HistoryDependencies:
         self.turns = "turns" in asked
         self.origin = not asked.isdisjoint(("parent", "input", "turns"))
         self.zone = "zone" in asked
+        # Whether relative paths start in the folder of the session.
+        self.workdir = "workdir" in asked
         self._known: dict[tuple[str, str], bool] = {}
 
     def __bool__(self) -> bool:
@@ -85,7 +87,8 @@ def _patterns(policy: Policy) -> list[SubjectPattern]:
 
 @lru_cache(maxsize=16)
 def _words(policy: Policy) -> frozenset[str]:
-    # The roots `turns` and `parent` where a path begins at them, the roots of sources, and `zone` if there is one.
+    # The roots `turns` and `parent` where a path begins at them, the roots of sources, `zone` if there is one, and
+    # `workdir` for `workdir session`.
     found: set[str] = set()
     for node in (node for bundle in _bundles(policy) for node in _nodes(bundle.statements)):
         if isinstance(node, tree.Path) and node.root in ("turns", "parent"):
@@ -94,6 +97,8 @@ def _words(policy: Policy) -> frozenset[str]:
             found.add(node.path.root)
         elif isinstance(node, tree.Zone):
             found.add("zone")
+        elif isinstance(node, tree.Workdir) and node.path is None:
+            found.add("workdir")
     return frozenset(found)
 
 

@@ -135,6 +135,8 @@ class _Untold:
     root_turn_times: Sequence[float | None] = ()
     read_args: Any = MISSING
     workdir: str = ""
+    # What the current element of a block stands in, for a block that asks it.
+    around: Any = MISSING
     # The decisions of the layers whose rule fired on a maybe.
     doubted: tuple[Decision, ...] = ()
 

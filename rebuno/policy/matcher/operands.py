@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rebuno.policy.facets import registry
 from rebuno.policy.facets.path.placed import Placed, unplaced, unplaced_all
 from rebuno.policy.facets.reading import Facet, PathContext, Perhaps, Reading, reader_failed
+from rebuno.policy.matcher.beginnings import around, begins, begun, begun_contexts
 from rebuno.policy.matcher.paths import elements, many, one
 from rebuno.policy.matcher.said_days import said_contexts
 from rebuno.policy.syntax import tree
@@ -39,20 +40,23 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class Lens:
     """The facets through which a test reads its left side: `chain`, outermost first. `facet` is the facet whose values
-    the elements are: the outermost of the chain or, in a block, the facet that `it` was read by."""
+    the elements are: the outermost of the chain or, in a block, the facet that `it` was read by. `begins` is true if
+    the chain reads commands, which begin in the `cwd` beside them."""
 
     chain: tuple[Facet, ...]
     facet: Facet | None
+    begins: bool = False
 
 
 def path_context(bundle: tree.Bundle) -> PathContext:
-    """The context of paths in a bundle: its `workdir`, its `home`, its `zone` and its tables of programs."""
+    """The context of paths in a bundle: its `workdir`, its `home`, its `zone` and its tables of programs. Under
+    `workdir session` it is the one of a session without a folder; see `sessions`."""
     workdir = home = zone = None
     flavour: str | None = None
     texts: list[str] = []
     for statement in bundle.statements:
         if isinstance(statement, tree.Workdir):
-            workdir = str(statement.path.value)
+            workdir = None if statement.path is None else str(statement.path.value)
         elif isinstance(statement, tree.Home):
             home = str(statement.path.value)
         elif isinstance(statement, tree.Zone):
@@ -87,7 +91,7 @@ def lens(operand: tree.Operand, op: Op, block: Block | None) -> Lens:
     if facet is None and op is Op.UNDER:
         path = registry.find_facet("path")
         return Lens((path,) if path else (), path)
-    return Lens(chain, facet)
+    return Lens(chain, facet, begins(chain))
 
 
 def inherited(operand: tree.Operand, block: Block | None) -> Facet | None:
@@ -146,11 +150,15 @@ def read_operand(
     found: list[Any],
     facts: Any,
     context: PathContext,
+    objects: Sequence[Any] | None = None,
     *,
     block: bool = False,
 ) -> list[Any]:
-    """`through` for the values at the paths of an operand; *today* in what the user wrote is the day of that text."""
+    """`through` for the values at the paths of an operand; *today* in what the user wrote is the day of that text.
+    `objects` are what the values stand in, for a chain that reads commands."""
     contexts = said_contexts(operand, facts, context, len(found))
+    if objects is not None and len(found) <= MAX_READ:
+        contexts = begun_contexts(contexts, objects)
     if len(contexts) == 1 or len(found) > MAX_READ:
         return through(chain, found, contexts[0], block=block)
     return [
@@ -172,15 +180,35 @@ def values_of(
     *,
     apart: bool,
     block: bool = False,
+    begins: bool = False,
 ) -> list[Any]:
     """The elements of an operand. With `apart`, lists give their elements, as quantifiers need them. The result is
-    empty only for an empty set. With `block`, the words of commands keep their directories."""
+    empty only for an empty set. With `block`, the words of commands keep their directories. `begins` says that the
+    chain reads commands."""
     roots = [root_of(facts, path.root) for path in operand.paths]
+    apart = apart and splits(chain)
     parts = [path.parts for path in operand.paths]
-    found = elements(roots, parts, apart=apart and splits(chain), whole=reads_commands(chain))
+    found = elements(roots, parts, apart=apart, whole=reads_commands(chain))
+    if begins:
+        objects = around(operand, chain, found, roots, facts, apart=apart)
+        return read_operand(operand, chain, found, facts, context, objects, block=block)
     if chain or block or all(path.root != "it" for path in operand.paths):
         return read_operand(operand, chain, found, facts, context, block=block)
     return [unplaced(value) for value in found]
+
+
+def elements_around(operand: tree.Operand, chain: Sequence[Facet], facts: Any, context: PathContext) -> Sequence[Any]:
+    """What each element that a block goes through stands in, in the order of `values_of`."""
+    roots = [root_of(facts, path.root) for path in operand.paths]
+    apart = splits(chain)
+    found = elements(roots, [path.parts for path in operand.paths], apart=apart)
+    objects = around(operand, chain, found, roots, facts, apart=apart)
+    if not chain:
+        return objects
+    if len(found) > MAX_READ:
+        return [UNREADABLE] * len(found)
+    pairs = zip(found, objects, strict=True)
+    return [one for value, one in pairs for _ in through(chain, [value], begun(context, one))]
 
 
 def splits(chain: Sequence[Facet]) -> bool:
@@ -217,10 +245,20 @@ def right_of(operand: tree.Operand, facts: Any, context: PathContext) -> Any:
     path, chain = operand.paths[0], chain_of(operand.facets)
     root = root_of(facts, path.root)
     if path.many or any(facet.many for facet in chain):
-        found = [_sure(value) for value in read_operand(operand, chain, many(root, path.parts), facts, context)]
-        return [unplaced(value) for value in found if not absent(value)]
-    value = one(root, path.parts)
-    return read_operand(operand, chain, [value], facts, context)[0] if chain else unplaced(value)
+        found = many(root, path.parts)
+        objects = around(operand, chain, found, [root], facts, apart=False) if begins(chain) else None
+        read = [_sure(value) for value in read_operand(operand, chain, found, facts, context, objects)]
+        return [unplaced(value) for value in read if not absent(value)]
+    return read_single(operand, chain, facts, context) if chain else unplaced(one(root, path.parts))
+
+
+def read_single(operand: tree.Operand, chain: Sequence[Facet], facts: Any, context: PathContext) -> Any:
+    """The single value that the facets of an operand read."""
+    path = operand.paths[0]
+    root = root_of(facts, path.root)
+    found = [one(root, path.parts)]
+    objects = around(operand, chain, found, [root], facts, apart=False) if begins(chain) else None
+    return read_operand(operand, chain, found, facts, context, objects)[0]
 
 
 def _sure(value: Any) -> Any:

@@ -119,3 +119,34 @@ def _of_path(root: Any, parts: Parts, apart: bool, whole: bool) -> list[Any]:
         return many(root, parts)
     value = one(root, parts)
     return spread(value) if apart and not (whole and isinstance(value, Reading)) else [value]
+
+
+# ---------------------------------------------------------------- around a value
+
+
+def holders(
+    roots: Sequence[Any], paths: Sequence[Parts], outer: Sequence[Any], *, apart: bool, whole: bool = False
+) -> list[Any]:
+    """The object that each of the `elements` stands in, the innermost one: of `args.calls[].command` each call, of the
+    elements of a list at `args.commands` the arguments. `outer[i]` is what `roots[i]` stands in."""
+    if len(paths) == 1:
+        return _holders(roots[0], paths[0], outer[0], apart, whole)
+    found: list[Any] = []
+    for root, parts, around in zip(roots, paths, outer, strict=True):
+        if not left_out(root, parts):
+            found.extend(_holders(root, parts, around, apart, whole))
+    return found or [MISSING]
+
+
+def last_key(parts: Parts) -> int | None:
+    """The position of the last key or `.*` on a path."""
+    return next((at for at in range(len(parts) - 1, -1, -1) if isinstance(parts[at], Key | Values)), None)
+
+
+def _holders(root: Any, parts: Parts, outer: Any, apart: bool, whole: bool) -> list[Any]:
+    last = last_key(parts)
+    if last is None:
+        return [outer] * len(_of_path(root, parts, apart, whole))
+    apart = apart and _before_first(parts) is parts
+    before, after = parts[:last], parts[last:]
+    return [holder for holder in many(root, before) for _ in _of_path(holder, after, apart, whole)]

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import lru_cache
 from itertools import chain
 from typing import Final
 
@@ -16,6 +17,9 @@ from rebuno.policy.syntax.tree import Bundle
 
 # A rule whose subject matches: its condition (None if it always decides), whether it allows, and its decision.
 Ruling = tuple[Check | None, bool, Decision]
+
+# The number of folders of sessions whose policies a layer keeps.
+MOST_FOLDERS: Final = 256
 
 # The number of combined decisions in the cache; a full cache is cleared.
 MOST_COMBINED: Final = 10_000
@@ -123,6 +127,26 @@ class FillingLayer(Layer):
         plain = super().decide(facts)
         filled = self._filled.get(plain)
         return plain if filled is None else filled.fill(facts)
+
+
+class SessionLayer(Layer):
+    """The policy of a bundle with `workdir session`: for each folder the policy of the same bundle with that folder.
+
+    `plain` is the policy without a `workdir`, for a session without a folder. `build` makes the policy of a folder;
+    those of the folders that were asked for last are kept.
+    """
+
+    __slots__ = ("_of_folder", "plain")
+
+    def __init__(self, plain: Layer, build: Callable[[str], Layer | None]) -> None:
+        super().__init__(plain.name, plain.digest, plain.sources, plain.bundles, plain._kinds, plain._other)
+        self.plain = plain
+        self._of_folder = lru_cache(maxsize=MOST_FOLDERS)(lambda folder: build(folder) or plain)
+
+    def decide(self, facts: Facts) -> Decision:
+        """The decision on one submission, relative paths read from the folder of its session."""
+        folder = facts.workdir
+        return (self._of_folder(folder) if folder else self.plain).decide(facts)
 
 
 class Layers(Policy):

@@ -3,9 +3,11 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from rebuno.policy.facets.reading import Facet, PathContext, Reading, UncertainValue, reader_failed
+from rebuno.policy.matcher.beginnings import source_contexts
 from rebuno.policy.matcher.facts import Evidence, Facts
 from rebuno.policy.matcher.growing import GivenForTurns
 from rebuno.policy.matcher.index import SubjectPattern, matches_any
@@ -309,8 +311,9 @@ class FromSteps:
         """
         root = step.args if self.approved else step.result
         for prefix, rest, chain in self.paths:
-            for element in many(root, prefix):
-                values = in_items(through(chain, [one(element, rest)], self.context), words=self.words)
+            contexts = source_contexts(root, (*prefix, *rest), chain, self.context)
+            for element, context in zip(many(root, prefix), contexts, strict=False):
+                values = in_items(through(chain, [one(element, rest)], context), words=self.words)
                 if values:
                     yield element, values, chain[0] if chain else None
 
@@ -353,7 +356,10 @@ def normalised(value: Any, by: Facet | None, facet: Facet | None, context: PathC
     if type(value) is SearchableTexts:
         read = [] if facet is None else list(in_texts(value, facet, context))
         return [*read, READER_FAILED] if value.partial else read
-    return [value] if facet is None or by is not None else found_in(value, facet, context)
+    if facet is None or by is not None:
+        return [value]
+    # Nothing tells where the commands in a value begin that no facet of the source has read.
+    return found_in(value, facet, replace(context, begins=None) if facet.begins else context)
 
 
 def searches(facet: Facet | None) -> bool:

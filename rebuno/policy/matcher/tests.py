@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
+from rebuno.policy.facets.path.begins import CWD
 from rebuno.policy.facets.path.placed import unplaced
 from rebuno.policy.facets.predicates import ANY_OF, NEGATIVE, Predicate, predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext
+from rebuno.policy.matcher.beginnings import asks_around, single_holder
 from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check, constant_predicate, fast_test
 from rebuno.policy.matcher.growing import AskedInWhere
@@ -15,6 +17,8 @@ from rebuno.policy.matcher.operands import (
     MAY_BE_MISSING,
     Block,
     Lens,
+    chain_of,
+    elements_around,
     is_given,
     lens,
     literal,
@@ -23,6 +27,7 @@ from rebuno.policy.matcher.operands import (
     normal_operand,
     normal_right,
     read_operand,
+    read_single,
     right_of,
     root_of,
     unless_absent,
@@ -100,10 +105,15 @@ def compile_test(test: tree.Test, names: Vocabulary, negated: bool, block: Block
 
 def compile_block(test: tree.Test, inner: Check, every: bool, names: Vocabulary, block: Block | None) -> Check:
     """The check of `… has (…)`. `inner` answers for one element, which it finds in `facts.it`."""
-    look = lens(test.operand, test.op, block)
-    values = _elements(test.operand, look, names, apart=True, block=True)
+    operand, look = test.operand, lens(test.operand, test.op, block)
+    values = _elements(operand, look, names, apart=True, block=True)
     if may_be_absent(look.chain):
         inner = _block_unless_absent(inner, every)
+    # A command is placed already.
+    commands = look.facet is not None and look.facet.begins
+    if test.block is not None and not commands and asks_around(test.block, chain_of):
+        values = _entered(operand, look, names, values)
+        inner = _with_around(inner)
 
     def check(facts: Facts) -> Tri:
         if facts.tests > MAX_ELEMENT_TESTS:
@@ -139,6 +149,27 @@ def _block_unless_absent(inner: Check, every: bool) -> Check:
             return inner(facts)
 
         return unless_absent(facts.it, about, every)
+
+    return check
+
+
+def _entered(operand: tree.Operand, look: Lens, names: Vocabulary, values: Elements) -> Elements:
+    # The elements of a block that asks what each of them stands in.
+    chain, context = look.chain, names.context
+
+    def pairs(facts: Facts) -> list[Any]:
+        return list(zip(values(facts), elements_around(operand, chain, facts, context), strict=True))
+
+    return pairs
+
+
+def _with_around(inner: Check) -> Check:
+    def check(facts: Facts) -> Tri:
+        outer = facts.around
+        facts.it, facts.around = facts.it
+        answer = inner(facts)
+        facts.around = outer
+        return answer
 
     return check
 
@@ -269,6 +300,8 @@ def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value
         return _path_value(path)
     root, parts = _root(path.root), path.parts
     key = names.place(operand, chain[0].name, "one")
+    if look.begins:
+        return _kept(key, path.root in names.changing, lambda facts: read_single(operand, chain, facts, context))
     return _kept(
         key,
         path.root in names.changing,
@@ -277,16 +310,28 @@ def _single_value(operand: tree.Operand, look: Lens, names: Vocabulary) -> Value
 
 
 def _elements(operand: tree.Operand, look: Lens, names: Vocabulary, *, apart: bool, block: bool = False) -> Elements:
-    chain, context = look.chain, names.context
+    chain, context, begins = look.chain, names.context, look.begins
     inside = any(path.root in names.changing for path in operand.paths)
     # In a block, words keep their directories.
     placed = "block" if block and may_be_absent(chain) else ""
     key = names.place(operand, chain[0].name if chain else "", "apart" if apart else "whole", placed)
 
     def read(facts: Facts) -> list[Any]:
+        return values_of(operand, chain, facts, context, apart=apart, block=block, begins=begins)
+
+    holder = single_holder(operand, chain) if begins else None
+    if holder is None:
+        return _kept(key, inside, read) if chain else read
+    root, parts = _root(operand.paths[0].root), holder
+
+    def read_commands(facts: Facts) -> list[Any]:
+        # Few calls have a `cwd`, and without one nothing has to be placed.
+        found = one(root(facts), parts)
+        if type(found) is dict and CWD in found:
+            return read(facts)
         return values_of(operand, chain, facts, context, apart=apart, block=block)
 
-    return _kept(key, inside, read) if chain else read
+    return _kept(key, inside, read_commands)
 
 
 def _kept(key: int, changes: bool, read: Value) -> Value:

@@ -116,7 +116,7 @@ class NodeBuilder:
             case "use":
                 return s.Use(self._strings(tree)[0], span)
             case "workdir":
-                return s.Workdir(self._strings(tree)[0], span)
+                return s.Workdir(next(iter(self._strings(tree)), None), span)
             case "home":
                 return s.Home(self._strings(tree)[0], span)
             case "zone":

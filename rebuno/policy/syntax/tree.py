@@ -174,7 +174,9 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Workdir:
-    path: Literal
+    """Where relative paths start. `path` is None for `workdir session`: the folder of the session that a step is of."""
+
+    path: Literal | None
     span: Span = _place()
 
 

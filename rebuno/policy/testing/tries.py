@@ -10,7 +10,11 @@ from random import Random
 from typing import Any, Final
 
 from rebuno.model.step import Kind, StepStatus
+from rebuno.policy.facets.path.begins import CWD
+from rebuno.policy.matcher.beginnings import begins
 from rebuno.policy.matcher.build import names_of
+from rebuno.policy.matcher.operands import chain_of
+from rebuno.policy.matcher.sessions import of_session
 from rebuno.policy.syntax import tree
 from rebuno.policy.testing.cases import CaseSubmission, EarlierStep
 
@@ -25,6 +29,7 @@ _MOST_VALUES: Final = 40  # of one place
 _MOST_COUNTED: Final = 60  # earlier steps
 _TOGETHER: Final = 8  # changes of one seed before the next seed's
 # Where bundles look for the user's words.
+_BEGINNINGS: Final = ("src", "..", "/")
 _KEYS_OF_INPUT: Final = ("request",)
 
 Way = tuple[str, ...]
@@ -39,6 +44,8 @@ class NamedThings:
         self.targets: dict[tuple[Kind, str], None] = {}
         self.places: dict[Way, list[Any]] = {}
         self.counts: dict[int, None] = {}
+        # Where a session works, if relative paths start there.
+        self.folders: tuple[str, ...] = ("/work", "", "/") if of_session(bundle) else ()
         loose: list[Any] = []
         for node in _nodes(bundle.statements):
             if isinstance(node, tree.Subject):
@@ -56,7 +63,7 @@ class NamedThings:
         args: Any = {}
         for place, values in self.places.items():
             args = _put(args, place, next((value for value in values if type(value) in (str, int, float)), "word"))
-        return CaseSubmission(kind, target, args, input=_asked(args))
+        return CaseSubmission(kind, target, args, input=_asked(args), workdir=next(iter(self.folders), ""))
 
     def _subject(self, subject: tree.Subject) -> None:
         for group in subject.groups:
@@ -76,6 +83,10 @@ class NamedThings:
                 found = self.places.setdefault(keys, []) if path.root == "args" else loose
                 for value in compared:
                     found += [one for one in _near(value) if not _among(one, found)]
+            if path.root == "args" and keys and begins(chain_of(test.operand.facets)):
+                # Commands begin in the `cwd` beside them.
+                beside = self.places.setdefault((*keys[:-1], CWD), [])
+                beside += [one for one in _BEGINNINGS if not _among(one, beside)]
         right = test.right
         for path in right.paths if isinstance(right, tree.Operand) else ():
             if path.root in ("args", "this"):
@@ -140,6 +151,9 @@ def _changed(seed: CaseSubmission, around: NamedThings) -> Iterator[CaseSubmissi
     yield replace(seed, input=None)
     yield replace(seed, parent="other")
     yield replace(seed, args={})
+    for folder in around.folders:
+        if folder != seed.workdir:
+            yield replace(seed, workdir=folder)
     for kind, target in around.targets:
         yield replace(seed, kind=kind, target=target)
 

@@ -54,7 +54,7 @@ class SpawningStep(Body):
 
 
 class CreateExecution(Body):
-    """A new execution."""
+    """A new execution. `workdir` is the folder that it works in, an absolute path."""
 
     agent_id: str
     input: Any = None
@@ -63,6 +63,7 @@ class CreateExecution(Body):
     idempotency_key: str | None = None
     spawned_by: SpawningStep | None = None
     on_behalf_of: str | None = None
+    workdir: str | None = None
 
 
 class SayTurn(Body):

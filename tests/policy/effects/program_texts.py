@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 
-# Code in the place of a text: whoever takes it for code makes a file.
+# Code in the place of a text: a reader that takes it for code is wrong.
 _HIDDEN_AWK = ('system("touch made")', 'print > "made"', '"touch made"|getline', "#", "/", '"', "}", ";", "[", "]", "(")
 _HIDDEN_SED = ("e touch made", "w made", ";w made", "/e;", "/w made", "}", "#", "[", "]", "\\", ";", "a", "\\n")
 _HIDDEN_JQ = ("env", "$ENV", "\\(1)", "\\(.a)", "#", "(", ")", "}", "\\\\", '\\"', "import")

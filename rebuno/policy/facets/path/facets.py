@@ -128,6 +128,8 @@ class PathReading(Reading):
 
 
 _READ: Final = frozenset({PathReading, UncertainReading})
+# Against it every answer is maybe.
+UNKNOWN_PLACE: Final = UncertainReading(())
 
 _HOLDS: Final[dict[Op, Callable[[str, str], bool]]] = {
     Op.CONTAINS: lambda text, part: part in text,
@@ -157,7 +159,7 @@ def read(value: Any, context: PathContext) -> Any:
     """
     if isinstance(value, Reading):
         return _placed(value, context) if type(value) is Placed else value if type(value) in _READ else UNREADABLE
-    return UNREADABLE if type(value) is not str or _doubt(value, context) else _resolved(value, context)
+    return UNREADABLE if type(value) is not str or _doubt(value, context) else resolved(value, context)
 
 
 def plain(text: str) -> bool:
@@ -182,16 +184,17 @@ def _doubt(text: str, context: PathContext) -> str:
     return ""
 
 
-def _resolved(text: str, context: PathContext) -> PathReading:
+def resolved(text: str, context: PathContext) -> PathReading:
+    """The path that a text without doubt names."""
     if text[0] == "~" and context.home is not None:
         text = context.home + text[1:]
-    elif text[0] != "/" and context.workdir is not None:
+    elif text[0] != "/" and context.workdir:
         text = f"{context.workdir}/{text}"
-    return _from(PathReading(text[0] == "/", 0, ()), text)
+    return follow(PathReading(text[0] == "/", 0, ()), text)
 
 
-def _from(start: PathReading, text: str) -> PathReading:
-    # Where a relative text leads from there, or any text from the root or from nowhere.
+def follow(start: PathReading, text: str) -> PathReading:
+    """Where a relative text leads from there, or any text from the root or from nowhere."""
     ups, segments = start.ups, list(start.segments)
     for segment in text.split("/"):
         if segment == "..":
@@ -210,16 +213,16 @@ def _placed(word: Placed, context: PathContext) -> Any:
     if word.places is None or text[:1] == "~" or _doubt(text, context):
         return read(text, context) if text[:1] == "/" else UNREADABLE
     starts = [_directory(place, context) for place in word.places]
-    return UNREADABLE if None in starts else either(_from(start, text) for start in starts if start)
+    return UNREADABLE if None in starts else either(follow(start, text) for start in starts if start)
 
 
 @lru_cache(maxsize=256)
 def _directory(place: str, context: PathContext) -> PathReading | None:
-    return None if place[:1] == "~" and context.home is None else _resolved(place or ".", context)
+    return None if place[:1] == "~" and context.home is None else resolved(place or ".", context)
 
 
-def literal(value: Any, context: PathContext) -> PathReading:
-    """The `PathReading` that a rule names.
+def literal(value: Any, context: PathContext) -> PathReading | UncertainReading:
+    """The `PathReading` that a rule names; one of any place where a relative one says nothing.
 
     Raises:
         ValueError: it is no string, or one that `read` would not read, with the reason in words.
@@ -229,10 +232,10 @@ def literal(value: Any, context: PathContext) -> PathReading:
     doubt = _doubt(value, context)
     if doubt:
         raise ValueError(f"the path `{shown(value)}` {doubt}")
-    return _resolved(value, context)
+    return UNKNOWN_PLACE if context.workdir == "" and value[0] not in "/~" else resolved(value, context)
 
 
-def pattern(text: str, context: PathContext) -> PathGlob:
+def pattern(text: str, context: PathContext) -> PathGlob | UncertainReading:
     """The glob that a rule writes for paths; one without leading `/`, `~/` or `**` is relative, to `workdir` if given.
 
     Raises:
@@ -250,10 +253,12 @@ def pattern(text: str, context: PathContext) -> PathGlob:
             raise ValueError(f"the pattern `{shown(text)}` {doubt}")
         base, parts = context.home, parts[1:]
     elif text[0] != "/" and parts[:1] != ["**"]:
+        if context.workdir == "":
+            return UNKNOWN_PLACE
         base = context.workdir
     if base is None:
         return PathGlob(parts, absolute=text[0] == "/")
-    names = [re.sub(r"[*?[\]\\]", r"\\\g<0>", name) for name in _resolved(base, context).segments]
+    names = [re.sub(r"[*?[\]\\]", r"\\\g<0>", name) for name in resolved(base, context).segments]
     return PathGlob([*names, *parts], absolute=True)
 
 

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from rebuno.policy.values.globs import Glob
@@ -20,6 +21,12 @@ def loose(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold().translate(_UNSEEN))
 
 
+@lru_cache(maxsize=8192)
+def _segment(pattern: str, fold: bool) -> Glob:
+    # The patterns of a bundle are read anew for each folder of a session, and have most names in common.
+    return Glob(pattern, fold=fold)
+
+
 class PathGlob:
     """A pattern taken apart: `absolute` where it begins at the root, `anywhere` where with `**`, else relative."""
 
@@ -31,9 +38,9 @@ class PathGlob:
         Raises:
             GlobError: a segment cannot be read.
         """
-        self._exact = [None if segment == "**" else Glob(segment) for segment in segments]
-        self._folded = [None if segment == "**" else Glob(segment, fold=True) for segment in segments]
-        self._loose = [None if segment == "**" else Glob(loose(segment), fold=True) for segment in segments]
+        self._exact = [None if segment == "**" else _segment(segment, False) for segment in segments]
+        self._folded = [None if segment == "**" else _segment(segment, True) for segment in segments]
+        self._loose = [None if segment == "**" else _segment(loose(segment), True) for segment in segments]
         self._names = tuple(segments)
         self.absolute = absolute
         self.anywhere = not absolute and segments[:1] == ["**"]
@@ -63,21 +70,30 @@ class PathGlob:
         found = self.matches([name])
         return None if found else False
 
-    def may_match_below(self, segments: Sequence[str], only: Sequence[str], *, visible: bool) -> bool:
+    def may_match_below(
+        self, segments: Sequence[str], only: Sequence[str], *, visible: bool, direct: bool = False
+    ) -> bool:
         """Whether a name can fit that lies anywhere below the folder: one of the globs `only` fits its last segment if
         there are any, and if it is `visible` no segment of it begins with a dot, but for the last one where there are
-        globs for it. It says yes too often, never no."""
+        globs for it. If it is `direct` it lies in the folder itself. It says yes too often, never no."""
         if not (self.absolute or self.anywhere):
             return True
         places = _opened({0}, self._loose)
         for segment in segments:
             places = _step(places, self._loose, loose(segment))
-        return any(self._rest_fits(place, only, visible) for place in places)
+        return any(self._rest_fits(place, only, visible, direct) for place in places)
 
-    def _rest_fits(self, place: int, only: Sequence[str], visible: bool) -> bool:
+    def _rest_fits(self, place: int, only: Sequence[str], visible: bool, direct: bool) -> bool:
         rest = self._names[place:]
         if not rest:
             return False
+        if direct:
+            names = [loose(part) for part in rest if part != "**"]
+            if len(names) > 1 or not names:
+                return not names
+            if visible and names[0][:1] == ".":
+                return False
+            return not only or any(_share(names[0], loose(one)) for one in only)
         last = loose(rest[-1])
         if visible:
             names = [part for part in rest if part != "**"]

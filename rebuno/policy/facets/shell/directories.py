@@ -69,7 +69,9 @@ def text_of(place: Place) -> str:
     """The place as a path; the empty text for the one where the text begins."""
     if place[0] == "/":
         return "/" + "/".join(place[1:])
-    return "/".join(place if place[0] else place[1:])
+    text = "/".join(place if place[0] else place[1:])
+    # A directory whose name begins with `~` is no home.
+    return f"./{text}" if text[:1] == "~" and not place[0] else text
 
 
 def _few(places: Iterable[Place]) -> Spots:

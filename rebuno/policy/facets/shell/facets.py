@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from rebuno.policy.facets.path import facets
+from rebuno.policy.facets.path.begins import resolved_places
+from rebuno.policy.facets.path.placed import START, Placed
 from rebuno.policy.facets.reading import NO_CONTEXT, Facet, PathContext
 from rebuno.policy.facets.shell.command import HIDDEN, Command, CommandPattern, Hidden, Program
 from rebuno.policy.facets.shell.script import ShellCommands, read_shell
@@ -25,7 +27,13 @@ def _reader(part: Callable[[ShellCommands, PathContext], list[Any]]) -> Callable
 
 def _commands(shell: ShellCommands, context: PathContext) -> list[Any]:
     return [
-        Command(one.words, one.redirected, shell.assigned or bool(one.assigned), one.places, one)
+        Command(
+            one.words,
+            one.redirected,
+            shell.assigned or bool(one.assigned),
+            resolved_places(one.places, context),
+            one,
+        )
         for one in shell.commands
     ]
 
@@ -45,8 +53,15 @@ def _programs(shell: ShellCommands, context: PathContext) -> list[Any]:
 
 
 def _targets(shell: ShellCommands, context: PathContext) -> list[Any]:
-    found = (UNREADABLE if target is None else facets.read(target, context) for target in shell.targets)
+    found = (UNREADABLE if target is None else _target(target, context) for target in shell.targets)
     return [HIDDEN if target is UNREADABLE else target for target in found]
+
+
+def _target(target: str | Placed, context: PathContext) -> Any:
+    if context.begins == "" or (type(target) is str and target[:1] in ("/", "~")):
+        return facets.read(target, context)
+    text, places = (target, START) if isinstance(target, str) else (target.text, target.places)
+    return facets.read(Placed(text, resolved_places(places, context)), context)
 
 
 _read_commands: Final = _reader(_commands)
@@ -87,6 +102,7 @@ FACETS: Final = (
         read=_read_commands,
         literal=_command_literal,
         many=True,
+        begins=True,
         ahead=read_shell,
         pattern=_command_pattern,
     ),
@@ -108,6 +124,7 @@ FACETS: Final = (
         read=_reader(_targets),
         literal=facets.literal,
         many=True,
+        begins=True,
         ahead=read_shell,
         pattern=facets.pattern,
         network=facets.literal,

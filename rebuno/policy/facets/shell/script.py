@@ -78,6 +78,13 @@ class _CommandContext:
         )
 
 
+def given_names(simple: SimpleCommand) -> tuple[str, ...]:
+    """The names that are assigned before a command, but for those that change nothing besides what it does to its own
+    input: `IFS= read -r line`."""
+    reads = bool(simple.words) and simple.words[0] == Word("read")
+    return tuple(name for name in simple.assigned if not (reads and name == "IFS"))
+
+
 def written(words: tuple[Word, ...]) -> str:
     """The words as they are written, but for the quotes of those that are known."""
     return " ".join(word.start if word.known else word.raw or f"{word.start}…{word.end}" for word in words)
@@ -85,6 +92,12 @@ def written(words: tuple[Word, ...]) -> str:
 
 def _opened(redirect: Redirect, loops: Loops, home: bool) -> SimpleCommand:
     return SimpleCommand((), redirects=(redirect,), loops=loops, home=home)
+
+
+def _fed(script: ShellText) -> dict[int, tuple[Word, ...]]:
+    # The words of the commands whose output others read, by the places of these.
+    plain = {one.at: one.words for one in script.commands if not one.assigned}
+    return {at: plain[before] for at, before in script.pipes.items() if at in plain and before in plain}
 
 
 class _ShellReader:
@@ -167,12 +180,13 @@ class _ShellReader:
         self.drawn += script.drawn
         for redirect, at, loops in script.redirects:
             self.opened.append((_opened(redirect, loops, context.home), where(at)))
+        fed = _fed(script) if script.pipes else {}
         for simple in script.commands:
-            one = simple
+            one = replace(simple, fed=fed[simple.at]) if simple.at in fed else simple
             if context.redirected or context.assigned or not context.home:
                 redirected = context.redirected or simple.redirected
                 one = replace(
-                    simple,
+                    one,
                     redirected=redirected,
                     assigned=(*context.assigned, *simple.assigned),
                     redirects=(*context.redirects, *simple.redirects),
@@ -208,7 +222,7 @@ class _ShellReader:
             simple, context, spots = stack.pop()
             if context.depth > MAX_DEPTH or len(self.commands) >= MAX_COMMANDS:
                 raise UncertainShellError
-            self._assigns(simple.assigned, alone=False)
+            self._assigns(given_names(simple), alone=False)
             if not simple.words[0].known:
                 self._hides(True, written(simple.words))
                 continue
@@ -216,7 +230,7 @@ class _ShellReader:
             name = simple.words[0].start.rpartition("/")[2].casefold()
             done = effect(name, simple.words)
             self.exports = self.exports or exports_all(simple.words)
-            run = inside(name, simple.words)
+            run = inside(name, simple.words, simple.fed)
             if run.script and not done.hidden:
                 # The effects name the file that it runs.
                 self.hidden = True

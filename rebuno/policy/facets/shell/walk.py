@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import START, Places
+from rebuno.policy.facets.shell.pipes import pipes_of
 from rebuno.policy.facets.shell.tree import EXPANSIONS, STATEMENTS, ShellSource
 from rebuno.policy.facets.shell.variables import ENVIRONMENT, may_be_inherited, variables_in
 from rebuno.policy.facets.shell.words import UncertainShellError, Word, WordKind, home_path
@@ -66,7 +67,8 @@ class SimpleCommand:
 
     `redirects` are the files that it, or a compound command around it, is redirected to and from. `loops` are those
     around it, the innermost last. With `home`, `~` and `$HOME` in it are the user's home directory. `variables` are the
-    names that are given a value anywhere in the text for more than one command, `drawn` those in their values.
+    names that are given a value anywhere in the text for more than one command, `drawn` those in their values. `fed`
+    are the words of the command whose output, and nothing else, is its input, if that is known.
     """
 
     words: tuple[Word, ...]
@@ -79,6 +81,7 @@ class SimpleCommand:
     home: bool = True
     variables: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
+    fed: tuple[Word, ...] = ()
 
 
 @dataclass(slots=True)
@@ -90,7 +93,8 @@ class ShellText:
     assigned on their own, to count for every command. `hidden` tells that code may run which is not written there,
     `opened` that output goes to a file without a simple command of its own: `> f`, `[[ a ]] > f`, `$(> f)`.
     `redirects` are the files of all redirects, each with its place in the text and the loops around it. `drawn` are the
-    names of the variables whose values are given to others.
+    names of the variables whose values are given to others. `pipes` tells where a command begins whose output, and
+    nothing else, is the input of the one that begins at the key.
     """
 
     root: Node
@@ -101,6 +105,7 @@ class ShellText:
     opened: bool = False
     redirects: list[tuple[Redirect, int, Loops]] = field(default_factory=list)
     drawn: list[str] = field(default_factory=list)
+    pipes: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,8 @@ class _Walk:
 
     def _statement(self, node: Node, place: _NodePlace) -> None:
         source, children = self.source, node.children
+        if node.type == "pipeline":
+            self.script.pipes.update(pipes_of(node))
         if node.type in _NESTING:
             place = place.inside()
         if place.redirected and (node.type == "case_statement" or any(child.type == "((" for child in children)):

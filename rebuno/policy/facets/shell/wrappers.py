@@ -7,7 +7,7 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import SET_OPTIONS
-from rebuno.policy.facets.shell.find import Loops, ends_command, find_loops, found_word
+from rebuno.policy.facets.shell.find import FOUND, Loops, ends_command, find_loops, found_word, piped_loops
 from rebuno.policy.facets.shell.words import ANYTHING, Word, WordKind
 
 Words = tuple[Word, ...]
@@ -227,7 +227,12 @@ _XARGS: Final = Options(
 )
 
 
-def _xargs(words: Words) -> WrappedCommands:
+_FILLED: Final = frozenset({"-0", "--null"})
+_NOT_FILLED: Final = frozenset({"-a", "--arg-file", "-d", "--delimiter"})
+_ONLY_FILLED: Final = frozenset({"-r", "--no-run-if-empty"})
+
+
+def _xargs(words: Words, fed: Words = ()) -> WrappedCommands:
     read = read_options(words, _XARGS)
     if read is None:
         return HIDDEN
@@ -237,10 +242,22 @@ def _xargs(words: Words) -> WrappedCommands:
     marks = [
         value or ("{}" if name == "--replace" else None) for name, value in read.found if name in ("-I", "--replace")
     ]
+    loops = piped_loops(fed) if fed and read.has(_FILLED) and not read.has(_NOT_FILLED) else None
+    if loops is not None and marks in ([], [FOUND]):
+        return _filled(command, loops, marked=bool(marks), only=read.has(_ONLY_FILLED))
     if not marks:
         return WrappedCommands(((*command, ANYTHING),))
     mark = marks[-1]
     return HIDDEN if mark is None else WrappedCommands((_replaced(command, mark),))
+
+
+def _filled(command: Words, loops: Loops, *, marked: bool, only: bool) -> WrappedCommands:
+    # Names with a NUL behind each are words as they are. Without any the command is run once, unless `only` with some.
+    if marked:
+        return WrappedCommands((tuple(found_word(word, single=True) for word in command),), loops=(loops,))
+    names = Word("", kind=WordKind.OPEN, single=False, raw=FOUND)
+    filled = (*command, names)
+    return WrappedCommands((filled,) if only else (filled, command), loops=(loops,) * (1 if only else 2))
 
 
 def _replaced(words: Words, mark: str) -> tuple[Word, ...]:
@@ -428,7 +445,10 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
 }
 
 
-def inside(name: str, words: Words) -> WrappedCommands:
-    """What the program `name` (its base name) runs when it is given `words` (its own name first)."""
+def inside(name: str, words: Words, fed: Words = ()) -> WrappedCommands:
+    """What the program `name` (its base name) runs when it is given `words` (its own name first). `fed` are the words
+    of the command whose output is its input, if that is known."""
+    if name == "xargs":
+        return _xargs(words, fed)
     wrapper = WRAPPERS.get(name)
     return NOTHING if wrapper is None else wrapper(words)

@@ -21,6 +21,7 @@ from tests.policy.effects.tracing.tracer import Trace
 
 Tables = Callable[[str], ProgramTable | None]
 _SHELL: Final = "the shell"
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _HOME: Final = os.path.expanduser("~")
 # What any program may read for itself: libraries, the locale, names of users and hosts, what the system is.
 _LIBRARIES: Final = tuple(
@@ -38,9 +39,9 @@ _SYSTEM: Final = re.compile(
     r"/etc/(?:ld\.so\.(?:cache|preload)|passwd|group|nsswitch\.conf|resolv\.conf|hosts|host\.conf|gai\.conf|services|protocols"
     r"|locale\.alias|localtime|timezone|os-release|lsb-release|debian_version|inputrc|mime\.types|magic(?:\.mime)?|ethertypes"
     r"|machine-id|login\.defs|shells)"
-    r"|/proc/(?:(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/(?:maps|status|stat|statm|mountinfo|mounts|cgroup|exe|fd|comm|limits"
+    r"|/proc/(?:(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/(?:maps|status|stat|statm|mountinfo|coredump_filter|net/if_inet6|net/ipv6_route|mounts|cgroup|exe|fd|comm|limits"
     r"|auxv|oom_score_adj|loginuid|fdinfo/[0-9]+|cmdline|attr/current)"
-    r"|filesystems|meminfo|cpuinfo|stat|mounts|loadavg|uptime|version|version_signature|devices|partitions|self|pressure/.*)"
+    r"|filesystems|cgroups|meminfo|cpuinfo|stat|mounts|net/[a-z0-9_]+|loadavg|uptime|version|version_signature|devices|partitions|self|pressure/.*)"
     r"|/dev/(?:null|zero|full|u?random|tty|std(?:in|out|err)|pts/[0-9]+|shm/.*)|/dev/fd(?:/[0-9]+)?|/proc/self/fd/[0-9]+"
 )
 
@@ -157,7 +158,8 @@ def _owned(shell: ShellCommands, tables: Tables) -> dict[str, tuple[str, ...]]:
         owned += read_arguments(simple, table).table.own
         words = [word.start for word in simple.words[1:] if word.known]
         for module in words:
-            inner = table.modules.get(module)
+            modules = (tables(table.modules_of) or table).modules if table.modules_of else table.modules
+            inner = modules.get(module)
             inner = tables(inner) if isinstance(inner, str) else inner
             owned += inner.own if inner is not None else ()
         if _hands_on(table):
@@ -196,6 +198,8 @@ class Comparison:
         # The program that each process acts for; None for what acts for itself.
         self.actors: dict[int, str | None] = {trace.first: _SHELL}
         self.interpreters: dict[int, str] = {}
+        # The file of each program.
+        self.images: dict[str, str] = {}
         # The program that asked for the addresses of names.
         self.resolver = ""
         self.begun = False
@@ -209,7 +213,13 @@ class Comparison:
             self._event(event)
         for name in self.trace.asked if self.resolver else ():
             self._contact(name, "DNS", self.resolver)
-        return list(self.found.values())
+        return [one for one in self.found.values() if not self._rewritten(one)]
+
+    def _rewritten(self, fault: Fault) -> bool:
+        # A file may be written by removing it first; where that fails, it stays away.
+        if fault.kind != "remove" or not self._held(self.read.written, fault.what):
+            return False
+        return fault.what in self.made or bool(self.trace.status)
 
     def _event(self, event: Event) -> None:
         process, kind = event.process, event.kind
@@ -251,11 +261,14 @@ class Comparison:
             return
         if name in self.read.own and system and (actor == _SHELL or actor in WRAPPERS or name in self.read.programs):
             self.actors[process] = name
+            self.images[name] = path
             self._script(process, path)
-            if actor != _SHELL and not self._runs(name, path):
-                self._fault(actor, "exec", path, event.call)
-            elif actor != _SHELL:
+            if actor != _SHELL and actor not in _SHELLS:
                 self._effect(actor, "exec", path, event.call)
+                if not self._runs(name, path):
+                    self._fault(actor, "exec", path, event.call)
+        elif actor in _SHELLS and self._configured():
+            self.actors[process] = None
         elif self._runs(name, path):
             self._effect(actor, "exec", path, event.call)
             self.actors[process] = None
@@ -265,6 +278,10 @@ class Comparison:
             self._effect(actor, "exec", path, event.call)
             self._fault(actor, "exec", path, event.call)
             self.actors[process] = None
+
+    def _configured(self) -> bool:
+        # A script, or what the system tells a login shell to do, acts for itself.
+        return bool(self.read.executed) or re.search(r"\s-\w*l|--login", self.trace.line) is not None
 
     def _script(self, process: int, path: str) -> None:
         # The program that reads a script is no other program.
@@ -291,14 +308,16 @@ class Comparison:
 
     def _look(self, kind: str, event: Event, actor: str) -> None:
         path = event.path
-        if self._system(path) or self._own(path, actor):
+        if self._system(path) or self._own(path, actor) or path == self.images.get(actor):
             return
         self._effect(actor, kind, path, event.call)
         folder = kind == "list"
         sets = (*self.read.read, *self.read.executed)
         if folder:
             sets = (*sets, *(place for place in (*self.read.removed, *self.read.written) if place.below))
-        if not self._held(sets, path, folder):
+        # To list the names below a folder that is read is no more than to read it.
+        named = folder and any(one.startswith(f"{place.path}/") for place in sets for one in self._names(path))
+        if not named and not self._held(sets, path, folder):
             self._fault(actor, kind, path, event.call)
 
     def _write(self, path: str, actor: str, call: str) -> None:
@@ -306,6 +325,8 @@ class Comparison:
         if fresh:
             self.made.add(path)
         if self._system(path) or self._own(path, actor) or self._temporary(path):
+            return
+        if call.startswith("mkdir") and self._holds_own(path, actor):
             return
         self._effect(actor, "write", path, call)
         makes = call.startswith("mkdir") and any(place.path.startswith(f"{path}/") for place in self.read.written)
@@ -406,6 +427,11 @@ class Comparison:
 
     def _own(self, path: str, actor: str) -> bool:
         return any(self._fits(path, one) for one in self.read.own.get(actor, ()))
+
+    def _holds_own(self, path: str, actor: str) -> bool:
+        # `~/.cache`, where `~/.cache/x/**` is its own.
+        globs = (self.home + one[1:] for one in self.read.own.get(actor, ()) if one[:1] == "~")
+        return any(one.startswith(f"{path}/") for one in globs)
 
     def _fits(self, path: str, glob: str) -> bool:
         if glob[:1] == "~":

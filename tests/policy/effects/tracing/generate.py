@@ -28,7 +28,9 @@ _NEVER: Final = frozenset({"unread", "code"})
 def cases_of(program: str) -> list[str]:
     """The lines of the cases of a program's table."""
     value = load_yaml(table_files()[program].read_text("utf-8"))
-    return [str(line) for line in value.get("cases") or {}]
+    # A table of several programs has the cases of all.
+    named = re.compile(rf"(?:^|[\s('\"/=;&|]){re.escape(program)}(?![\w.-])")
+    return [str(line) for line in value.get("cases") or {} if named.search(str(line))]
 
 
 def _open(slots: Sequence[Slot], given: set[str]) -> list[Slot]:
@@ -56,8 +58,10 @@ class LineMaker:
             self._learn(line)
 
     def lines(self) -> Iterator[str]:
-        """The cases, then made lines without an end."""
-        yield from self.cases
+        """The cases in any order, each with a made line behind it; then made lines without an end."""
+        for case in self.random.sample(self.cases, len(self.cases)):
+            yield case
+            yield self.line()
         while True:
             yield self.line()
 

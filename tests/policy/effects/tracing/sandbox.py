@@ -142,7 +142,7 @@ def _network() -> None:
         subprocess.run(["ip", *words.split()], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     for name, text in (
         ("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"),
-        ("hosts", "127.0.0.1 localhost\n"),
+        ("hosts", f"127.0.0.1 localhost\n127.0.1.1 {socket.gethostname()}\n"),
         ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
     ):
         if Path("/etc", name).exists():

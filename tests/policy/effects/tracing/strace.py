@@ -12,10 +12,10 @@ TRACED = (
     "open openat openat2 creat rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat rmdir mkdir "
     "mkdirat mknod mknodat truncate chmod fchmodat fchmodat2 fchmod chown lchown fchownat fchown utime utimes utimensat "
     "futimesat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr getdents getdents64 execve execveat "
-    "chdir fchdir clone clone3 fork vfork connect sendto sendmsg sendmmsg"
+    "chdir fchdir clone clone3 fork vfork socket connect sendto sendmsg sendmmsg"
 ).split()
 _LINE = re.compile(
-    r"(?P<call>[a-z0-9_]+)\((?P<args>.*)\) += (?P<result>-?[0-9]+|\?|0x[0-9a-f]+)(?:<.*>)?(?: (?P<error>E[A-Z]+) .*| \(.*\))?"
+    r"(?P<call>[a-z0-9_]+)\((?P<args>.*)\) += (?P<result>-?[0-9]+|\?|0x[0-9a-f]+)(?:<(?P<made>.*)>)?(?: (?P<error>E[A-Z]+) .*| \(.*\))?"
 )
 _ARGUMENT = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*)"|(?:AT_FDCWD|[0-9]+)<(?P<fd>[^<>]*)>|(?P<null>\bNULL\b)', re.DOTALL)
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|x[0-9a-f]{2}|.)", re.DOTALL)
@@ -27,6 +27,7 @@ _ADDRESS = re.compile(
 _TWO = {"rename", "renameat", "renameat2", "link", "linkat"}
 _REMOVES = {"unlink", "unlinkat", "rmdir"}
 _OPENS = {"open", "openat", "openat2", "creat"}
+_BY_NUMBER = {"fsetxattr", "fremovexattr", "fchmod", "fchown", "fchdir", "getdents", "getdents64"}
 _FORKS = {"clone", "clone3", "fork", "vfork"}
 _SENDS = {"connect", "sendto", "sendmsg", "sendmmsg"}
 # What a call that fails so would have done elsewhere: all but the sandbox cannot be written.
@@ -85,6 +86,8 @@ class TraceReader:
         self.first = directory
         self.directories: dict[int, list[str]] = {}
         self.events: list[Event] = []
+        # Sockets of datagrams, each with the address that it is connected to.
+        self.datagrams: dict[str, str] = {}
 
     def read(self, records: Iterable[tuple[int, str]]) -> list[Event]:
         """The events of the records, each of a process and the text that strace wrote for it."""
@@ -98,10 +101,10 @@ class TraceReader:
         for _, process, call in lines:
             found = _LINE.fullmatch(call)
             if found is not None:
-                self._call(process, found["call"], found["args"], found["result"], found["error"])
+                self._call(process, found["call"], found["args"], found["result"], found["error"], found["made"])
         return self.events
 
-    def _call(self, process: int, call: str, args: str, result: str, error: str | None) -> None:
+    def _call(self, process: int, call: str, args: str, result: str, error: str | None, made: str | None) -> None:
         directory = self.directories.setdefault(process, [self.first])
         if call in _FORKS:
             if result.isdigit() and result != "0":
@@ -109,12 +112,16 @@ class TraceReader:
                 shared = "CLONE_FS" in args
                 self.directories[int(result)] = directory if shared else list(directory)
                 self._add(process, "fork", "", call, result)
+        elif call == "socket":
+            if "SOCK_DGRAM" in args and made:
+                self.datagrams[made] = ""
         elif call in _SENDS:
             self._sent(process, call, args, error)
         elif call in _TWO or call in ("symlink", "symlinkat"):
             self._two(process, call, _paths(args, directory[0]), error)
         else:
-            paths = _paths(args, directory[0])
+            # The texts of the others are no paths: names of attributes.
+            paths = _paths(args.partition(",")[0] if call in _BY_NUMBER else args, directory[0])
             if paths:
                 self._one(process, call, paths[0], args, error, directory)
 
@@ -142,7 +149,7 @@ class TraceReader:
             if error is None or error in _WOULD:
                 # First the write, which may have made the file that is read.
                 self._add(process, "write", path, call)
-                if "O_RDWR" in flags and error is None:
+                if "O_RDWR" in flags and "O_TRUNC" not in flags and error is None:
                     self._add(process, "read", path, call)
         elif error is None and "O_DIRECTORY" not in flags:
             self._add(process, "read", path, call)
@@ -157,10 +164,17 @@ class TraceReader:
 
     def _sent(self, process: int, call: str, args: str, error: str | None) -> None:
         found = _ADDRESS.search(args)
-        if found is None or (error is not None and error not in _REFUSED and found["socket"] is None):
-            return
-        if found["address"]:
-            self._add(process, "contact", f"{found['address']} {found['port']}", call)
+        key = args.partition("<")[2].partition(">")[0]
+        if found is None:
+            if call != "connect" and self.datagrams.get(key):
+                self._add(process, "contact", self.datagrams[key], call)
+        elif found["address"] and (error is None or error in _REFUSED):
+            address = f"{found['address']} {found['port']}"
+            if call == "connect" and key in self.datagrams:
+                # Nothing is sent yet: so a program asks which of its own addresses it would have.
+                self.datagrams[key] = address
+            else:
+                self._add(process, "contact", address, call)
         elif found["socket"] and error is None:
             self._add(process, "contact", f"unix:{found['abstract']}{text_of(found['socket'])}", call)
 

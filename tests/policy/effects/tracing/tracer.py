@@ -31,7 +31,7 @@ _PYTHON: Final = (
     "flake8",
     "coverage",
 )
-_SECONDS: Final = 10.0
+_SECONDS: Final = 6.0
 # Folders of programs that choose one of several versions and run it.
 _SHIMS: Final = re.compile(r"/shims$|/\.cargo/bin$")
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
-from rebuno.policy.facets.shell.effects.expansion import HOME, Values, values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, Values, split_braces, values_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Option, ProgramTable, Slot
 from rebuno.policy.facets.shell.walk import SimpleCommand
 from rebuno.policy.facets.shell.words import Word
@@ -80,7 +80,7 @@ def several(word: Word, values: Values | None) -> bool:
 
 class _ArgumentReader:
     def __init__(self, simple: SimpleCommand, table: ProgramTable) -> None:
-        self.words = simple.words
+        self.words = tuple(each for word in simple.words for each in split_braces(word))
         self.loops = simple.loops
         self.home = simple.home
         self.start = simple.places

@@ -3,7 +3,13 @@
 import re
 from typing import Final
 
-from rebuno.policy.facets.shell.effects.code_effects import ENVIRONMENT, QUIET, CodeEffects, is_plain_path
+from rebuno.policy.facets.shell.effects.code_effects import (
+    ENVIRONMENT,
+    QUIET,
+    CodeEffects,
+    UnreadCodeError,
+    is_plain_path,
+)
 
 _TOKEN: Final = re.compile(
     r"""(?P<blank>[ \t]+)
@@ -53,10 +59,6 @@ _ENDS_LINE: Final = frozenset({"number", "string", "name", "step", ")", "]", "re
 _ENDS: Final = frozenset({"", "\n", ";", "}"})
 
 
-class _AwkUnreadError(Exception):
-    """The text is not of a known form. It never leaves this module."""
-
-
 class _AwkReader:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -78,7 +80,7 @@ class _AwkReader:
                 continue
             token = _TOKEN.match(self.text, self.at)
             if token is None:
-                raise _AwkUnreadError
+                raise UnreadCodeError
             self.at = token.end()
             kind = token.lastgroup
             if kind in ("blank", "comment"):
@@ -92,7 +94,7 @@ class _AwkReader:
             else:
                 self._sign(token[0])
         if self.opened or self.target or not self.called <= self.defined:
-            raise _AwkUnreadError
+            raise UnreadCodeError
         return CodeEffects(tuple(self.reads), tuple(self.writes))
 
     def _token(self, kind: str, text: str) -> None:
@@ -100,21 +102,21 @@ class _AwkReader:
 
     def _slash(self) -> None:
         if self.target:
-            raise _AwkUnreadError
+            raise UnreadCodeError
         if self.before in _BEFORE_REGEX or self.last in _BEFORE_REGEX:
             found, kind = _REGEX.match(self.text, self.at), "regex"
         elif self.before in _BEFORE_DIVISION:
             found, kind = _DIVIDED.match(self.text, self.at), "/"
         else:
-            raise _AwkUnreadError
+            raise UnreadCodeError
         if found is None:
-            raise _AwkUnreadError
+            raise UnreadCodeError
         self.at = found.end()
         self._token(kind, found[0])
 
     def _name(self, name: str) -> None:
         if name in _UNREAD:
-            raise _AwkUnreadError
+            raise UnreadCodeError
         if name == "ENVIRON":
             self.reads[ENVIRONMENT] = None
         if name in ("print", "printf"):
@@ -142,9 +144,9 @@ class _AwkReader:
             if len(self.opened) == self.printing:
                 self.target = True
             elif sign == ">>" or "[" in self.opened[self.printing :]:
-                raise _AwkUnreadError
+                raise UnreadCodeError
         elif sign == ">>":
-            raise _AwkUnreadError
+            raise UnreadCodeError
         elif sign in (";", "\n"):
             self._ends(sign)
         self._token(sign, sign)
@@ -152,11 +154,11 @@ class _AwkReader:
     def _close(self, sign: str) -> None:
         opened = self.opened.pop() if self.opened else ""
         if {"(": ")", "[": "]", "{": "}"}.get(opened[:1]) != sign:
-            raise _AwkUnreadError
+            raise UnreadCodeError
         if sign == "}":
             self._ends(sign)
         elif self.printing is not None and len(self.opened) < self.printing:
-            raise _AwkUnreadError
+            raise UnreadCodeError
         # A statement may follow a condition, and begin with a regex.
         self._token("condition" if len(opened) > 1 else sign, sign)
 
@@ -165,7 +167,7 @@ class _AwkReader:
             return
         inner = len(self.opened) > self.printing
         if inner or (sign == "\n" and self.before not in _ENDS_LINE):
-            raise _AwkUnreadError
+            raise UnreadCodeError
         self.printing = None
 
     def _target(self, kind: str | None, text: str) -> None:
@@ -173,13 +175,13 @@ class _AwkReader:
         rest = self.text[self.at :].lstrip(" \t")
         name = text[1:-1]
         if kind != "string" or "\\" in name or rest[:1] not in _ENDS:
-            raise _AwkUnreadError
+            raise UnreadCodeError
         self.target = False
         self._token("string", text)
         if name in QUIET:
             return
         if not is_plain_path(name):
-            raise _AwkUnreadError
+            raise UnreadCodeError
         self.writes[name] = None
 
 
@@ -188,5 +190,5 @@ def read_awk(text: str) -> CodeEffects | None:
     known form, or may run something."""
     try:
         return _AwkReader(text).read()
-    except _AwkUnreadError:
+    except UnreadCodeError:
         return None

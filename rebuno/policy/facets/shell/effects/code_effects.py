@@ -9,6 +9,10 @@ ENVIRONMENT: Final = "/proc/self/environ"
 """What stands for the environment among the paths that are read."""
 
 
+class UnreadCodeError(Exception):
+    """A program text is not of a known form. It never leaves the reader of its language."""
+
+
 @dataclass(frozen=True, slots=True)
 class CodeEffects:
     """What a program text does besides reading its input and writing its output: the paths that it names."""

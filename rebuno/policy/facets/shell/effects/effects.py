@@ -15,7 +15,7 @@ from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, ProgramTable, Slot, builtin_table
 from rebuno.policy.facets.shell.effects.targets import read_targets
-from rebuno.policy.facets.shell.script import ShellCommands, written
+from rebuno.policy.facets.shell.script import ShellCommands, given_names, written
 from rebuno.policy.facets.shell.variables import (
     ENVIRONMENT,
     EXPORTED,
@@ -96,7 +96,7 @@ class _EffectReader:
     def _variables(self, harmless: Iterable[str]) -> None:
         # Those before it, and those that are set elsewhere in the text and may be in its environment.
         inherited = (one.removeprefix(EXPORTED) for one in self.simple.variables if not is_own(one))
-        for name in (*self.simple.assigned, *inherited):
+        for name in (*given_names(self.simple), *inherited):
             known = name in HARMLESS_VARIABLES or any(fnmatchcase(name, one) for one in harmless)
             if steers(name) or not known:
                 self.found.unread.append(f"{name}=")
@@ -104,6 +104,10 @@ class _EffectReader:
     def _prints(self) -> None:
         # A variable that it prints may be one of the environment, itself or by way of one of the text.
         for word in self.simple.words[1:]:
+            for value in values_of(word, self.simple.loops, home=self.simple.home) or ():
+                if value.below:
+                    # The names in the place of a glob are those in a folder.
+                    self.found.add(EffectKind.READ, value.text, self.simple.places, f"{self.found.table}: a glob")
             for name in variables_in("" if word.known else word.raw):
                 loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
                 names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
@@ -186,7 +190,7 @@ class _EffectReader:
     def _inner(self, arguments: Arguments) -> None:
         # What stands behind an option such as `-exec` runs too.
         if any(each.slot.kinds == ("command",) for each in arguments.values):
-            run = inside(self.simple.words[0].start.rpartition("/")[2], self.simple.words)
+            run = inside(self.simple.words[0].start.rpartition("/")[2], self.simple.words, self.simple.fed)
             if run.hidden or not run.commands:
                 self.found.unread.append(written(self.simple.words))
             self._ran(run.commands)
@@ -194,11 +198,13 @@ class _EffectReader:
     def _command(self, arguments: Arguments, form: Form) -> None:
         # Its options are the table's, what it runs is what the reader of wrappers found.
         name = self.simple.words[0].start.rpartition("/")[2]
-        run = inside(name, self.simple.words) if name in WRAPPERS else None
+        run = inside(name, self.simple.words, self.simple.fed) if name in WRAPPERS else None
         if run is None or run.hidden:
             self.found.unread.append(written(self.simple.words))
             return
         self._ran(run.commands)
+        for rule, option in arguments.effects:
+            self._rule(rule, arguments, option)
         nothing = not (run.commands or run.texts)
         if nothing:
             arguments.operands.clear()

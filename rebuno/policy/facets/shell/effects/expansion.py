@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Final
 
@@ -62,6 +63,27 @@ def values_of(word: Word, loops: Loops = (), *, home: bool = True) -> Values | N
     if word.raw == FOUND:
         return _found(loops, home)
     return _expanded(word.raw, loops, home)
+
+
+def split_braces(word: Word) -> tuple[Word, ...]:
+    """The words that a list in braces makes of one: `{a,b}.py` is two. Others stay as they are."""
+    if word.known or "{" not in word.raw:
+        return (word,)
+    parts: list[list[str]] = []
+    single, total = True, 1
+    for found in _tokens(word.raw):
+        if found is None:
+            return (word,)
+        single = single and found.lastgroup != "glob" and (found[0][0] != "$" or word.single)
+        parts.append(found["list"].split(",") if found.lastgroup == "list" else [found[0]])
+        total *= len(parts[-1])
+        if total > _MAX_VALUES:
+            return (word,)
+    if total == 1:
+        return (word,)
+    return tuple(
+        replace(word, start="", end="", single=single, home=False, raw=raw) for raw in map("".join, product(*parts))
+    )
 
 
 def _found(loops: Loops, home: bool) -> Values | None:
@@ -158,7 +180,8 @@ def _variable(name: str, first: bool, loops: Loops, home: bool, *, quoted: bool)
         if values is None:
             return None
         for value in values:
-            if not quoted and (_SPLITS.search(value.text) or not (value.text or value.below)):
+            if not quoted and (value.below or not value.text or _SPLITS.search(value.text)):
+                # A name with a blank in it is several words, of which each may be anything.
                 return None
             # The folder of a glob is known to end where the names begin.
             found.append((f"{value.text}/" if value.below and value.text not in ("", "/") else value.text, value.below))

@@ -2,12 +2,13 @@
 executes, and the parts of it whose effects are not known."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
 from rebuno.policy.facets.path import facets as paths
 from rebuno.policy.facets.path.globs import PathGlob
-from rebuno.policy.facets.reading import Facet, PathContext
+from rebuno.policy.facets.reading import Facet, PathContext, UncertainReading
 from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.effects.effects import CommandEffects, command_effects, text_effects
 from rebuno.policy.facets.shell.effects.kinds import EffectKind
@@ -32,7 +33,11 @@ def effects_of(value: Any, context: PathContext) -> PlacedEffects | None:
     """The effects of a shell text or of a `Command`; None for a text that cannot be read."""
     tables = context.tables or _BUILT_IN
     if type(value) is Command:
-        return None if value.simple is None else placed(command_effects(value.simple, tables.table), context)
+        return (
+            None
+            if value.simple is None
+            else placed(command_effects(replace(value.simple, places=value.places), tables.table), context)
+        )
     found = _of_text(value, tables)
     return None if found is None else placed(found, context)
 
@@ -83,7 +88,7 @@ def _executed_literal(value: Any, context: PathContext) -> Any:
     return paths.literal(value, context)
 
 
-def _executed_pattern(text: str, context: PathContext) -> PathGlob:
+def _executed_pattern(text: str, context: PathContext) -> PathGlob | UncertainReading:
     return paths.pattern(text, context)
 
 
@@ -97,6 +102,7 @@ def _path_facet(kind: EffectKind, gives: str) -> Facet:
         literal=paths.literal,
         many=True,
         commands=True,
+        begins=True,
         ahead=read_shell,
         pattern=paths.pattern,
         network=paths.literal,
@@ -117,6 +123,7 @@ FACETS: Final = (
         literal=_host_literal,
         many=True,
         commands=True,
+        begins=True,
         lower=True,
         ahead=read_shell,
         network=_host_literal,
@@ -131,6 +138,7 @@ FACETS: Final = (
         literal=_executed_literal,
         many=True,
         commands=True,
+        begins=True,
         ahead=read_shell,
         pattern=_executed_pattern,
         network=paths.literal,
@@ -144,6 +152,7 @@ FACETS: Final = (
         literal=_text_literal,
         many=True,
         commands=True,
+        begins=True,
         ahead=read_shell,
     ),
 )

@@ -147,7 +147,6 @@ _QUIET: Final = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/
 _INPUTS: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _AMOUNT: Final = re.compile(r"[-+]?(?:0[xX][0-9A-Fa-f]+|[0-9][0-9.,]*[kKmMgG]?)")
 _SHELL_SUFFIXES: Final = (".sh", ".bash", ".zsh", ".ksh")
-_AWK_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _HOST_PATH: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<path>.*)", re.DOTALL)
 _HOST: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]+)?")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -237,11 +236,9 @@ def _local(kind: str, argument: Argument, found: Found) -> None:
 
 
 def _awk_input(kind: str, argument: Argument, found: Found) -> None:
-    # A file, or `name=value`. Some read the network where a name begins with `/inet`.
-    if any(re.match("/+inet", value.text) for value in argument.values or ()):
-        found.unread.append(argument.raw)
-    if argument.word.known and _AWK_ASSIGNMENT.match(argument.word.start):
-        return
+    # A file, or `name=value`, which some take for a file if the name is a word of theirs. Some talk to hosts where a
+    # name begins with `/inet`.
+    found.unread.extend(argument.raw for value in argument.values or () if re.match("/+inet", value.text))
     _path("path", argument, found)
 
 

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path import facets as paths
+from rebuno.policy.facets.path.begins import resolved_places
 from rebuno.policy.facets.path.facets import PathReading
 from rebuno.policy.facets.path.globs import PathGlob
 from rebuno.policy.facets.path.placed import START, Placed, either
@@ -31,11 +33,13 @@ _FILE: Final = re.compile(
 @dataclass(frozen=True, slots=True)
 class FolderReading(Reading):
     """A folder that stands for all that lies below it: for names that fit one of the globs `only` if there are any,
-    and if it is `visible` for no name that begins with a dot. Its text ends with `/**`."""
+    and if it is `visible` for no name that begins with a dot, if it is `direct` for those in the folder itself. Its
+    text ends with `/**`, unless a glob of the command line tells the names."""
 
     folder: PathReading
     only: tuple[str, ...] = ()
     visible: bool = False
+    direct: bool = False
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same folder; maybe for what lies below it."""
@@ -65,7 +69,7 @@ class FolderReading(Reading):
         if op is Op.STARTS:
             return self.folder.text_test(op, right, fold)
         if op is Op.ENDS and right == _ALL:
-            return True
+            return not (self.direct and self.only)
         found = self._text().text_test(op, right, fold)
         return found if found else None
 
@@ -75,12 +79,15 @@ class FolderReading(Reading):
         if not self.folder.absolute:
             return None
         leaf = bool(self.folder.segments) and _FILE.fullmatch(self.folder.segments[-1]) is not None
-        below = not leaf and pattern.may_match_below(self.folder.segments, self.only, visible=self.visible)
+        below = not leaf and pattern.may_match_below(
+            self.folder.segments, self.only, visible=self.visible, direct=self.direct
+        )
         here = self.folder.text_test(Op.LIKE, pattern, fold)
         return False if not below and here is False else None
 
     def _text(self) -> PathReading:
-        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, "**"))
+        names = self.only[0] if self.direct and self.only else "**"
+        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, names))
 
     def json(self) -> Any:
         """The folder, with `/**` behind it."""
@@ -198,7 +205,10 @@ def placed(effects: CommandEffects, context: PathContext) -> PlacedEffects:
     """The effects as values, read from the directories of the context."""
     values: list[tuple[Any, Effect]] = []
     unread: list[str] = list(effects.unread)
-    for one in effects.found:
+    for found in effects.found:
+        one = found
+        if context.begins != "" and found.places is not None:
+            one = replace(found, places=resolved_places(found.places, context))
         for value in _values(one, context):
             if value is UNREADABLE:
                 unread.append(one.text.replace(HOME, "~"))
@@ -234,7 +244,7 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
 
 def _made(path: PathReading, effect: Effect, *, below: bool) -> Any:
     if below:
-        return FolderReading(path, effect.only, effect.visible)
+        return FolderReading(path, effect.only, effect.visible, effect.glob)
     return ScriptReading(path) if effect.kind is EffectKind.EXECUTED else path
 
 
@@ -256,7 +266,7 @@ def _placed_path(effect: Effect, context: PathContext) -> Any:
 def _project(effect: Effect, context: PathContext) -> Any:
     # The file of a project is looked for upwards, so that what stands anywhere in `workdir` runs what is in it.
     here = paths.read(Placed(".", effect.places), context)
-    if context.workdir is None or not _inside(here, context):
+    if not context.workdir or not _inside(here, context):
         return _path(effect, context)
     root = paths.read(context.workdir, context)
     if effect.below and here != root:
@@ -266,7 +276,7 @@ def _project(effect: Effect, context: PathContext) -> Any:
 
 
 def _inside(path: Any, context: PathContext) -> bool:
-    if context.workdir is None:
+    if not context.workdir:
         return bool(path == paths.read(Placed(".", ("",)), NO_CONTEXT))
     root = paths.read(context.workdir, context)
     return isinstance(path, Reading) and path.under(root) is True

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from rebuno.policy.facets.shell.effects.code_effects import QUIET, CodeEffects, is_plain_path
+from rebuno.policy.facets.shell.effects.code_effects import QUIET, CodeEffects, UnreadCodeError, is_plain_path
 
 _ALONE: Final = frozenset("=dDgGhHnNpPxzF")
 _LABEL: Final = re.compile(r"[ \t]*([A-Za-z0-9_.-]*)[ \t]*")
@@ -19,10 +19,6 @@ _TO_LINE_END: Final = re.compile(r"[^\n]*")
 _DELIMITERS: Final = frozenset("/|,:#@!%_~=+;^&\"'<>")
 # `a text`, `a\` and the text on the next lines, `a\text`.
 _TEXT: Final = re.compile(r"[ \t]*(?:\\\n|\\(?=[^\s\\])|(?=[^\s\\]))(?P<text>(?:[^\\\n]|\\.)*)", re.DOTALL)
-
-
-class _SedUnreadError(Exception):
-    """The text is not of a known form. It never leaves this module."""
 
 
 class _SedReader:
@@ -46,7 +42,7 @@ class _SedReader:
     def _skip(self, pattern: re.Pattern[str]) -> str:
         found = pattern.match(self.text, self.at)
         if found is None:
-            raise _SedUnreadError
+            raise UnreadCodeError
         self.at = found.end()
         return found[0]
 
@@ -57,7 +53,7 @@ class _SedReader:
                 self.at += 1
                 self._skip(_BLANKS)
                 if not self._address(_SECOND_LINE):
-                    raise _SedUnreadError
+                    raise UnreadCodeError
         self._skip(_BLANKS)
         if self._here() == "!":
             self.at += 1
@@ -82,21 +78,21 @@ class _SedReader:
     def _regex(self, delimiter: str) -> None:
         # Some end it at a delimiter in brackets, some do not: there is none in them.
         if delimiter not in _DELIMITERS:
-            raise _SedUnreadError
+            raise UnreadCodeError
         bracket = False
         while True:
             here = self._here()
             self.at += 1
             if here in ("", "\n"):
-                raise _SedUnreadError
+                raise UnreadCodeError
             if here == "\\":
                 following = self._here()
                 if following in ("", "\n") or (bracket and following in ("]", "[", delimiter)):
-                    raise _SedUnreadError
+                    raise UnreadCodeError
                 self.at += 1
             elif bracket:
                 if here == delimiter:
-                    raise _SedUnreadError
+                    raise UnreadCodeError
                 if here == "[":
                     self._class()
                 bracket = here != "]"
@@ -107,13 +103,13 @@ class _SedReader:
                 if self._here() == "^":
                     self.at += 1
                 if self._here() == "]":
-                    raise _SedUnreadError
+                    raise UnreadCodeError
 
     def _class(self) -> None:
         # `[:alpha:]` in brackets; a `[` alone is read in more than one way.
         found = re.compile(r":[a-z]+:\]").match(self.text, self.at)
         if found is None:
-            raise _SedUnreadError
+            raise UnreadCodeError
         self.at = found.end()
 
     def _replacement(self, delimiter: str) -> None:
@@ -121,10 +117,10 @@ class _SedReader:
             here = self._here()
             self.at += 1
             if here in ("", "\n"):
-                raise _SedUnreadError
+                raise UnreadCodeError
             if here == "\\":
                 if not self._here():
-                    raise _SedUnreadError
+                    raise UnreadCodeError
                 self.at += 1
             elif here == delimiter:
                 return
@@ -143,14 +139,14 @@ class _SedReader:
             # Some let a label go on up to a `;`, with a `}` or a `#` in it.
             self._skip(_LABELLED if letter == ":" else _LABEL)
             if self._here() not in ("", ";", "\n") and (letter == ":" or self._here() != "}"):
-                raise _SedUnreadError
+                raise UnreadCodeError
         elif letter in ("q", "Q", "l"):
             self._skip(_NUMBER)
             self._end()
         elif letter in ("a", "i", "c"):
             self._skip(_TEXT)
             if self._here() not in ("", "\n"):
-                raise _SedUnreadError
+                raise UnreadCodeError
         elif letter in ("r", "R"):
             self._file(self.reads)
         elif letter in ("w", "W"):
@@ -160,7 +156,7 @@ class _SedReader:
         elif letter == "y":
             self._transliterate()
         else:
-            raise _SedUnreadError
+            raise UnreadCodeError
 
     def _substitute(self) -> None:
         delimiter = self._here()
@@ -178,7 +174,7 @@ class _SedReader:
         delimiter = self._here()
         self.at += 1
         if delimiter not in _DELIMITERS:
-            raise _SedUnreadError
+            raise UnreadCodeError
         self._replacement(delimiter)
         self._replacement(delimiter)
         self._end()
@@ -186,7 +182,7 @@ class _SedReader:
     def _end(self) -> None:
         self._skip(_BLANKS)
         if self._here() not in ("", ";", "\n", "}", "#"):
-            raise _SedUnreadError
+            raise UnreadCodeError
 
     def _file(self, paths: list[str]) -> None:
         # The name is all up to the end of the line.
@@ -195,7 +191,7 @@ class _SedReader:
         if name in QUIET:
             return
         if not is_plain_path(name):
-            raise _SedUnreadError
+            raise UnreadCodeError
         paths.append(name)
 
 
@@ -205,5 +201,5 @@ def read_sed(text: str) -> CodeEffects | None:
         return None
     try:
         return _SedReader(text).read()
-    except _SedUnreadError:
+    except UnreadCodeError:
         return None
