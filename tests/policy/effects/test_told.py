@@ -5,7 +5,7 @@ import pytest
 from rebuno.errors import ValidationError
 from rebuno.policy import LineEffects, PathContext, effects_of_command, known_programs
 from rebuno.policy.facets.shell.effects.facets import FACETS
-from rebuno.policy.facets.shell.effects.table import builtin_programs
+from rebuno.policy.facets.shell.effects.table_set import builtin_programs
 
 LINES = [
     "git log -p -- .env",

@@ -13,7 +13,7 @@ from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.effects.effects import CommandEffects, command_effects, text_effects
 from rebuno.policy.facets.shell.effects.kinds import EffectKind
 from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, both, placed
-from rebuno.policy.facets.shell.effects.table import TableSet
+from rebuno.policy.facets.shell.effects.table_set import TableSet
 from rebuno.policy.facets.shell.script import read_shell
 from rebuno.policy.facets.url.hosts import host_literal, under_domain
 from rebuno.policy.values.json_values import UNREADABLE, Tri, shown
